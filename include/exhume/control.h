@@ -1,0 +1,44 @@
+// How a caller watches and steers long work: number of threads, progress, interruption, a deadline.
+//
+// Results never depend on `threads`. The callbacks may be called from any worker thread, one call at a time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace exhume {
+
+// One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done.
+struct Progress {
+  std::string_view stage;
+  double fraction = 0;
+};
+
+class Control {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  int threads = 1;                                  // workers; 0 means one a core
+  std::function<void(const Progress&)> on_progress;  // empty: silent
+  std::function<bool()> should_stop;                 // true ends the work with Interrupted
+  Clock::time_point deadline = Clock::time_point::max();  // roads that search stop here and return their best
+
+  // Worker threads that will be used: `threads`, or the number of cores where it is 0. At least 1.
+  [[nodiscard]] int workers() const;
+  // Calls on_progress, if any. Serialised.
+  void report(std::string_view stage, double fraction) const;
+  // Throws Interrupted if should_stop says so. Cheap; call it once a block or an iteration.
+  void check() const;
+  [[nodiscard]] bool out_of_time() const { return Clock::now() >= deadline; }
+  [[nodiscard]] double seconds_left() const;
+  // The same control with a deadline no later than `seconds` from now.
+  [[nodiscard]] Control within(double seconds) const;
+
+ private:
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
+};
+
+}  // namespace exhume

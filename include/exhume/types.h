@@ -1,0 +1,17 @@
+// The matrix types that every room shares.
+//
+// Samples are stored one a row, row-major, as files and NumPy hold them. Everything else (weights, moments,
+// bases) is column-major, as BLAS likes it. Both are double precision.
+#pragma once
+
+#include <Eigen/Core>
+
+namespace exhume {
+
+using Index = Eigen::Index;
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using ConstRows = Eigen::Map<const RowMatrix>;
+
+}  // namespace exhume
