@@ -1,0 +1,54 @@
+# The short way to everything. Each target sets the machine up first, which takes a moment when that was done.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench format lint sanitize install clean
+
+JOBS ?= 2
+PREFIX ?= /usr/local
+PRESET ?= release
+BUILD := build/$(PRESET)
+CXX_FILES = git ls-files -z --cached --others --exclude-standard '*.cc' '*.h'
+
+help:  ## print this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@echo
+	@echo '  JOBS=$(JOBS) parallel jobs   PRESET=$(PRESET) (dev, release, asan, tsan)   PREFIX=$(PREFIX) of install'
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@mkdir -p build
+	@cmake --preset $(PRESET) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: build  ## plant a network, recover it from its samples, compare
+	@scripts/demo.sh $(BUILD)/apps/exhume
+
+test: build  ## build and run every test
+	@ctest --preset $(PRESET) -j $(JOBS)
+	@scripts/python_checks.sh $(BUILD)/apps/exhume
+
+bench: build  ## kernels beside a dgemm, recover beside scikit-learn
+	@$(BUILD)/bench/exhume_bench
+	@scripts/python_env.sh bench bench/requirements.txt
+	@.venv-bench/bin/python bench/compare_sklearn.py $(BUILD)/apps/exhume
+
+format: setup  ## lay out every C++ file with clang-format
+	@$(CXX_FILES) | xargs -0 clang-format -i
+
+lint: setup  ## clang-format and clang-tidy; ALL=1 for unchanged files too
+	@$(MAKE) --no-print-directory build PRESET=dev
+	@scripts/lint.sh $(if $(ALL),--all) build/dev
+
+sanitize: setup  ## the tests under address+undefined and thread sanitizers
+	@for preset in asan tsan; do \
+	  $(MAKE) --no-print-directory build PRESET=$$preset && \
+	  ctest --preset $$preset -j $(JOBS) || exit 1; \
+	done
+
+install: build  ## install library, headers and command line into PREFIX
+	@cmake --install $(BUILD)
+
+clean:  ## remove builds and Python environments
+	@rm -rf build .venv-test .venv-bench
