@@ -38,8 +38,8 @@ format: setup  ## lay out every C++ file with clang-format
 	@$(CXX_FILES) | xargs -0 clang-format -i
 
 lint: setup  ## clang-format and clang-tidy; ALL=1 for unchanged files too
-	@$(MAKE) --no-print-directory build PRESET=dev
-	@scripts/lint.sh $(if $(ALL),--all) build/dev
+	@cmake --preset lint > /dev/null
+	@scripts/lint.sh $(if $(ALL),--all) build/lint
 
 sanitize: setup  ## the tests under address+undefined and thread sanitizers
 	@for preset in asan tsan; do \

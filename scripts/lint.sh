@@ -10,7 +10,7 @@ if [[ ${1:-} == --all ]]; then
   all=yes
   shift
 fi
-build=${1:-build/dev}
+build=${1:-build/lint}
 
 git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format --dry-run -Werror
 
