@@ -1,3 +1,5 @@
+#include <string>
+
 #include "../apps/fast_blas.h"
 #include "exhume/version.h"
 #include "rate.h"

@@ -4,8 +4,8 @@
 //   for (auto _ : state) kernel();
 //   rate.report();                                                        // GFLOP/s, dgemm, percent of dgemm
 //
-// Both sides run on kBenchThreads threads: a dgemm rate is the sum over that many std::threads, each at its own
-// single-threaded product. Register with ->UseRealTime().
+// Both sides run on kBenchThreads threads: a dgemm rate is the sum over that many std::threads, each at its
+// own single-threaded product. Register with ->UseRealTime().
 #pragma once
 
 #include <benchmark/benchmark.h>

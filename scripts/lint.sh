@@ -6,13 +6,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all=no
+failed=no
 if [[ ${1:-} == --all ]]; then
   all=yes
   shift
 fi
 build=${1:-build/lint}
 
-git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format --dry-run -Werror
+git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format --dry-run -Werror || failed=yes
 
 base=
 for candidate in origin/main origin/master main master; do
@@ -29,6 +30,7 @@ fi
 files=$(grep -vE '^tests/(consumer|fuzz)/' <<<"$files" || true)
 if [[ -z $files ]]; then
   echo "lint: no changed sources for clang-tidy"
-  exit 0
+else
+  xargs -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet --warnings-as-errors='*' <<<"$files" || failed=yes
 fi
-xargs -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet --warnings-as-errors='*' <<<"$files"
+[[ $failed == no ]]

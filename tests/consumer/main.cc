@@ -18,6 +18,7 @@ int main() {
   const exhume::RowMatrix x = exhume::Stream(1, "x").normal_matrix(10, 3);
   const double change =
       (exhume::evaluate(network, x) - exhume::evaluate(exhume::canonical(network), x)).cwiseAbs().maxCoeff();
-  std::printf("exhume %s, BLAS kernels %s, change %g\n", exhume::kVersion, exhume::blas_kernels().c_str(), change);
+  std::printf("exhume %s, BLAS kernels %s, change %g\n", exhume::kVersion, exhume::blas_kernels().c_str(),
+              change);
   return change < 1e-13 ? 0 : 1;
 }
