@@ -1,4 +1,4 @@
-# cmake -DBUILD=... -DSOURCE=... -DCXX=... [-DFLAGS=...] [-DEMULATOR=...] -DSTATIC=... -P run.cmake
+# cmake -DBUILD=... -DSOURCE=... -DCXX=... [-DFLAGS=...] -DSTATIC=... -P run.cmake
 #
 # Installs the build into a stage, then builds and runs the consumer against it twice: through find_package and
 # through pkg-config.
@@ -22,7 +22,7 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${work}/cmake -G Ninja -DCMAKE_BUILD_TYPE=D
     "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${stage})
 run(${CMAKE_COMMAND} --build ${work}/cmake)
 foreach(program IN ITEMS consumer consumer_of_all)
-  run(${EMULATOR} ${work}/cmake/${program})
+  run(${work}/cmake/${program})
   message("find_package, ${program}: ${output}")
 endforeach()
 
@@ -40,5 +40,5 @@ else()
 endif()
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 run(${CXX} -std=c++20 ${flags} ${SOURCE}/main.cc -o ${work}/by_pkg_config ${all} ${pkg})
-run(${EMULATOR} ${work}/by_pkg_config)
+run(${work}/by_pkg_config)
 message("pkg-config: ${output}")
