@@ -1,7 +1,8 @@
 # What `cmake --install` puts where: headers, library, command line, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 
-set_target_properties(exhume PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set_target_properties(exhume PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 install(TARGETS exhume EXPORT exhumeTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/exhume ${PROJECT_BINARY_DIR}/include/exhume
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -42,6 +43,7 @@ endif()
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 # Relative to the .pc file, so that the installed tree can be moved.
 file(RELATIVE_PATH EXHUME_PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" EXHUME_PC_PREFIX "${EXHUME_PC_PREFIX}")
 foreach(dir IN ITEMS LIB INCLUDE)
   if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}DIR}")
     set(EXHUME_PC_${dir}DIR "${CMAKE_INSTALL_${dir}DIR}")
