@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -206,9 +207,8 @@ TEST(IoSafetensorsProperty, AnyTensorsSurvive) {
     Tensors tensors;
     const int count = *rc::gen::inRange(0, 5);
     for (int t = 0; t < count; ++t) {
-      StoredTensor tensor{"t" + std::to_string(t),
-                          *rc::gen::container<std::vector<Index>>(rc::gen::inRange<Index>(0, 4)),
-                          {}};
+      StoredTensor tensor{
+          fmt::format("t{}", t), *rc::gen::container<std::vector<Index>>(rc::gen::inRange<Index>(0, 4)), {}};
       tensor.shape.resize(std::min<std::size_t>(tensor.shape.size(), 4));
       std::size_t size = 1;
       for (const Index extent : tensor.shape) size *= static_cast<std::size_t>(extent);
