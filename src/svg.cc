@@ -189,6 +189,16 @@ std::vector<double> ticks(double low, double high, int at_most, bool log) {
   return places;
 }
 
+std::string group_thousands(std::string_view digits) {
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool after_digit = i > 0 && digits[i - 1] != '-';
+    if (after_digit && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
 std::string tick_label(double value, bool log) {
   if (value == 0) return "0";
   if (log && value > 0 && is_power_of_ten(value)) {
@@ -201,12 +211,7 @@ std::string tick_label(double value, bool log) {
     label = fmt::format("{:.3g}", value);
   } else {
     label = fmt::format("{:.10g}", value);
-    if (size >= 10000 && label.find('.') == std::string::npos) {
-      const Index start = label[0] == '-' ? 1 : 0;
-      for (Index i = static_cast<Index>(label.size()) - 3; i > start; i -= 3) {
-        label.insert(static_cast<std::size_t>(i), ",");
-      }
-    }
+    if (size >= 10000 && label.find('.') == std::string::npos) label = group_thousands(label);
   }
   return label[0] == '-' ? "−" + label.substr(1) : label;
 }

@@ -20,33 +20,33 @@ namespace exhume::svg {
 [[nodiscard]] std::string escape(std::string_view text);
 
 struct Axis {
-  std::string label;
+  std::string label{};
   bool log = false;
-  std::optional<double> low, high;  // empty: from the data, rounded outwards
+  std::optional<double> low{}, high{};  // empty: from the data, rounded outwards
 };
 
 struct Series {
-  std::string name;  // empty: not in the legend
-  std::vector<double> x, y;
+  std::string name{};  // empty: not in the legend
+  std::vector<double> x{}, y{};
   bool line = true, points = false;
   bool dashed = false;
-  double size = 3;            // radius of the points
-  double opacity = 1;         // of the points, where many lie upon each other
-  std::optional<int> colour;  // number in the palette; empty: the series' own place
+  double size = 3;              // radius of the points
+  double opacity = 1;           // of the points, where many lie upon each other
+  std::optional<int> colour{};  // number in the palette; empty: the series' own place
 };
 
 // A straight line across the chart with a few words: a threshold, a floor, a gap.
 struct Rule {
   double at = 0;
-  std::string label;
+  std::string label{};
   bool vertical = false;
 };
 
 struct Chart {
-  std::string title;  // for screen readers; the page writes its own caption
-  Axis x, y;
-  std::vector<Series> series;
-  std::vector<Rule> rules;
+  std::string title{};  // for screen readers; the page writes its own caption
+  Axis x{}, y{};
+  std::vector<Series> series{};
+  std::vector<Rule> rules{};
   bool diagonal = false;  // the line y = x
   double width = 520, height = 320;
 };
@@ -54,10 +54,10 @@ struct Chart {
 
 // Horizontal bars, one a row, with their value written at the end.
 struct Bars {
-  std::string title;
-  std::vector<std::string> names;
-  std::vector<double> values;      // not negative
-  std::vector<std::string> texts;  // what is written at the end of a bar; empty: the value
+  std::string title{};
+  std::vector<std::string> names{};
+  std::vector<double> values{};      // not negative
+  std::vector<std::string> texts{};  // what is written at the end of a bar; empty: the value
   double width = 520;
 };
 [[nodiscard]] std::string draw(const Bars& bars);
@@ -65,8 +65,8 @@ struct Bars {
 // Signed values as cells, from one colour through the background to another. Above `max_rows` x `max_columns`
 // neighbours share a cell, which shows the one of largest magnitude.
 struct HeatMap {
-  std::string title, row_label, column_label;
-  Matrix values;
+  std::string title{}, row_label{}, column_label{};
+  Matrix values{};
   Index max_rows = 64, max_columns = 96;
   double width = 520;
 };
@@ -79,6 +79,9 @@ struct HeatMap {
 [[nodiscard]] std::vector<double> ticks(double low, double high, int at_most, bool log);
 // "0.25", "1,000,000", "2.5e-09"; a power of ten on a logarithmic axis is written as one.
 [[nodiscard]] std::string tick_label(double value, bool log);
+
+// A whole number in decimal with a comma before every three digits: "-1,234,567".
+[[nodiscard]] std::string group_thousands(std::string_view digits);
 
 // The style sheet of all charts (no <style> tags), light and dark.
 [[nodiscard]] std::string style();
