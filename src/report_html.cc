@@ -64,7 +64,7 @@ std::string pretty(double value) {
   const std::size_t e = text.find('e');
   std::string mantissa = text.substr(0, e);
   if (mantissa[0] == '-') mantissa = "−" + mantissa.substr(1);
-  return fmt::format("{} × 10<sup>{}</sup>", mantissa, [&] {
+  return fmt::format("<span class=\"nowrap\">{} × 10<sup>{}</sup></span>", mantissa, [&] {
     const int exponent = std::stoi(text.substr(e + 1));
     return exponent < 0 ? fmt::format("−{}", -exponent) : fmt::format("{}", exponent);
   }());
@@ -189,11 +189,10 @@ std::string descent(const Json& pictures) {
     }
     if (series.x.size() > 80) series.points = false;
   }
-  return section(
-      "Descent of the polish",
-      "Mean squared residual over the outputs’ variance. A straight fall to 10⁻³⁰ is the last bit of a "
-      "double; a plateau is noise or a wrong model.",
-      svg::draw(chart));
+  return section("Descent of the polish",
+                 "Mean squared residual over the outputs’ variance. About 10⁻³⁰ is the last bit of a "
+                 "double; a plateau above is noise or a wrong model.",
+                 svg::draw(chart));
 }
 
 std::string held_out(const Json& json, const Json& pictures) {
@@ -229,27 +228,26 @@ std::string timings(const Json& json) {
 }
 
 std::string weights(const Json& json, const Json& pictures) {
-  const Matrix W = matrix(at(pictures, "weights")), A = matrix(at(pictures, "output_weights"));
   std::string out;
-  const auto thinned = [&](const Matrix& shown, const char* columns) {
-    const bool less = static_cast<double>(shown.rows()) < number(at(json, "hidden_units")) ||
-                      static_cast<double>(shown.cols()) < number(at(json, columns));
-    return less ? " Neighbours share a cell, which shows the largest of them." : "";
+  const auto map = [&](const char* key, const char* heading, const char* what, const char* rows,
+                       const char* columns, const char* row_label, const char* column_label) {
+    svg::HeatMap heat{.title = heading, .row_label = row_label, .column_label = column_label};
+    heat.values = matrix(at(pictures, key));
+    if (heat.values.size() == 0) return;
+    const auto count = [&](const char* name, Index shown) {
+      const double value = number(at(json, name));
+      return value >= static_cast<double>(shown) && value < 1e15 ? static_cast<Index>(value) : shown;
+    };
+    heat.rows = count(rows, heat.values.rows());
+    heat.columns = count(columns, heat.values.cols());
+    const bool thinned = heat.rows > heat.values.rows() || heat.columns > heat.values.cols();
+    const char* note = thinned ? " Neighbours share a cell, which shows the largest of them." : "";
+    out += section(heading, fmt::format("{}{}", what, note), svg::draw(heat));
   };
-  if (W.size() > 0) {
-    out += section(
-        "First-layer weights W",
-        fmt::format("One row a hidden unit, of unit length.{}", thinned(W, "inputs")),
-        svg::draw(svg::HeatMap{
-            .title = "Heat map of W", .row_label = "hidden unit", .column_label = "input", .values = W}));
-  }
-  if (A.size() > 0) {
-    out += section(
-        "Output weights A",
-        fmt::format("One row a hidden unit, its weight in every output.{}", thinned(A, "outputs")),
-        svg::draw(svg::HeatMap{
-            .title = "Heat map of A", .row_label = "hidden unit", .column_label = "output", .values = A}));
-  }
+  map("weights", "First-layer weights W", "One row a hidden unit, of unit length.", "hidden_units", "inputs",
+      "hidden unit", "input");
+  map("output_weights", "Output weights A", "One column a hidden unit, in the same order.", "outputs",
+      "hidden_units", "output", "hidden unit");
   return out;
 }
 
@@ -350,9 +348,9 @@ std::string to_html(const std::string& json_text) {
   }
   const Json& pictures = at(json, "pictures");
   std::string body = header(json) + facts(json);
-  body += singular_values(pictures) + descent(pictures) + held_out(json, pictures) + timings(json);
-  body += weights(json, pictures) + unit_table(json, pictures) + assumptions(json) + tried(json) +
-          reproduce(json);
+  body += singular_values(pictures) + descent(pictures) + held_out(json, pictures);
+  body += "<div class=\"stack\">\n" + timings(json) + tried(json) + "</div>\n";
+  body += weights(json, pictures) + unit_table(json, pictures) + assumptions(json) + reproduce(json);
   body += "<footer>Made by Exhume from certificate.json alone.</footer>\n";
   return page("Exhume: " + status_words(status), body);
 }

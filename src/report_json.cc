@@ -140,7 +140,7 @@ std::string to_json(const RecoverResult& result, const Provenance& provenance) {
   pictures["descent"] = descent(result.descent);
   pictures["heldout"] = heldout_points(result);
   pictures["weights"] = rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns));
-  pictures["output_weights"] = rounded(svg::shrink(result.network.A.transpose(), kHeatRows, kHeatColumns));
+  pictures["output_weights"] = rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns));
   pictures["units"] = units(result);
   // Strings come from users and file names: whatever is not UTF-8 is replaced, never thrown over.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -166,7 +166,7 @@ std::string verdict(const RecoverResult& result) {
           "The network was recovered ({}): on {} rows that were never used for fitting it leaves a fraction "
           "{:.1e} of "
           "the outputs' variance.",
-          shape, result.held_out, left);
+          shape, svg::group_thousands(fmt::format("{}", result.held_out)), left);
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}", shape, result.reason);
     case Status::kRefused:

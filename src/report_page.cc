@@ -37,17 +37,21 @@ section { background: var(--c-paper); border: 1px solid var(--p-edge); border-ra
   min-width: 0; }
 h2 { margin: 0 0 4px; font-size: 17px; font-weight: 650; }
 section > p { margin: 0 0 12px; color: var(--c-soft); font-size: 14.5px; overflow-wrap: anywhere; }
-dl.facts { grid-column: 1 / -1; display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 1px;
-  margin: 0; background: var(--p-edge); border: 1px solid var(--p-edge); border-radius: 12px; overflow: hidden; }
-dl.facts div { background: var(--c-paper); padding: 12px 16px; }
+dl.facts { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: 1px; margin: 0; background: var(--p-edge);
+  border: 1px solid var(--p-edge); border-radius: 12px; overflow: hidden; }
+dl.facts div { flex: 1 1 230px; background: var(--c-paper); padding: 12px 20px; }
 dl.facts dt { font-size: 13px; color: var(--c-soft); }
 dl.facts dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums;
   overflow-wrap: anywhere; }
+sup { font-size: .7em; line-height: 0; }
+.nowrap { white-space: nowrap; }
+.stack { display: grid; gap: 20px; grid-template-rows: auto 1fr; min-width: 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--c-soft); font-size: 13px; }
 th, td { padding: 6px 14px 6px 0; border-bottom: 1px solid var(--p-edge); vertical-align: top; }
-td { overflow-wrap: anywhere; }
+td { overflow-wrap: break-word; }
+td:first-child { min-width: 2.5em; }
 tr:last-child td { border-bottom: 0; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 2px; }
@@ -61,8 +65,9 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   main { grid-template-columns: minmax(0, 1fr); padding: 20px 12px 32px; gap: 14px; }
   header h1 { font-size: 21px; }
   section { padding: 14px 14px 16px; }
-  dl.facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  dl.facts div { padding: 10px 12px; }
+  dl.facts div { flex-basis: 150px; padding: 10px 12px; }
+  .stack { gap: 14px; }
+  th, td { padding-right: 10px; }
   dl.facts dd { font-size: 17px; }
   .chart text { font-size: 15px; }
 }

@@ -367,12 +367,11 @@ std::string draw(const Bars& bars) {
 }
 
 Matrix shrink(const Matrix& values, Index rows, Index columns) {
-  const Index down = std::max<Index>(1, (values.rows() + rows - 1) / rows);
-  const Index across = std::max<Index>(1, (values.cols() + columns - 1) / columns);
-  Matrix small = Matrix::Zero((values.rows() + down - 1) / down, (values.cols() + across - 1) / across);
+  const Index down = std::min(rows, values.rows()), across = std::min(columns, values.cols());
+  Matrix small = Matrix::Zero(down, across);
   for (Index j = 0; j < values.cols(); ++j) {
     for (Index i = 0; i < values.rows(); ++i) {
-      double& cell = small(i / down, j / across);
+      double& cell = small(i * down / values.rows(), j * across / values.cols());
       if (std::abs(values(i, j)) > std::abs(cell)) cell = values(i, j);
     }
   }
@@ -391,9 +390,9 @@ std::string draw(const HeatMap& map) {
   const auto count = [](Index n) { return static_cast<double>(std::max<Index>(n, 1)); };
   // Cells are square where that fits between a strip and a page.
   const double wide = std::min((right - left) / count(cells.cols()), 40.0);
-  const double high = std::clamp(wide, 100 / count(cells.rows()), std::max(420 / count(cells.rows()), 4.0));
+  const double high = std::clamp(wide, 48 / count(cells.rows()), std::max(420 / count(cells.rows()), 4.0));
   const double end_x = left + wide * count(cells.cols()), end_y = top + high * count(cells.rows());
-  const double width = end_x + 74, height = end_y + 46;
+  const double width = end_x + 74, height = std::max(end_y, top + 60) + 46;
   // The drawing is as wide as its cells; it is centred in the width asked for.
   const double shift = std::max(0.0, (map.width - width) / 2);
 
@@ -416,7 +415,8 @@ std::string draw(const HeatMap& map) {
   out += fmt::format("<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
                      left - 1, top - 1, end_x - left + 2 - gap, end_y - top + 2 - gap);
 
-  const Index rows = map.values.rows(), columns = map.values.cols();
+  const Index rows = map.rows > 0 ? map.rows : map.values.rows();
+  const Index columns = map.columns > 0 ? map.columns : map.values.cols();
   const auto number = [](Index n) { return fmt::format("{}", n); };
   out += text(left - 7, top + std::min(high / 2 + 4, 11.0), "end", "1");
   if (rows > 1) out += text(left - 7, end_y - std::max(high / 2 - 4, 0.0), "end", number(rows));
@@ -429,7 +429,7 @@ std::string draw(const HeatMap& map) {
 
   // The scale, in steps because gradients would need an id that is unique on the page.
   constexpr int kSteps = 10;
-  const double scale_height = std::min(end_y - top, 180.0), step = scale_height / (2 * kSteps + 1),
+  const double scale_height = std::clamp(end_y - top, 60.0, 180.0), step = scale_height / (2 * kSteps + 1),
                x = end_x + 14;
   for (int s = -kSteps; s <= kSteps; ++s) {
     if (s == 0) continue;

@@ -68,6 +68,7 @@ struct HeatMap {
   std::string title{}, row_label{}, column_label{};
   Matrix values{};
   Index max_rows = 64, max_columns = 96;
+  Index rows = 0, columns = 0;  // what the axes say where `values` is already thinned; 0: its own size
   double width = 520;
 };
 [[nodiscard]] std::string draw(const HeatMap& map);
