@@ -65,7 +65,7 @@ class Compare final : public Command {
     app->add_option("B", second_, "Another one")->required();
     app->add_flag("--free-signs", free_signs_, "Let units be turned around, at the price of a linear term");
     app->add_option("--tolerance", tolerance_, "Exit with 3 if a parameter differs by more than this")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->footer(
         "Units are matched by optimal assignment; rows of W have unit norm. Networks of different shape "
         "cannot be\n"
@@ -136,7 +136,7 @@ class Compare final : public Command {
                          u.weights, u.bias, u.outputs, u.turned ? "  turned" : "");
     }
     if (units.size() > shown) {
-      out += toned(Tone::kSoft, fmt::format("the other {} differ less", units.size() - shown)) + "\n";
+      out += toned(Tone::kSoft, fmt::format("the other {} differ no more", units.size() - shown)) + "\n";
     }
     return out;
   }

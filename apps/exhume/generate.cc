@@ -64,14 +64,14 @@ class Generate final : public Command {
     drawn_.push_back(app->add_option("--bias", network_.bias, "Biases are uniform in [-R, R] [0.5]"));
     drawn_.push_back(app->add_option("--bias-at", bias_at_,
                                      "Where biases are measured: mean (of the inputs) or origin [mean]")
-                         ->check(CLI::IsMember({"mean", "origin"})));
+                         ->check(CLI::IsMember({"mean", "origin"}).description("")));
     drawn_.push_back(
         app->add_option("--amplitudes", amplitudes_,
                         "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
-            ->check(CLI::IsMember({"normal", "signs"})));
+            ->check(CLI::IsMember({"normal", "signs"}).description("")));
     app->add_option("--network", file_, "Sample this network instead of a random one");
     app->add_option("--distribution", distribution_, "Distribution of the inputs: gaussian [gaussian]")
-        ->check(CLI::IsMember({"gaussian"}));
+        ->check(CLI::IsMember({"gaussian"}).description(""));
     app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
     app->add_option("--condition", sampling_.condition, "Condition number of the inputs' covariance [1]");
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");

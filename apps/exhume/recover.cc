@@ -46,7 +46,7 @@ class Recover final : public Command {
     app->add_option("--route", options_.route, "Road to take, by name, or auto [auto]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which roads that search stop [300]")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--out,-o", out_,
                     "Folder for network.safetensors, network.onnx, certificate.json and report.html");
     app->footer(

@@ -27,7 +27,7 @@ class Verify final : public Command {
         ->required()
         ->expected(1, 2);
     app->add_option("--tolerance", tolerance_, "Largest relative mean squared error to accept [1e-12]")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->footer(
         "The relative mse is the mean squared error over the variance of the outputs. Plain loops in long "
         "double.\n"
