@@ -310,14 +310,15 @@ class ConjugateGradients : public Solver {
   ClosedForm& times_;
 };
 
-// Refines the forms until the residual stops falling.
-void refine(Solver& solver, const Rows& rows, const Eigen::Ref<const RowMatrix>& y, int most, ClosedForm& fit) {
+// Refines the forms until the residual stops falling, `enough` is reached or `most` rounds are done.
+void refine(Solver& solver, const Rows& rows, const Eigen::Ref<const RowMatrix>& y, int most, double enough,
+            ClosedForm& fit) {
   const auto start = Clock::now();
   fit.forms = solver.correction(y);
   Matrix residual = y - form_values(rows.z, fit.forms, rows.control);
   fit.relative_error = relative_error(Matrix(y - residual), y);
   fit.refinements = 0;
-  for (int i = 0; i < most && fit.relative_error > 0; ++i) {
+  for (int i = 0; i < most && fit.relative_error > enough; ++i) {
     Forms better = solver.correction(residual);
     for (std::size_t o = 0; o < better.size(); ++o) better[o] += fit.forms[o];
     const Matrix left = y - form_values(rows.z, better, rows.control);
@@ -419,13 +420,14 @@ ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Re
   if (wanted == KernelSolver::kConjugateGradients) {
     fit.solver = wanted;
     solver = std::make_unique<ConjugateGradients>(rows, options, fit);
-    refine(*solver, rows, y, options.max_refinements, fit);
+    // A round costs as much as the first solve here: no further than rounding would matter to anyone.
+    refine(*solver, rows, y, options.max_refinements, 1e-20, fit);
   } else {
     if (wanted == KernelSolver::kCholesky) {
       solver = CholeskySolver::make(rows, fit);
       if (solver != nullptr) {
         fit.solver = KernelSolver::kCholesky;
-        refine(*solver, rows, y, options.max_refinements, fit);
+        refine(*solver, rows, y, options.max_refinements, 0, fit);
       }
     }
     const bool may_pivot = options.solver != KernelSolver::kCholesky;
@@ -440,7 +442,7 @@ ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Re
         solver.reset();
         pivoted = std::make_unique<PivotedCholesky>(rows, fit);
       }
-      refine(*pivoted, rows, y, options.max_refinements, fit);
+      refine(*pivoted, rows, y, options.max_refinements, 0, fit);
       fit.solver = KernelSolver::kPivoted;
       if (solver == nullptr || fit.relative_error <= before.relative_error) {
         solver = std::move(pivoted);
