@@ -1,0 +1,68 @@
+// Files that appear whole or not at all.
+//
+//   open beside  ->  write  ->  fsync  ->  rename over the target  ->  fsync the folder
+//
+// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the temporary is
+// removed. A folder that cannot be written to is a DataError naming the folder; a full disk is a ResourceError.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exhume {
+
+class AtomicFile {
+ public:
+  // Creates the temporary beside `path`.
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  void write(std::string_view bytes);
+  // Everything to disk; nothing can be written after. commit() does it where the caller did not.
+  void sync();
+  // Renames the temporary to `path`. Once.
+  void commit();
+
+ private:
+  friend class OutputFolder;
+  void put(std::string_view bytes);
+  void rename_only();
+
+  std::filesystem::path path_, temporary_;
+  std::string buffer_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Several files into one folder. The folder is made if need be. All temporaries are written and on disk before the
+// first is renamed, so that an error while writing leaves the folder as it was, and no folder where there was none.
+class OutputFolder {
+ public:
+  explicit OutputFolder(std::filesystem::path folder);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
+  // A file to be written piece by piece; lives as long as the folder. Do not commit it alone.
+  AtomicFile& open(const std::string& name);
+  // A file with these bytes.
+  void add(const std::string& name, std::string_view bytes);
+  void commit();
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<std::filesystem::path> made_;  // folders this object made, outermost first
+  std::vector<std::unique_ptr<AtomicFile>> files_;
+  bool committed_ = false;
+};
+
+}  // namespace exhume

@@ -1,0 +1,22 @@
+// A network as an ONNX model that any runtime can evaluate.
+//
+//   x: n x d ──Gemm(W, b)── Relu ──Gemm(A, c)──► y: n x m
+//        └─────────Gemm(L)───────────Add───┘     only where there is a linear term
+//
+// n is symbolic. Double precision by default; single where a runtime has no double kernels.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "exhume/io/onnx_graph.h"
+#include "exhume/network.h"
+
+namespace exhume {
+
+// Throws std::invalid_argument for a network whose shapes do not fit, and for weights beyond single precision.
+[[nodiscard]] std::string onnx_bytes(const Network& network, OnnxPrecision precision = OnnxPrecision::kDouble);
+void write_onnx(const std::filesystem::path& path, const Network& network,
+                OnnxPrecision precision = OnnxPrecision::kDouble);
+
+}  // namespace exhume

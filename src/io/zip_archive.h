@@ -1,0 +1,47 @@
+// A zip file opened for reading, with the checks that make it safe to inflate from.
+#pragma once
+
+#include <zip.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace exhume {
+
+struct ZipEntry {
+  std::string name;
+  std::uint64_t index = 0;
+  std::uint64_t size = 0;  // inflated, by the central directory
+};
+
+class ZipArchive {
+ public:
+  // Throws DataError: not a zip, duplicated names, encryption, unknown methods, impossible sizes.
+  explicit ZipArchive(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<ZipEntry>& entries() const { return entries_; }
+
+  // Inflates one entry piece by piece.
+  class Stream {
+   public:
+    Stream(const ZipArchive& archive, const ZipEntry& entry);
+    // Up to `size` bytes; fewer only at the end. Throws DataError if the data are damaged.
+    std::uint64_t read(char* out, std::uint64_t size);
+
+   private:
+    const ZipArchive& archive_;
+    const ZipEntry& entry_;
+    std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file_;
+  };
+
+ private:
+  std::string name_;
+  std::unique_ptr<zip_t, void (*)(zip_t*)> zip_;
+  std::vector<ZipEntry> entries_;
+};
+
+}  // namespace exhume
