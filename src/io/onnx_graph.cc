@@ -176,7 +176,7 @@ std::string OnnxGraph::bytes() const {
   ProtobufMessage model;
   model.integer(model_field::kIrVersion, kIrVersion);
   model.bytes(model_field::kProducerName, "exhume");
-  model.bytes(model_field::kProducerVersion, EXHUME_VERSION);
+  model.bytes(model_field::kProducerVersion, kVersion);
   model.bytes(model_field::kGraph, graph);
   model.message(model_field::kOpsetImport, opset);
   if (model.str().size() > kMostBytes) {

@@ -1,0 +1,49 @@
+// A subcommand: declares its options, then runs.
+//
+// main() parses, makes a Session for the one that was asked for, runs it, and turns what it throws into an exit
+// code. A command returns its exit code, writes data to stdout through put() and nothing else anywhere.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "exhume/control.h"
+
+namespace exhume::cli {
+
+// The exit codes of the command line.
+enum ExitCode : int {
+  kOk = 0,             // recovered and certified; or simply done
+  kInternalError = 1,  // a bug
+  kUsage = 2,
+  kNotCertified = 3,  // finished, but not certified, or worse than the tolerance
+  kBadData = 4,
+  kResourceLimit = 5,
+  kInterrupted = 130,
+};
+
+// What a running command is given.
+struct Session {
+  Control control;      // threads, progress, Ctrl-C
+  bool quiet = false;   // no progress, no summary
+  bool json = false;    // one JSON document on stdout
+  std::string command;  // the command line as a shell would read it again
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Adds the subcommand to `parent` and returns it.
+  virtual CLI::App* declare(CLI::App& parent) = 0;
+  virtual int run(const Session& session) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Command> generate_command();
+[[nodiscard]] std::unique_ptr<Command> recover_command();
+[[nodiscard]] std::unique_ptr<Command> compare_command();
+[[nodiscard]] std::unique_ptr<Command> verify_command();
+[[nodiscard]] std::unique_ptr<Command> report_command();
+
+}  // namespace exhume::cli

@@ -1,0 +1,153 @@
+// exhume compare: how far apart two networks are, up to the symmetries that do not change their function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
+
+#include "command.h"
+#include "exhume/io/open.h"
+#include "exhume/network.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kUnitsShown = 8;
+
+// The worst difference of each kind of parameter of one matched pair of units.
+struct UnitDifference {
+  Index first, second;  // canonical order
+  bool turned;
+  double weights, bias, outputs;
+  double worst() const { return std::max({weights, bias, outputs}); }
+};
+
+std::vector<UnitDifference> unit_differences(const Network& first, const Network& second,
+                                             const Alignment& alignment) {
+  Network p = canonical(first);
+  const Network q = canonical(second);
+  std::vector<Index> turn;
+  for (std::size_t i = 0; i < alignment.turned.size(); ++i) {
+    if (alignment.turned[i]) turn.push_back(static_cast<Index>(i));
+  }
+  p = with_units_turned(p, turn);
+  std::vector<UnitDifference> list;
+  for (Index i = 0; i < p.hidden(); ++i) {
+    const Index j = alignment.match[static_cast<std::size_t>(i)];
+    list.push_back({i, j, alignment.turned[static_cast<std::size_t>(i)],
+                    (p.W.row(i) - q.W.row(j)).cwiseAbs().maxCoeff(), std::abs(p.b(i) - q.b(j)),
+                    (p.A.col(i) - q.A.col(j)).cwiseAbs().maxCoeff()});
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.worst() > b.worst(); });
+  return list;
+}
+
+std::string shape(const Network& network) {
+  return fmt::format("{} → {} → {}{}", network.inputs(), network.hidden(), network.outputs(),
+                     network.has_linear_term() ? " with a linear term" : "");
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+class Compare final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app =
+        parent.add_subcommand("compare", "Say how far apart two networks are, after aligning their units");
+    app->add_option("A", first_, "A network (.safetensors, .npz)")->required();
+    app->add_option("B", second_, "Another one")->required();
+    app->add_flag("--free-signs", free_signs_, "Let units be turned around, at the price of a linear term");
+    app->add_option("--tolerance", tolerance_, "Exit with 3 if a parameter differs by more than this")
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+    app->footer(
+        "Units are matched by optimal assignment; rows of W have unit norm. Networks of different shape "
+        "cannot be\n"
+        "compared: exit code 3.\n\n"
+        "Examples:\n"
+        "  exhume compare demo/network.safetensors result/network.safetensors\n"
+        "  exhume compare demo/network.safetensors result/network.safetensors --tolerance 1e-9 --json");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    const Network first = open_network(first_), second = open_network(second_);
+    const Alignment alignment = align(first, second, {.free_signs = free_signs_});
+    const auto units =
+        alignment.comparable ? unit_differences(first, second, alignment) : std::vector<UnitDifference>{};
+    const bool good = alignment.comparable && !(alignment.worst_error > tolerance_);
+    if (session.json) {
+      put(json(alignment, units, good) + "\n");
+    } else if (!session.quiet) {
+      put(text(first, second, alignment, units));
+    }
+    return good ? kOk : kNotCertified;
+  }
+
+ private:
+  std::string json(const Alignment& alignment, const std::vector<UnitDifference>& units, bool good) const {
+    Json json = {{"comparable", alignment.comparable},
+                 {"worst_error", number(alignment.worst_error)},
+                 {"rms_error", number(alignment.rms_error)},
+                 {"tolerance", number(tolerance_)},
+                 {"within_tolerance", good},
+                 {"free_signs", free_signs_},
+                 {"units", Json::array()}};
+    for (const UnitDifference& u : units) {
+      json["units"].push_back({{"first", u.first + 1},
+                               {"second", u.second + 1},
+                               {"turned", u.turned},
+                               {"weights", u.weights},
+                               {"bias", u.bias},
+                               {"outputs", u.outputs}});
+    }
+    return json.dump(2);
+  }
+
+  std::string text(const Network& first, const Network& second, const Alignment& alignment,
+                   const std::vector<UnitDifference>& units) const {
+    if (!alignment.comparable) {
+      return fmt::format(
+          "The networks cannot be compared: {} is {}, {} is {} (units that do nothing do not count).\n",
+          first_, shape(first), second_, shape(second));
+    }
+    const bool bounded = std::isfinite(tolerance_);
+    const bool good = !(alignment.worst_error > tolerance_);
+    std::string out =
+        fmt::format("worst parameter error  {}{}\n",
+                    toned(bounded ? (good ? Tone::kGood : Tone::kBad) : Tone::kBold,
+                          fmt::format("{:.3e}", alignment.worst_error)),
+                    bounded ? fmt::format("  ({} {:g})", good ? "at most" : "above", tolerance_) : "");
+    out += fmt::format("rms parameter error    {:.3e}\n", alignment.rms_error);
+    if (units.empty()) return out;
+    const std::size_t shown = std::min(units.size(), kUnitsShown);
+    out += toned(Tone::kSoft, fmt::format("\n{:>6}  {:>6}  {:>10}  {:>10}  {:>10}", "unit", "match",
+                                          "weights", "bias", "outputs"));
+    out += "\n";
+    for (std::size_t i = 0; i < shown; ++i) {
+      const UnitDifference& u = units[i];
+      out += fmt::format("{:>6}  {:>6}  {:>10.2e}  {:>10.2e}  {:>10.2e}{}\n", u.first + 1, u.second + 1,
+                         u.weights, u.bias, u.outputs, u.turned ? "  turned" : "");
+    }
+    if (units.size() > shown) {
+      out += toned(Tone::kSoft, fmt::format("the other {} differ no more", units.size() - shown)) + "\n";
+    }
+    return out;
+  }
+
+  std::string first_, second_;
+  bool free_signs_ = false;
+  double tolerance_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+std::unique_ptr<Command> compare_command() { return std::make_unique<Compare>(); }
+
+}  // namespace exhume::cli

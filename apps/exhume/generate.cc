@@ -1,0 +1,170 @@
+// exhume generate: samples of a random network, or of a given one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "command.h"
+#include "exhume/error.h"
+#include "exhume/io/atomic_file.h"
+#include "exhume/io/npy.h"
+#include "exhume/io/open.h"
+#include "exhume/io/safetensors.h"
+#include "exhume/parallel.h"
+#include "exhume/planted.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Makes the rows and writes them in order, a few blocks for every thread at a time.
+void write_rows(const SampleSource& source, NpyWriter& x, NpyWriter& y, const Control& control) {
+  const Index blocks = (source.rows() + kBlockRows - 1) / kBlockRows;
+  const Index batch = std::min<Index>(blocks, 4 * control.workers());
+  std::vector<SampleBlock> made(static_cast<std::size_t>(batch));
+  for (Index first = 0; first < blocks; first += batch) {
+    const Index count = std::min(batch, blocks - first);
+    parallel_for(count, control, [&](Index i) {
+      const Index row = (first + i) * kBlockRows;
+      source.read(row, std::min(kBlockRows, source.rows() - row), made[static_cast<std::size_t>(i)]);
+    });
+    for (Index i = 0; i < count; ++i) {
+      x.append(made[static_cast<std::size_t>(i)].x());
+      y.append(made[static_cast<std::size_t>(i)].y());
+    }
+    control.report("samples", static_cast<double>(first + count) / static_cast<double>(blocks));
+  }
+  x.finish();
+  y.finish();
+}
+
+void require_room(const fs::path& folder, Index rows, Index columns) {
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  const double needed = 8.0 * static_cast<double>(rows) * static_cast<double>(columns);
+  std::error_code unknown;
+  const fs::space_info space = fs::space(folder, unknown);
+  if (unknown || needed <= static_cast<double>(space.available)) return;
+  throw ResourceError(
+      fmt::format("the samples take {:.3g} GiB, but the disk of {} has {:.3g} GiB left; ask for fewer",
+                  needed / kGiB, folder.string(), static_cast<double>(space.available) / kGiB));
+}
+
+class Generate final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app = parent.add_subcommand("generate", "Make samples of a random network, or of a given one");
+    shape_.push_back(app->add_option("--inputs,-d", network_.inputs, "Number of inputs d"));
+    shape_.push_back(app->add_option("--hidden,-k", network_.hidden, "Number of hidden units k"));
+    shape_.push_back(app->add_option("--outputs,-m", network_.outputs, "Number of outputs m"));
+    app->add_option("--samples,-n", sampling_.samples, "Number of rows n")->required();
+    drawn_.push_back(app->add_option("--bias", network_.bias, "Biases are uniform in [-R, R] [0.5]"));
+    drawn_.push_back(app->add_option("--bias-at", bias_at_,
+                                     "Where biases are measured: mean (of the inputs) or origin [mean]")
+                         ->check(CLI::IsMember({"mean", "origin"}).description("")));
+    drawn_.push_back(
+        app->add_option("--amplitudes", amplitudes_,
+                        "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
+            ->check(CLI::IsMember({"normal", "signs"}).description("")));
+    app->add_option("--network", file_, "Sample this network instead of a random one");
+    app->add_option("--distribution", distribution_, "Distribution of the inputs: gaussian [gaussian]")
+        ->check(CLI::IsMember({"gaussian"}).description(""));
+    app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
+    app->add_option("--condition", sampling_.condition, "Condition number of the inputs' covariance [1]");
+    app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
+    app->add_option("--noise-relative", sampling_.noise_relative,
+                    "The same as a multiple of the outputs' standard deviation [0]");
+    app->add_option("--seed", seed_, "Seed of all random numbers [0]");
+    app->add_option("--out,-o", out_, "Folder for x.npy, y.npy and network.safetensors")->required();
+    app->footer(
+        "Rows depend on the seed and their number alone: the same for any number of threads, and the first "
+        "rows of a\n"
+        "longer run are those of a shorter one.\n\n"
+        "Examples:\n"
+        "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
+        "  exhume generate -d 10 -k 10 -m 1 -n 20000 --bias 0.8 --amplitudes signs --seed 7 --out "
+        "one-output\n"
+        "  exhume generate -d 10 -k 10 -m 10 -n 10000 --mean 2 --condition 25 --noise-relative 0.1 --out "
+        "noisy\n"
+        "  exhume generate --network trained.safetensors --samples 200000 --out queries");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    const Network network = teacher();
+    sampling_.seed = seed_;
+    sampling_.distribution = parse_distribution(distribution_);
+    sampling_.validate();
+    const SamplePtr samples = planted_samples(network, sampling_, session.control);
+
+    OutputFolder folder(out_);
+    require_room(folder.path(), samples->rows(), samples->inputs() + samples->outputs());
+    NpyWriter x(folder.open("x.npy"), samples->rows(), samples->inputs());
+    NpyWriter y(folder.open("y.npy"), samples->rows(), samples->outputs());
+    folder.add("network.safetensors", network_bytes(network));
+    write_rows(*samples, x, y, session.control);
+    session.control.check();
+    folder.commit();
+    say(session, network);
+    return kOk;
+  }
+
+ private:
+  Network teacher() {
+    if (file_.empty()) {
+      for (const CLI::Option* option : shape_) {
+        if (option->count() == 0) {
+          throw std::invalid_argument(
+              fmt::format("{} is required unless --network gives the network", option->get_name()));
+        }
+      }
+      network_.seed = seed_;
+      network_.amplitudes = parse_amplitudes(amplitudes_);
+      network_.centre = bias_at_ == "mean" ? sampling_.mean : 0;
+      return plant(network_);
+    }
+    for (const auto* group : {&shape_, &drawn_}) {
+      for (const CLI::Option* option : *group) {
+        if (option->count() > 0) {
+          throw std::invalid_argument(
+              fmt::format("{} is about random networks and does not go with --network", option->get_name()));
+        }
+      }
+    }
+    return open_network(file_);
+  }
+
+  void say(const Session& session, const Network& network) const {
+    const char* names[] = {"x.npy", "y.npy", "network.safetensors"};
+    if (session.json) {
+      nlohmann::ordered_json json = {{"inputs", network.inputs()},
+                                     {"hidden_units", network.hidden()},
+                                     {"outputs", network.outputs()},
+                                     {"samples", sampling_.samples},
+                                     {"seed", seed_},
+                                     {"files", nlohmann::ordered_json::array()}};
+      for (const char* name : names) json["files"].push_back((fs::path(out_) / name).string());
+      put(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    } else if (!session.quiet) {
+      put(fmt::format(
+          "{} samples of a network with {} inputs, {} hidden units and {} outputs, in {}: {}, {}, {}.\n",
+          grouped(sampling_.samples), network.inputs(), network.hidden(), network.outputs(), out_, names[0],
+          names[1], names[2]));
+    }
+  }
+
+  std::vector<CLI::Option*> shape_, drawn_;  // options that only a random network has
+  PlantedOptions network_;
+  SamplingOptions sampling_;
+  std::uint64_t seed_ = 0;
+  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", file_, out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> generate_command() { return std::make_unique<Generate>(); }
+
+}  // namespace exhume::cli

@@ -1,0 +1,125 @@
+// exhume: recovers a neural network from its inputs and outputs. See command.h for how it is put together.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "../fast_blas.h"
+#include "command.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+struct Entry {
+  std::unique_ptr<Command> command;
+  CLI::App* app = nullptr;
+};
+
+std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+std::string command_line(int argc, char** argv) {
+  std::string line = "exhume";
+  for (int i = 1; i < argc; ++i) line += " " + shell_quoted(argv[i]);
+  return line;
+}
+
+int run(Command& command, Session& session) {
+  ProgressLine line(!session.quiet);
+  session.control.on_progress = [&line](const Progress& progress) { line.show(progress); };
+  session.control.should_stop = interrupted;
+  int code = kInternalError;
+  std::string complaint;
+  try {
+    code = command.run(session);
+  } catch (const Interrupted&) {
+    code = kInterrupted;
+    complaint = "interrupted; nothing was written";
+  } catch (const DataError& error) {
+    code = kBadData;
+    complaint = error.what();
+  } catch (const ResourceError& error) {
+    code = kResourceLimit;
+    complaint = error.what();
+  } catch (const std::bad_alloc&) {
+    code = kResourceLimit;
+    complaint = "there is not enough memory for this; try fewer hidden units or a smaller problem";
+  } catch (const std::length_error&) {
+    code = kResourceLimit;
+    complaint = "a size is beyond what this machine can hold; try a smaller problem";
+  } catch (const std::invalid_argument& error) {
+    code = kUsage;
+    complaint = error.what();
+  } catch (const std::exception& error) {
+    complaint =
+        fmt::format("internal error ({}); please report it with the command and the version", error.what());
+  }
+  line.clear();
+  if (!complaint.empty()) complain(complaint);
+  return code;
+}
+
+int main(int argc, char** argv) {
+  CLI::App app("Recovers a two-layer ReLU network from its inputs and outputs, with a certificate.",
+               "exhume");
+  app.set_version_flag("--version", fmt::format("exhume {}", kVersion));
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  app.footer(
+      "Examples:\n"
+      "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
+      "  exhume recover demo/x.npy demo/y.npy --out result\n"
+      "  exhume compare demo/network.safetensors result/network.safetensors\n"
+      "  exhume verify result/network.safetensors demo/x.npy demo/y.npy\n\n"
+      "Exit codes: 0 certified, or done; 3 finished but not certified; 2 usage; 4 bad data; 5 a resource "
+      "limit;\n"
+      "1 internal error; 130 interrupted.");
+
+  Session session;
+  std::vector<Entry> entries;
+  for (auto make : {generate_command, recover_command, compare_command, verify_command, report_command}) {
+    Entry entry{make(), nullptr};
+    entry.app = entry.command->declare(app);
+    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")
+        ->check(CLI::Range(0, 4096).description(""));
+    entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
+    entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");
+    entries.push_back(std::move(entry));
+  }
+  session.control.threads = 0;
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success) == 0 ? kOk : kInternalError;
+  } catch (const CLI::ParseError& error) {
+    std::string asked = "exhume";
+    for (const Entry& entry : entries) {
+      if (entry.app->parsed()) asked += " " + entry.app->get_name();
+    }
+    complain(fmt::format("{}; see {} --help", first_line(error.what()), asked));
+    return kUsage;
+  }
+
+  session.command = command_line(argc, argv);
+  std::signal(SIGPIPE, SIG_DFL);  // a reader that went away ends us quietly, as it does any Unix program
+  catch_interrupts();
+  for (const Entry& entry : entries) {
+    if (entry.app->parsed()) return run(*entry.command, session);
+  }
+  return kInternalError;
+}
+
+}  // namespace
+}  // namespace exhume::cli
+
+int main(int argc, char** argv) {
+  exhume::restart_with_fast_blas(argv);
+  return exhume::cli::main(argc, argv);
+}

@@ -1,0 +1,118 @@
+// exhume recover: samples in, network, certificate and report out.
+#include "exhume/recover.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+
+#include "command.h"
+#include "exhume/io/atomic_file.h"
+#include "exhume/io/onnx.h"
+#include "exhume/io/safetensors.h"
+#include "exhume/report.h"
+#include "sample_files.h"
+#include "summary.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Index> parse_hidden(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    throw std::invalid_argument(
+        fmt::format("--hidden is '{}', but must be auto or a whole number of at least 1", text));
+  }
+  return value;
+}
+
+class Recover final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app =
+        parent.add_subcommand("recover", "Recover the network behind samples, with a certificate");
+    app->add_option("samples", files_,
+                    "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
+        ->required()
+        ->expected(1, 2);
+    app->add_option("--hidden,-k", hidden_, "Number of hidden units, or auto [auto]");
+    app->add_option("--route", options_.route, "Road to take, by name, or auto [auto]");
+    app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
+    app->add_option("--budget", options_.budget_seconds, "Seconds after which roads that search stop [300]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option("--out,-o", out_,
+                    "Folder for network.safetensors, network.onnx, certificate.json and report.html");
+    app->footer(
+        "Exit code 0: recovered and certified; 3: finished, not certified. Everything is computed before "
+        "anything is\n"
+        "written, and files appear whole or not at all.\n\n"
+        "Examples:\n"
+        "  exhume recover x.npy y.npy --out result\n"
+        "  exhume recover data.npz --hidden 16 --out result\n"
+        "  exhume recover x.csv y.csv --json | jq .status");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    const auto start = std::chrono::steady_clock::now();
+    check_sample_files(files_);
+    options_.hidden = parse_hidden(hidden_);
+    options_.validate();
+    // Opened before the long work: a folder that cannot be written to must not cost an hour.
+    std::optional<OutputFolder> folder;
+    AtomicFile* page = nullptr;
+    if (!out_.empty()) {
+      folder.emplace(out_);
+      page = &folder->open("report.html");
+    }
+    const SamplePtr samples = open_sample_files(files_, session.control);
+    const RecoverResult result = exhume::recover(samples, options_, session.control);
+    const std::string json = to_json(result, {sample_file_roles(files_), session.command});
+    std::vector<std::string> written;
+    if (folder) {
+      if (result.status != Status::kRefused) {
+        folder->add("network.safetensors", network_bytes(result.network));
+        folder->add("network.onnx", onnx_bytes(result.network));
+        written = {"network.safetensors", "network.onnx"};
+      }
+      folder->add("certificate.json", json);
+      page->write(to_html(json));
+      written.insert(written.end(), {"certificate.json", "report.html"});
+      session.control.check();
+      folder->commit();
+      if (result.status == Status::kRefused) forget_networks();
+    }
+    if (session.json) {
+      put(json);
+    } else if (!session.quiet) {
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      put(summary(result, elapsed.count(), out_, written));
+    }
+    return result.status == Status::kCertified ? kOk : kNotCertified;
+  }
+
+ private:
+  // A network of an earlier run must not lie beside the certificate of a refusal.
+  void forget_networks() const {
+    std::error_code ignored;
+    for (const char* name : {"network.safetensors", "network.onnx"})
+      fs::remove(fs::path(out_) / name, ignored);
+  }
+
+  std::vector<std::string> files_;
+  std::string hidden_ = "auto", out_;
+  RecoverOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> recover_command() { return std::make_unique<Recover>(); }
+
+}  // namespace exhume::cli

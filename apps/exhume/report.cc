@@ -1,0 +1,77 @@
+// exhume report: the page again, from the certificate alone.
+#include "exhume/report.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "exhume/error.h"
+#include "exhume/io/atomic_file.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestCertificate = std::uintmax_t{64} << 20;
+
+std::string read_certificate(const fs::path& path) {
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(path, missing);
+  if (missing) {
+    throw DataError(fmt::format("{} cannot be read: {}; give a folder that exhume recover --out wrote",
+                                path.string(), missing.message()));
+  }
+  if (size > kLargestCertificate) {
+    throw DataError(
+        fmt::format("{} has {} bytes, too many for a certificate; is it one?", path.string(), size));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw DataError(fmt::format("{} cannot be read; check its permissions", path.string()));
+  return text;
+}
+
+class Report final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app = parent.add_subcommand("report", "Make report.html again from certificate.json alone");
+    app->add_option("folder", folder_, "A folder that exhume recover --out wrote")->required();
+    app->footer("Examples:\n  exhume report result");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    const fs::path certificate = fs::path(folder_) / "certificate.json",
+                   target = fs::path(folder_) / "report.html";
+    const std::string json = read_certificate(certificate);
+    std::string html;
+    try {
+      html = to_html(json);
+    } catch (const DataError& error) {
+      throw DataError(fmt::format("{}: {}", certificate.string(), error.what()));
+    }
+    write_file(target, html);
+    if (session.json) {
+      using Json = nlohmann::ordered_json;
+      put(Json{{"files", {target.string()}}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    } else if (!session.quiet) {
+      put(fmt::format("{}\n", target.string()));
+    }
+    return kOk;
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> report_command() { return std::make_unique<Report>(); }
+
+}  // namespace exhume::cli

@@ -1,0 +1,19 @@
+// Samples as they are named on a command line: X and Y, or one .npz with both.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exhume/control.h"
+#include "exhume/report.h"
+#include "exhume/samples.h"
+
+namespace exhume::cli {
+
+// Throws std::invalid_argument unless there are two files, or a single one that ends in .npz.
+void check_sample_files(const std::vector<std::string>& files);
+[[nodiscard]] SamplePtr open_sample_files(const std::vector<std::string>& files, const Control& control);
+// The same as the report names them.
+[[nodiscard]] std::vector<Provenance::File> sample_file_roles(const std::vector<std::string>& files);
+
+}  // namespace exhume::cli

@@ -1,0 +1,93 @@
+#include "terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "exhume/error.h"
+#include "exhume/svg.h"
+
+namespace exhume::cli {
+
+bool is_terminal(int descriptor) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(descriptor) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+bool has_colour(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(descriptor) && (no_color == nullptr || *no_color == '\0');
+}
+
+std::string toned(Tone tone, std::string_view text) {
+  static const bool colour = has_colour(STDOUT_FILENO);
+  if (!colour || tone == Tone::kPlain) return std::string(text);
+  const char* code = "";
+  switch (tone) {
+    case Tone::kPlain:
+      break;
+    case Tone::kBold:
+      code = "1";
+      break;
+    case Tone::kSoft:
+      code = "2";
+      break;
+    case Tone::kGood:
+      code = "1;32";
+      break;
+    case Tone::kWarn:
+      code = "1;33";
+      break;
+    case Tone::kBad:
+      code = "1;31";
+      break;
+  }
+  return fmt::format("\033[{}m{}\033[0m", code, text);
+}
+
+std::string grouped(Index value) { return svg::group_thousands(fmt::format("{}", value)); }
+
+std::string duration(double seconds) {
+  if (seconds < 0.0995) return fmt::format("{:.0f} ms", 1000 * seconds);
+  if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 99.5) return fmt::format("{:.1f} s", seconds);
+  const Index whole = static_cast<Index>(seconds + 0.5);
+  return fmt::format("{} min {} s", whole / 60, whole % 60);
+}
+
+std::string shell_quoted(std::string_view word) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("_-./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+void put(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw ResourceError("standard output cannot be written to; is its disk full?");
+  }
+}
+
+void complain(std::string_view sentence) {
+  std::string line = "exhume: ";
+  for (const char c : sentence) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  while (line.back() == ' ') line.pop_back();
+  if (line.back() != '.' && line.back() != '?' && line.back() != '!') line += '.';
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
+}
+
+}  // namespace exhume::cli

@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""Tests of the command line as a user meets it: run_cli_tests.py PATH/TO/exhume [unittest arguments].
+
+Standard library only. Every test works in a folder of its own.
+"""
+
+import array
+import json
+import os
+import pathlib
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+EXHUME = None  # path of the program, from the command line
+
+OK, INTERNAL, USAGE, NOT_CERTIFIED, BAD_DATA, RESOURCE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+
+def npy_bytes(values, rows, columns):
+    """A '<f8' .npy file in C order."""
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }" % (rows, columns)
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + array.array("d", values).tobytes()
+
+
+def read_npy(path):
+    data = path.read_bytes()
+    assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    values = array.array("d")
+    values.frombytes(data[start:])
+    return data[10:start].decode(), values
+
+
+def read_safetensors(path):
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            values = array.array("d")
+            values.frombytes(data[8 + size + begin:8 + size + end])
+            tensors[name] = (entry["shape"], values)
+    return tensors
+
+
+def write_safetensors(path, tensors):
+    header, buffer = {}, b""
+    for name, (shape, values) in tensors.items():
+        raw = array.array("d", values).tobytes()
+        header[name] = {"dtype": "F64", "shape": shape, "data_offsets": [len(buffer), len(buffer) + len(raw)]}
+        buffer += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + buffer)
+
+
+class CommandLineTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = pathlib.Path(self._folder.name)
+
+    def run_exhume(self, *arguments, code=OK, **options):
+        result = subprocess.run([EXHUME, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                capture_output=True, text=True, timeout=300, **options)
+        self.assertEqual(result.returncode, code, f"{arguments}\nstdout: {result.stdout}\nstderr: {result.stderr}")
+        return result
+
+    def assert_one_sentence(self, result, *words):
+        """Nothing on stdout, one line `exhume: ... .` on stderr that holds these words."""
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Aexhume: [^\n]+[.?!]\n\Z")
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def generate(self, out, *arguments, d=4, k=5, m=6, n=500, **options):
+        return self.run_exhume("generate", "--inputs", d, "--hidden", k, "--outputs", m, "--samples", n, "--out", out,
+                               *arguments, **options)
+
+    def files(self, folder="."):
+        return sorted(str(path.relative_to(self.folder / folder)) for path in (self.folder / folder).rglob("*"))
+
+
+class Usage(CommandLineTest):
+    def test_version_and_help_go_to_stdout(self):
+        self.assertRegex(self.run_exhume("--version").stdout, r"\Aexhume \d+\.\d+\.\d+\n\Z")
+        self.assertIn("Examples:", self.run_exhume("--help").stdout)
+        for command in ["generate", "recover", "compare", "verify", "report"]:
+            result = self.run_exhume(command, "--help")
+            self.assertIn("Examples:\n  exhume " + command, result.stdout)
+            self.assertEqual(result.stderr, "")
+
+    def test_mistakes_are_one_sentence_and_code_2(self):
+        for arguments in [
+            [], ["nonsense"], ["generate"], ["generate", "--samples", "many", "--out", "o"], ["compare", "a"],
+            ["recover"], ["recover", "a.npy"], ["recover", "a", "b", "c"], ["verify", "n"],
+            ["recover", "a.npy", "b.npy", "--hidden", "0"], ["recover", "a.npy", "b.npy", "--hidden", "few"],
+            ["recover", "a.npy", "b.npy", "--budget", "-1"], ["recover", "a.npy", "b.npy", "--route", "no such route"],
+            ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "0", "-o", "o"],
+            ["generate", "-d", "0", "-k", "2", "-m", "1", "-n", "9", "-o", "o"],
+            ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "9", "--noise", "-1", "-o", "o"],
+            ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "9", "--noise", "nan", "-o", "o"],
+            ["generate", "-d", "1", "-k", "2", "-m", "1", "-n", "9", "--condition", "4", "-o", "o"],
+            ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "9", "--distribution", "cauchy", "-o", "o"],
+            ["generate", "-d", "2", "-n", "9", "-o", "o"],
+            ["generate", "-d", "2", "--network", "n.safetensors", "-n", "9", "-o", "o"],
+            ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "9", "-o", "o", "--threads", "-1"],
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_one_sentence(self.run_exhume(*arguments, code=USAGE))
+                self.assertEqual(self.files(), [])
+
+
+class Generate(CommandLineTest):
+    def test_writes_samples_of_the_network(self):
+        self.generate("made")
+        self.assertEqual(self.files("made"), ["network.safetensors", "x.npy", "y.npy"])
+        header, x = read_npy(self.folder / "made/x.npy")
+        self.assertIn("(500, 4)", header)
+        self.assertEqual(len(x), 2000)
+        _, y = read_npy(self.folder / "made/y.npy")
+        network = read_safetensors(self.folder / "made/network.safetensors")
+        (k, d), w = network["W"]
+        (m, _), a = network["A"]
+        self.assertEqual((d, k, m), (4, 5, 6))
+        for row in range(0, 500, 50):  # y = A max(Wx + b, 0) + c by hand
+            hidden = [max(network["b"][1][i] + sum(w[i * d + j] * x[row * d + j] for j in range(d)), 0) for i in range(k)]
+            for o in range(m):
+                f = network["c"][1][o] + sum(a[o * k + i] * hidden[i] for i in range(k))
+                self.assertAlmostEqual(f, y[row * m + o], delta=1e-13)
+
+    def test_bytes_do_not_depend_on_threads(self):
+        arguments = ["--noise-relative", "0.1", "--condition", "5", "--mean", "1", "--seed", "9"]
+        self.generate("one", *arguments, "--threads", 1, n=20001)
+        self.generate("two", *arguments, "--threads", 2, n=20001)
+        self.generate("again", *arguments, "--threads", 2, n=20001)
+        for name in ["x.npy", "y.npy", "network.safetensors"]:
+            self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "two" / name).read_bytes())
+            self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "again" / name).read_bytes())
+
+    def test_a_longer_run_begins_with_a_shorter_one(self):
+        self.generate("short", n=100)
+        self.generate("long", n=5000)
+        self.assertEqual(read_npy(self.folder / "short/x.npy")[1], read_npy(self.folder / "long/x.npy")[1][:400])
+
+    def test_samples_a_given_network(self):
+        self.generate("made")
+        self.run_exhume("generate", "--network", "made/network.safetensors", "--samples", 50, "--seed", 3, "--out", "more")
+        self.run_exhume("verify", "made/network.safetensors", "more/x.npy", "more/y.npy")
+        self.assertEqual((self.folder / "made/network.safetensors").read_bytes(),
+                         (self.folder / "more/network.safetensors").read_bytes())
+
+    def test_json_is_one_document(self):
+        result = self.generate("made", "--json")
+        self.assertEqual(json.loads(result.stdout)["hidden_units"], 5)
+        self.assertEqual(result.stderr, "")
+
+    def test_quiet_is_quiet(self):
+        result = self.generate("made", "--quiet")
+        self.assertEqual(result.stdout + result.stderr, "")
+
+    def test_too_large_for_the_disk(self):
+        self.assert_one_sentence(self.generate("made", n=10**15, code=RESOURCE), "GiB")
+        self.assert_one_sentence(self.generate("made", k=10**13, code=RESOURCE), "memory")
+        self.assertEqual(self.files(), [])
+
+    def test_folder_that_is_a_file(self):
+        (self.folder / "file").write_text("here")
+        self.assert_one_sentence(self.generate("file", code=BAD_DATA), "file")
+        self.assert_one_sentence(self.generate("file/below", code=BAD_DATA), "file")
+        self.assertEqual((self.folder / "file").read_text(), "here")
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_folder_without_permission(self):
+        (self.folder / "locked").mkdir(mode=0o500)
+        self.assert_one_sentence(self.generate("locked", code=BAD_DATA), "locked")
+        self.assertEqual(self.files("locked"), [])
+
+    def test_folder_that_no_one_may_write(self):
+        self.assert_one_sentence(self.generate("/proc/exhume-test", code=BAD_DATA), "/proc/exhume-test")
+
+    def test_ctrl_c_leaves_nothing(self):
+        for name, threads in [("made", 1), ("made", 2)]:
+            process = subprocess.Popen([EXHUME, "generate", "-d", "50", "-k", "50", "-m", "5", "-n", "20000000", "-o", name,
+                                        "--threads", str(threads)], cwd=self.folder, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            deadline = time.monotonic() + 30
+            while not self.files() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, INTERRUPTED, err)
+            self.assertEqual(out, "")
+            self.assertRegex(err, r"\Aexhume: interrupted[^\n]*\n\Z")
+            self.assertEqual(self.files(), [])
+
+    def test_an_old_file_survives_ctrl_c(self):
+        self.generate("made", n=10)
+        before = {name: (self.folder / "made" / name).read_bytes() for name in self.files("made")}
+        process = subprocess.Popen([EXHUME, "generate", "-d", "50", "-k", "50", "-m", "5", "-n", "20000000", "-o", "made"],
+                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while len(self.files("made")) == len(before) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=30), INTERRUPTED)
+        after = {name: (self.folder / "made" / name).read_bytes() for name in self.files("made")}
+        self.assertEqual(before, after)
+
+
+class Terminal(CommandLineTest):
+    def on_a_terminal(self, *arguments, **environment):
+        """stderr (a terminal) and exit code."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([EXHUME, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs,
+                                   env={**os.environ, "TERM": "xterm", **environment})
+        os.close(theirs)
+        text = b""
+        while True:
+            ready, _, _ = select.select([ours], [], [], 60)
+            try:
+                piece = os.read(ours, 65536) if ready else b""
+            except OSError:  # the other side is closed
+                piece = b""
+            if not piece:
+                break
+            text += piece
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), OK)
+        return text.decode()
+
+    def test_progress_on_a_terminal_is_cleared(self):
+        arguments = ["generate", "-d", 10, "-k", 10, "-m", 3, "-n", 200000, "-o", "made"]
+        text = self.on_a_terminal(*arguments)
+        self.assertIn("samples", text)
+        self.assertIn("%", text)
+        self.assertTrue(text.endswith("\r\x1b[K"), repr(text[-40:]))
+        self.assertEqual(self.on_a_terminal(*arguments, "--quiet"), "")
+        self.assertNotIn("\x1b[36m", self.on_a_terminal(*arguments, NO_COLOR="1"))
+        self.assertEqual(self.on_a_terminal(*arguments, TERM="dumb"), "")
+
+
+class Compare(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        self.generate("made")
+        self.network = read_safetensors(self.folder / "made/network.safetensors")
+
+    def changed(self, name, **tensors):
+        write_safetensors(self.folder / name, {**self.network, **tensors})
+
+    def test_a_network_equals_itself_with_units_exchanged(self):
+        shape, w = self.network["W"]
+        k, d = shape
+        a_shape, a = self.network["A"]
+        m = a_shape[0]
+        order = [3, 1, 4, 0, 2]
+        self.changed("other.safetensors",
+                     W=(shape, [2 * w[i * d + j] for i in order for j in range(d)]),
+                     b=([k], [2 * self.network["b"][1][i] for i in order]),
+                     A=(a_shape, [a[o * k + i] / 2 for o in range(m) for i in order]))
+        result = self.run_exhume("compare", "made/network.safetensors", "other.safetensors", "--json", "--tolerance", "1e-14")
+        answer = json.loads(result.stdout)
+        self.assertTrue(answer["comparable"])
+        self.assertLess(answer["worst_error"], 1e-14)
+        self.assertEqual(len(answer["units"]), 5)
+
+    def test_tolerance_decides_the_exit_code(self):
+        b = list(self.network["b"][1])
+        b[2] += 0.25
+        self.changed("other.safetensors", b=([5], b))
+        files = ["made/network.safetensors", "other.safetensors"]
+        self.assertIn("2.500e-01", self.run_exhume("compare", *files).stdout)
+        self.run_exhume("compare", *files, "--tolerance", "0.3")
+        self.run_exhume("compare", *files, "--tolerance", "0.2", code=NOT_CERTIFIED)
+        answer = json.loads(self.run_exhume("compare", *files, "--tolerance", "0.2", "--json", code=NOT_CERTIFIED).stdout)
+        self.assertFalse(answer["within_tolerance"])
+        self.assertAlmostEqual(answer["units"][0]["bias"], 0.25)
+
+    def test_other_shapes_cannot_be_compared(self):
+        self.generate("larger", k=7)
+        files = ["made/network.safetensors", "larger/network.safetensors"]
+        self.assertIn("cannot be compared", self.run_exhume("compare", *files, code=NOT_CERTIFIED).stdout)
+        answer = json.loads(self.run_exhume("compare", *files, "--json", code=NOT_CERTIFIED).stdout)
+        self.assertIsNone(answer["worst_error"])
+
+    def test_bad_files(self):
+        self.assert_one_sentence(self.run_exhume("compare", "made/network.safetensors", "none.safetensors", code=BAD_DATA),
+                                 "none.safetensors")
+        (self.folder / "bad.safetensors").write_bytes(b"\xff" * 100)
+        self.assert_one_sentence(self.run_exhume("compare", "bad.safetensors", "made/network.safetensors", code=BAD_DATA),
+                                 "bad.safetensors")
+
+
+class Verify(CommandLineTest):
+    def test_agrees_and_finds_tampering(self):
+        self.generate("made", n=10000)
+        arguments = ["verify", "made/network.safetensors", "made/x.npy", "made/y.npy"]
+        answer = json.loads(self.run_exhume(*arguments, "--json").stdout)
+        self.assertEqual(answer["rows"], 10000)
+        self.assertLess(answer["relative_mse"], 1e-28)
+        network = read_safetensors(self.folder / "made/network.safetensors")
+        network["A"][1][3] += 1e-3
+        write_safetensors(self.folder / "made/network.safetensors", network)
+        answer = json.loads(self.run_exhume(*arguments, "--json", code=NOT_CERTIFIED).stdout)
+        self.assertFalse(answer["verified"])
+        self.assertIn("Does not agree", self.run_exhume(*arguments, code=NOT_CERTIFIED).stdout)
+        self.run_exhume(*arguments, "--tolerance", "0.01")
+
+    def test_samples_of_another_shape(self):
+        self.generate("made")
+        self.generate("other", d=3)
+        self.assert_one_sentence(
+            self.run_exhume("verify", "made/network.safetensors", "other/x.npy", "other/y.npy", code=BAD_DATA), "inputs")
+
+
+class BadData(CommandLineTest):
+    """Each ends in one sentence that names the file, with nothing written."""
+
+    def refuse(self, *words, x="x.npy", y="y.npy"):
+        before = self.files()
+        result = self.run_exhume("recover", x, y, "--out", "result", code=BAD_DATA)
+        self.assert_one_sentence(result, *words)
+        self.assertEqual(self.files(), before)
+        result = self.run_exhume("recover", x, y, "--json", code=BAD_DATA)
+        self.assert_one_sentence(result, *words)
+
+    def write(self, name, rows, columns, values=None):
+        values = values if values is not None else [((i * 7919) % 1009) / 500 - 1 for i in range(rows * columns)]
+        (self.folder / name).write_bytes(npy_bytes(values, rows, columns))
+
+    def setUp(self):
+        super().setUp()
+        self.write("x.npy", 400, 3)
+        self.write("y.npy", 400, 2)
+
+    def test_missing_file(self):
+        self.refuse("gone.npy", x="gone.npy")
+
+    def test_nan_and_infinity(self):
+        for bad in [float("nan"), float("inf")]:
+            values = [((i * 31) % 97) / 50 for i in range(1200)]
+            values[7 * 3 + 2] = bad
+            self.write("x.npy", 400, 3, values)
+            self.refuse("x.npy", "row 8", "column 3")
+
+    def test_different_row_counts(self):
+        self.write("y.npy", 399, 2)
+        self.refuse("400", "399")
+
+    def test_truncated_file(self):
+        data = (self.folder / "x.npy").read_bytes()
+        (self.folder / "x.npy").write_bytes(data[:-8])
+        self.refuse("x.npy")
+
+    def test_text_in_a_csv_cell(self):
+        (self.folder / "x.csv").write_text("1,2\n3,apple\n")
+        self.refuse("x.csv", "line 2", "apple", x="x.csv")
+
+    def test_unwritable_folder_is_found_before_the_work(self):
+        result = self.run_exhume("recover", "x.npy", "y.npy", "--out", "/proc/exhume-test", code=BAD_DATA)
+        self.assert_one_sentence(result, "/proc/exhume-test")
+
+
+class Recover(CommandLineTest):
+    def test_end_to_end(self):
+        self.generate("made", d=6, k=6, m=6, n=3000)
+        result = self.run_exhume("recover", "made/x.npy", "made/y.npy", "--out", "result")
+        self.assertIn("Certified", result.stdout)
+        self.assertLess(result.stdout.count("\n"), 25)
+        self.assertEqual(self.files("result"), ["certificate.json", "network.onnx", "network.safetensors", "report.html"])
+        self.run_exhume("compare", "made/network.safetensors", "result/network.safetensors", "--tolerance", "1e-9")
+        self.run_exhume("verify", "result/network.safetensors", "made/x.npy", "made/y.npy")
+        certificate = json.loads((self.folder / "result/certificate.json").read_text())
+        self.assertEqual(certificate["status"], "certified")
+        self.assertEqual(certificate["hidden_units"], 6)
+        self.assertEqual(certificate["command"], "exhume recover made/x.npy made/y.npy --out result")
+        page = (self.folder / "result/report.html").read_bytes()
+        (self.folder / "result/report.html").unlink()
+        self.run_exhume("report", "result")
+        self.assertEqual((self.folder / "result/report.html").read_bytes(), page)
+
+    def test_json_is_the_certificate(self):
+        self.generate("made", d=6, k=6, m=6, n=3000)
+        result = self.run_exhume("recover", "made/x.npy", "made/y.npy", "--json")
+        self.assertEqual(json.loads(result.stdout)["status"], "certified")
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(self.files(), sorted(["made", "made/network.safetensors", "made/x.npy", "made/y.npy"]))
+
+    def test_network_does_not_depend_on_threads(self):
+        self.generate("made", d=6, k=6, m=6, n=9000)
+        for threads in [1, 2]:
+            self.run_exhume("recover", "made/x.npy", "made/y.npy", "--threads", threads, "--out", f"result{threads}")
+        self.assertEqual((self.folder / "result1/network.safetensors").read_bytes(),
+                         (self.folder / "result2/network.safetensors").read_bytes())
+
+
+class Report(CommandLineTest):
+    def test_refuses_what_is_no_certificate(self):
+        self.assert_one_sentence(self.run_exhume("report", "nowhere", code=BAD_DATA), "nowhere/certificate.json")
+        for text in ["", "{", "[]", '{"status": "fine"}']:
+            (self.folder / "certificate.json").write_text(text)
+            self.assert_one_sentence(self.run_exhume("report", ".", code=BAD_DATA), "certificate.json")
+        self.assertEqual(self.files(), ["certificate.json"])
+
+    def test_a_script_tag_shows_as_text(self):
+        (self.folder / "certificate.json").write_text(json.dumps({"status": "uncertified", "route": "<script>alert(1)</script>"}))
+        self.run_exhume("report", ".")
+        page = (self.folder / "report.html").read_text()
+        self.assertNotIn("<script", page)
+        self.assertIn("&lt;script&gt;", page)
+
+
+if __name__ == "__main__":
+    EXHUME = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
