@@ -11,7 +11,8 @@ inline std::string corrupted(std::string bytes) {
   const int edits = *rc::gen::inRange(1, 4);
   for (int e = 0; e < edits && !bytes.empty(); ++e) {
     // Headers are where the parsers are: half of the damage goes to the first 128 bytes.
-    const std::size_t reach = *rc::gen::arbitrary<bool>() ? std::min<std::size_t>(bytes.size(), 128) : bytes.size();
+    const std::size_t reach =
+        *rc::gen::arbitrary<bool>() ? std::min<std::size_t>(bytes.size(), 128) : bytes.size();
     const std::size_t at = *rc::gen::inRange<std::size_t>(0, reach);
     const std::size_t length = std::min(*rc::gen::inRange<std::size_t>(1, 9), bytes.size() - at);
     switch (*rc::gen::inRange(0, 5)) {

@@ -9,6 +9,7 @@
 #include "exhume/error.h"
 #include "exhume/io/npy.h"
 #include "npy_bytes.h"
+#include "property.h"
 #include "refusal.h"
 #include "temp_dir.h"
 
@@ -91,7 +92,8 @@ TEST(IoNpy, HalfPrecisionAndTruthValues) {
   dir.put("b.npy", npy_file(npy_dict("|b1", "(2, 2)"), std::string("\x00\x01\x01\x00", 4), 3));
   EXPECT_EQ(read_all(*open_npy(dir / "b.npy")), (RowMatrix(2, 2) << 0, 1, 1, 0).finished());
   dir.put("inf.npy", npy_file(npy_dict("<f2", "(2,)"), raw<std::uint16_t>({0, 0xfc00})));
-  expect_refused<DataError>([&] { (void)read_all(*open_npy(dir / "inf.npy")); }, {"inf.npy", "row 1, column 0", "-infinity"});
+  expect_refused<DataError>([&] { (void)read_all(*open_npy(dir / "inf.npy")); },
+                            {"inf.npy", "row 1, column 0", "-infinity"});
 }
 
 TEST(IoNpy, HeaderFormsThatOtherVersionsWrote) {
@@ -202,7 +204,8 @@ TEST_F(IoNpyRefusals, TruncatedAndPadded) {
 }
 
 TEST_F(IoNpyRefusals, HeaderOfFourGigabytes) {
-  refuse(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr'", 20), {"header of 4294967295 bytes", "65536"});
+  refuse(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr'", 20),
+         {"header of 4294967295 bytes", "65536"});
 }
 
 TEST_F(IoNpyRefusals, ImpossibleShapes) {
@@ -218,8 +221,10 @@ TEST_F(IoNpyRefusals, ImpossibleShapes) {
 TEST_F(IoNpyRefusals, DamagedHeaders) {
   const std::string data = "12345678";
   refuse(npy_file("{'descr': '<f8', 'fortran_order': False, }", data), {"damaged", "missing"});
-  refuse(npy_file("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", data), {"given twice"});
-  refuse(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'more': 1}", data), {"unknown", "more"});
+  refuse(npy_file("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", data),
+         {"given twice"});
+  refuse(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'more': 1}", data),
+         {"unknown", "more"});
   refuse(npy_file("{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}", data), {"neither True nor False"});
   refuse(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': [1]}", data), {"expected"});
   refuse(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} __import__", data), {"follows"});
@@ -229,26 +234,29 @@ TEST_F(IoNpyRefusals, DamagedHeaders) {
 
 TEST_F(IoNpyRefusals, WholeNumbersThatDoublesCannotHold) {
   const std::int64_t past = (std::int64_t{1} << 53) + 1;
-  refuse(npy_file(npy_dict("<i8", "(2, 2)"), raw<std::int64_t>({0, 1, -past, past})), {"row 1, column 0", "2^53"});
+  refuse(npy_file(npy_dict("<i8", "(2, 2)"), raw<std::int64_t>({0, 1, -past, past})),
+         {"row 1, column 0", "2^53"});
   refuse(npy_file(npy_dict(">u8", "(2, 2)", true), raw<std::uint64_t>({0, 1, ~std::uint64_t{0}, 2}, true)),
          {"row 0, column 1", "2^53"});
 }
 
 TEST(IoNpyProperty, AnyFiniteMatrixSurvives) {
   const TempDir dir;
-  EXPECT_TRUE(rc::check([&] {
-    const Index rows = *rc::gen::inRange<Index>(1, 20), cols = *rc::gen::inRange<Index>(1, 9);
-    RowMatrix m(rows, cols);
-    for (Index i = 0; i < m.size(); ++i) m.data()[i] = *rc::gen::arbitrary<double>();
-    write_npy(dir / "m.npy", m);
-    RC_ASSERT(read_all(*open_npy(dir / "m.npy")) == m);
-  }));
+  EXPECT_TRUE(property_holds(
+      [&] {
+        const Index rows = *rc::gen::inRange<Index>(1, 20), cols = *rc::gen::inRange<Index>(1, 9);
+        RowMatrix m(rows, cols);
+        for (Index i = 0; i < m.size(); ++i) m.data()[i] = *rc::gen::arbitrary<double>();
+        write_npy(dir / "m.npy", m);
+        RC_ASSERT(read_all(*open_npy(dir / "m.npy")) == m);
+      },
+      100));
 }
 
 TEST(IoNpyProperty, DamageIsRefusedOrHarmlessNeverFatal) {
   const TempDir dir;
   const std::string good = npy_file(npy_dict("<i2", "(5, 3)", true), std::string(30, 'a'));
-  EXPECT_TRUE(rc::check([&] {
+  EXPECT_TRUE(property_holds([&] {
     const auto path = dir.put("m.npy", corrupted(good));
     try {
       const TablePtr table = open_npy(path);

@@ -24,7 +24,8 @@ inline std::string npy_file(const std::string& dict, std::string_view data, int 
 }
 
 inline std::string npy_dict(const std::string& descr, const std::string& shape, bool fortran = false) {
-  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
+         ", 'shape': " + shape + ", }";
 }
 
 // The bytes of numbers of type T, little endian or reversed.

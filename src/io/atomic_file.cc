@@ -22,21 +22,24 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 [[noreturn]] void refuse_folder(const fs::path& folder, int error) {
   if (error == ENOSPC || error == EDQUOT) {
-    throw ResourceError(
-        fmt::format("there is no room left on the disk of the folder {}; free some or choose another", folder.string()));
+    throw ResourceError(fmt::format(
+        "there is no room left on the disk of the folder {}; free some or choose another", folder.string()));
   }
-  throw DataError(fmt::format("the folder {} cannot be written to: {}; choose a folder that exists and is yours to write",
-                              folder.string(), reason(error)));
+  throw DataError(
+      fmt::format("the folder {} cannot be written to: {}; choose a folder that exists and is yours to write",
+                  folder.string(), reason(error)));
 }
 
 [[noreturn]] void refuse_write(const fs::path& path, int error) {
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-    throw ResourceError(
-        fmt::format("{} cannot be written: {}; free some space or choose another folder", path.string(), reason(error)));
+    throw ResourceError(fmt::format("{} cannot be written: {}; free some space or choose another folder",
+                                    path.string(), reason(error)));
   }
   throw DataError(
       fmt::format("{} cannot be written: {}; choose another folder", path.string(), reason(error)));
@@ -53,7 +56,8 @@ void sync_folder(const fs::path& folder) {
 void refuse_folder_as_target(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
-    throw DataError(fmt::format("{} is a folder and cannot be replaced by a file; choose another name", path.string()));
+    throw DataError(
+        fmt::format("{} is a folder and cannot be replaced by a file; choose another name", path.string()));
   }
 }
 

@@ -72,7 +72,8 @@ class CsvTable final : public Table {
       parse_row(line, number, row.data());
       ++rows_;
     }
-    if (rows_ == 0) throw DataError(fmt::format("{} is empty: it holds no rows of numbers; give at least one", name()));
+    if (rows_ == 0)
+      throw DataError(fmt::format("{} is empty: it holds no rows of numbers; give at least one", name()));
   }
 
   const std::string& name() const override { return file_.name(); }
@@ -81,8 +82,8 @@ class CsvTable final : public Table {
 
   void read(Index first, Index count, double* out) const override {
     if (first < 0 || count < 0 || count > rows_ - first) {
-      throw std::invalid_argument(
-          fmt::format("{}: rows [{}, {} + {}) were asked for, there are {}", name(), first, first, count, rows_));
+      throw std::invalid_argument(fmt::format("{}: rows [{}, {} + {}) were asked for, there are {}", name(),
+                                              first, first, count, rows_));
     }
     if (count == 0) return;
     Index row = first / kIndexEvery * kIndexEvery;
@@ -90,7 +91,8 @@ class CsvTable final : public Table {
     std::string_view line;
     for (; row < first + count; ++row) {
       if (!lines.next(line)) {
-        throw DataError(fmt::format("{} has fewer rows than when it was opened; do not change it during a run", name()));
+        throw DataError(
+            fmt::format("{} has fewer rows than when it was opened; do not change it during a run", name()));
       }
       if (row >= first) parse_row(line, first_line_ + row, out + (row - first) * cols_);
     }
@@ -115,8 +117,8 @@ class CsvTable final : public Table {
       ++column;
     });
     if (column != cols_) {
-      throw DataError(fmt::format("{}: line {} has {} cells but line 1 has {}; give every line as many", name(), number,
-                                  column, cols_));
+      throw DataError(fmt::format("{}: line {} has {} cells but line 1 has {}; give every line as many",
+                                  name(), number, column, cols_));
     }
   }
 
@@ -127,15 +129,18 @@ class CsvTable final : public Table {
       case CellKind::kEmpty:
         throw DataError(fmt::format("{} is empty; fill it or remove the line", place));
       case CellKind::kNotFinite:
-        throw DataError(fmt::format("{} is '{}', not a finite number; fill it or remove the line", place, cell));
+        throw DataError(
+            fmt::format("{} is '{}', not a finite number; fill it or remove the line", place, cell));
       case CellKind::kOutOfRange:
-        throw DataError(fmt::format("{} is '{}', outside the range of double precision; rescale the column", place, cell));
+        throw DataError(fmt::format("{} is '{}', outside the range of double precision; rescale the column",
+                                    place, cell));
       case CellKind::kHex:
         throw DataError(fmt::format("{} is '{}', a hexadecimal number; write it in decimal", place, cell));
       default:
         throw DataError(fmt::format("{} is '{}', which is not a number; {}", place, cell,
-                                    cell.find(',') != std::string::npos ? "write decimals with a point, not a comma"
-                                                                        : "replace it or remove the line"));
+                                    cell.find(',') != std::string::npos
+                                        ? "write decimals with a point, not a comma"
+                                        : "replace it or remove the line"));
     }
   }
 

@@ -14,14 +14,16 @@ std::string_view trim(std::string_view text) {
 
 Cell parse_cell(std::string_view text) {
   text = trim(text);
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = trim(text.substr(1, text.size() - 2));
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = trim(text.substr(1, text.size() - 2));
   if (text.empty()) return {CellKind::kEmpty, 0};
 
   std::string_view digits = text;  // without a sign
   if (digits.front() == '+' || digits.front() == '-') digits.remove_prefix(1);
   if (text.front() == '+') text = digits;  // from_chars takes only '-'
   if (digits.empty() || digits.front() == '+' || digits.front() == '-') return {CellKind::kText, 0};
-  if (digits.size() > 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) return {CellKind::kHex, 0};
+  if (digits.size() > 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+    return {CellKind::kHex, 0};
   const char first = digits.front();
   if (first != '.' && (first < '0' || first > '9')) {
     std::string lower(digits.substr(0, 9));

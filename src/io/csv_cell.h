@@ -25,8 +25,8 @@ struct Cell {
 
 [[nodiscard]] std::string_view trim(std::string_view text);
 
-// Calls use(cell) for every cell of the line; the separator ' ' stands for runs of blanks and tabs. With `quotes`,
-// a separator inside double quotes does not count.
+// Calls use(cell) for every cell of the line; the separator ' ' stands for runs of blanks and tabs. With
+// `quotes`, a separator inside double quotes does not count.
 template <class Use>
 void for_each_cell(std::string_view line, char separator, bool quotes, const Use& use) {
   std::size_t start = 0;

@@ -33,9 +33,10 @@ bool LineReader::next(std::string_view& line) {
     used_ = 0;
     searched = buffer_.size();
     if (searched > kLongestLine) {
-      throw ResourceError(fmt::format("{} has a line of more than {} MiB; check that it is a text table with one "
-                                      "row a line",
-                                      file_.name(), kLongestLine >> 20));
+      throw ResourceError(
+          fmt::format("{} has a line of more than {} MiB; check that it is a text table with one "
+                      "row a line",
+                      file_.name(), kLongestLine >> 20));
     }
     const std::uint64_t more = std::min(kStep, file_.size() - next_);
     buffer_.resize(searched + static_cast<std::size_t>(more));

@@ -11,10 +11,11 @@ namespace exhume {
 
 class LineReader {
  public:
-  LineReader(const RandomAccessFile& file, std::uint64_t offset) : file_(file), next_(offset), start_(offset) {}
+  LineReader(const RandomAccessFile& file, std::uint64_t offset)
+      : file_(file), next_(offset), start_(offset) {}
 
-  // The next line without its end (LF or CRLF); false at the end of the file. The view lives until the next call.
-  // Throws ResourceError for a line over 256 MiB.
+  // The next line without its end (LF or CRLF); false at the end of the file. The view lives until the next
+  // call. Throws ResourceError for a line over 256 MiB.
   bool next(std::string_view& line);
   // Where the line that next() will return starts.
   [[nodiscard]] std::uint64_t offset() const { return start_; }

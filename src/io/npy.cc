@@ -53,7 +53,8 @@ class HeaderParser {
 
  private:
   [[noreturn]] void fail(std::string_view what) const {
-    throw DataError(fmt::format("{} has a damaged .npy header: {}; save the array again with numpy.save", name_, what));
+    throw DataError(
+        fmt::format("{} has a damaged .npy header: {}; save the array again with numpy.save", name_, what));
   }
 
   void skip() {
@@ -108,7 +109,8 @@ class HeaderParser {
       for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
         value = value * 10 + static_cast<std::uint64_t>(text_[at_] - '0');
         if (value > std::uint64_t{1} << 60) {  // and 10 * 2^60 + 9 still fits
-          throw DataError(fmt::format("{} claims a shape that no memory can hold; save the array again", name_));
+          throw DataError(
+              fmt::format("{} claims a shape that no memory can hold; save the array again", name_));
         }
       }
       if (at_ == start) fail("the shape is not a tuple of whole numbers");
@@ -126,13 +128,13 @@ class HeaderParser {
   NpyType type() {
     skip();
     if (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '(')) {
-      throw DataError(
-          fmt::format("{} holds structured records (named fields); save one plain array of numbers instead", name_));
+      throw DataError(fmt::format(
+          "{} holds structured records (named fields); save one plain array of numbers instead", name_));
     }
     const std::string_view descr = quoted();
     const auto refuse = [&](std::string_view what) {
-      throw DataError(fmt::format("{} holds {} (dtype '{}'); save it as numbers, with array.astype('float64')", name_,
-                                  what, descr));
+      throw DataError(fmt::format(
+          "{} holds {} (dtype '{}'); save it as numbers, with array.astype('float64')", name_, what, descr));
     };
     std::string_view rest = descr;
     NpyType type;
@@ -210,26 +212,32 @@ std::size_t convert(const char* bytes, bool swapped, std::size_t count, double* 
 
 std::uint64_t NpyArray::elements() const { return array_bytes(shape, 1).value(); }
 
-std::uint64_t NpyArray::data_bytes() const { return array_bytes(shape, static_cast<std::uint64_t>(dtype.size)).value(); }
+std::uint64_t NpyArray::data_bytes() const {
+  return array_bytes(shape, static_cast<std::uint64_t>(dtype.size)).value();
+}
 
 NpyArray parse_npy_header(std::string_view start, const std::string& name) {
   if (!start.starts_with(kMagic)) {
-    throw DataError(fmt::format("{} is not a .npy file: it does not start with NumPy's mark; save it with numpy.save", name));
+    throw DataError(fmt::format(
+        "{} is not a .npy file: it does not start with NumPy's mark; save it with numpy.save", name));
   }
-  if (start.size() < 10) throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
+  if (start.size() < 10)
+    throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
   const int major = static_cast<unsigned char>(start[6]);
   if (major < 1 || major > 3) {
-    throw DataError(fmt::format("{} is a .npy file of version {}; versions 1 to 3 are read, so save it again with "
-                                "numpy.save",
-                                name, major));
+    throw DataError(
+        fmt::format("{} is a .npy file of version {}; versions 1 to 3 are read, so save it again with "
+                    "numpy.save",
+                    name, major));
   }
   const std::size_t preamble = major == 1 ? 10 : 12;
   std::uint64_t length = 0;
-  if (start.size() < preamble) throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
+  if (start.size() < preamble)
+    throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
   for (std::size_t i = preamble; i-- > 8;) length = length << 8 | static_cast<unsigned char>(start[i]);
   if (length > 64 * 1024) {
-    throw DataError(
-        fmt::format("{} claims a header of {} bytes, more than 65536; it is damaged, so save it again", name, length));
+    throw DataError(fmt::format(
+        "{} claims a header of {} bytes, more than 65536; it is damaged, so save it again", name, length));
   }
   if (start.size() - preamble < length) {
     throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
@@ -246,7 +254,8 @@ NpyArray parse_npy_header(std::string_view start, const std::string& name) {
 }
 
 std::string npy_header(const std::vector<Index>& shape) {
-  std::string text = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", show_shape(shape));
+  std::string text =
+      fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", show_shape(shape));
   const std::size_t used = 10 + text.size() + 1;
   text.append((64 - used % 64) % 64, ' ').push_back('\n');
   std::string header(kMagic);
@@ -254,14 +263,16 @@ std::string npy_header(const std::vector<Index>& shape) {
   return header + text;
 }
 
-std::size_t npy_to_double(const NpyType& type, const char* bytes, std::size_t count, double* out, std::size_t stride) {
+std::size_t npy_to_double(const NpyType& type, const char* bytes, std::size_t count, double* out,
+                          std::size_t stride) {
   const bool swapped = type.big_endian;
   using Kind = NpyType::Kind;
   switch (type.kind) {
     case Kind::kFloat:
       if (type.size == 8) return convert<double>(bytes, swapped, count, out, stride);
       if (type.size == 4) return convert<float>(bytes, swapped, count, out, stride);
-      for (std::size_t i = 0; i < count; ++i) out[i * stride] = half_to_double(load<std::uint16_t>(bytes + 2 * i, swapped));
+      for (std::size_t i = 0; i < count; ++i)
+        out[i * stride] = half_to_double(load<std::uint16_t>(bytes + 2 * i, swapped));
       return count;
     case Kind::kSigned:
       if (type.size == 8) return convert<std::int64_t>(bytes, swapped, count, out, stride);
@@ -286,8 +297,9 @@ NpyWriter::NpyWriter(AtomicFile& file, Index rows, Index cols) : file_(file), ro
 
 void NpyWriter::append(const Eigen::Ref<const RowMatrix>& rows) {
   if (rows.cols() != cols_ || rows.rows() > rows_ - done_) {
-    throw std::invalid_argument(fmt::format("NpyWriter: {} x {} more after {} rows do not fit an array of {} x {}",
-                                            rows.rows(), rows.cols(), done_, rows_, cols_));
+    throw std::invalid_argument(
+        fmt::format("NpyWriter: {} x {} more after {} rows do not fit an array of {} x {}", rows.rows(),
+                    rows.cols(), done_, rows_, cols_));
   }
   for (Index i = 0; i < rows.rows(); ++i) {  // a Ref may have gaps between rows
     file_.write({reinterpret_cast<const char*>(rows.data() + i * rows.outerStride()),
@@ -297,7 +309,8 @@ void NpyWriter::append(const Eigen::Ref<const RowMatrix>& rows) {
 }
 
 void NpyWriter::finish() const {
-  if (done_ != rows_) throw std::logic_error(fmt::format("NpyWriter: {} rows of {} were written", done_, rows_));
+  if (done_ != rows_)
+    throw std::logic_error(fmt::format("NpyWriter: {} rows of {} were written", done_, rows_));
 }
 
 void write_npy(const std::filesystem::path& path, const Eigen::Ref<const RowMatrix>& values) {

@@ -18,8 +18,9 @@ class NpyTable final : public Table {
       : file_(path), array_(parse_npy_header(file_.head(kNpyHeaderCap), file_.name())) {
     const std::uint64_t expected = array_.data_offset + array_.data_bytes();
     if (file_.size() < expected) {
-      throw DataError(fmt::format("{} is cut off: it has {} bytes but its header promises {}; copy or save it again",
-                                  name(), file_.size(), expected));
+      throw DataError(
+          fmt::format("{} is cut off: it has {} bytes but its header promises {}; copy or save it again",
+                      name(), file_.size(), expected));
     }
     if (file_.size() > expected) {
       throw DataError(fmt::format("{} has {} bytes after its array; it is damaged, so save it again", name(),
@@ -27,8 +28,9 @@ class NpyTable final : public Table {
     }
     const std::size_t dimensions = array_.shape.size();
     if (dimensions != 1 && dimensions != 2) {
-      throw DataError(fmt::format("{} holds an array of {} dimensions, shape {}; reshape it to rows x columns", name(),
-                                  dimensions, show_shape(array_.shape)));
+      throw DataError(
+          fmt::format("{} holds an array of {} dimensions, shape {}; reshape it to rows x columns", name(),
+                      dimensions, show_shape(array_.shape)));
     }
     rows_ = array_.shape[0];
     cols_ = dimensions == 1 ? 1 : array_.shape[1];
@@ -40,8 +42,8 @@ class NpyTable final : public Table {
 
   void read(Index first, Index count, double* out) const override {
     if (first < 0 || count < 0 || count > rows_ - first) {
-      throw std::invalid_argument(
-          fmt::format("{}: rows [{}, {} + {}) were asked for, there are {}", name(), first, first, count, rows_));
+      throw std::invalid_argument(fmt::format("{}: rows [{}, {} + {}) were asked for, there are {}", name(),
+                                              first, first, count, rows_));
     }
     if (array_.fortran_order) {
       read_columns(first, count, out);
@@ -52,8 +54,8 @@ class NpyTable final : public Table {
     const std::size_t bad = first_not_finite(out, total);
     if (bad < total) {
       const Index at = static_cast<Index>(bad);
-      throw DataError(fmt::format("{}: row {}, column {} (counting from 0) is {}; fill it or remove the row", name(),
-                                  first + at / cols_, at % cols_, name_not_finite(out[bad])));
+      throw DataError(fmt::format("{}: row {}, column {} (counting from 0) is {}; fill it or remove the row",
+                                  name(), first + at / cols_, at % cols_, name_not_finite(out[bad])));
     }
   }
 
@@ -76,18 +78,20 @@ class NpyTable final : public Table {
     const std::uint64_t item = static_cast<std::uint64_t>(array_.dtype.size);
     std::string bytes(static_cast<std::size_t>(count) * item, '\0');
     for (Index j = 0; j < cols_; ++j) {
-      file_.read(array_.data_offset + static_cast<std::uint64_t>(j * rows_ + first) * item, bytes.data(), bytes.size());
-      const auto bad = static_cast<Index>(npy_to_double(array_.dtype, bytes.data(), static_cast<std::size_t>(count),
-                                                        out + j, static_cast<std::size_t>(cols_)));
+      file_.read(array_.data_offset + static_cast<std::uint64_t>(j * rows_ + first) * item, bytes.data(),
+                 bytes.size());
+      const auto bad =
+          static_cast<Index>(npy_to_double(array_.dtype, bytes.data(), static_cast<std::size_t>(count),
+                                           out + j, static_cast<std::size_t>(cols_)));
       if (bad < count) refuse_inexact(first + bad, j);
     }
   }
 
   [[noreturn]] void refuse_inexact(Index row, Index column) const {
-    throw DataError(
-        fmt::format("{}: row {}, column {} (counting from 0) is a whole number beyond 2^53, which double precision "
-                    "cannot hold exactly; rescale the column",
-                    name(), row, column));
+    throw DataError(fmt::format(
+        "{}: row {}, column {} (counting from 0) is a whole number beyond 2^53, which double precision "
+        "cannot hold exactly; rescale the column",
+        name(), row, column));
   }
 
   RandomAccessFile file_;

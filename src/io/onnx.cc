@@ -13,8 +13,9 @@ std::string onnx_bytes(const Network& network, OnnxPrecision precision) {
   graph.constant("c", network.c);
   if (network.hidden() == 0) {
     // Runtimes do not agree on products over zero units, so an affine function is written as one.
-    graph.constant("L", network.has_linear_term() ? network.L
-                                                  : Matrix(Matrix::Zero(network.outputs(), network.inputs())));
+    graph.constant("L", network.has_linear_term()
+                            ? network.L
+                            : Matrix(Matrix::Zero(network.outputs(), network.inputs())));
     graph.node("Gemm", {"x", "L", "c"}, "y", {transposed});
     return graph.bytes();
   }

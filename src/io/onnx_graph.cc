@@ -43,11 +43,12 @@ constexpr int kDim = 1, kValue = 1, kSymbol = 2;
 }
 
 constexpr int kIrVersion = 7, kOpset = 13;
-constexpr int kFloatType = 1, kInt64Type = 7, kDoubleType = 11;             // TensorProto.DataType
+constexpr int kFloatType = 1, kInt64Type = 7, kDoubleType = 11;            // TensorProto.DataType
 constexpr int kFloatAttribute = 1, kIntAttribute = 2, kIntsAttribute = 7;  // AttributeProto.AttributeType
 constexpr std::size_t kMostBytes = 0x7fffffff;
 
-ProtobufMessage tensor(std::string_view name, const std::vector<Index>& dims, int type, std::string_view raw) {
+ProtobufMessage tensor(std::string_view name, const std::vector<Index>& dims, int type,
+                       std::string_view raw) {
   ProtobufMessage message;
   for (const Index extent : dims) message.integer(tensor_field::kDims, extent);
   message.integer(tensor_field::kDataType, type);
@@ -93,15 +94,17 @@ struct OnnxGraph::Parts {
 
   int type() const { return precision == OnnxPrecision::kDouble ? kDoubleType : kFloatType; }
 
-  void constant(std::string_view tensor_name, const std::vector<Index>& dims, const double* values, Index count) {
+  void constant(std::string_view tensor_name, const std::vector<Index>& dims, const double* values,
+                Index count) {
     std::vector<float> singles;
-    std::string_view raw(reinterpret_cast<const char*>(values), static_cast<std::size_t>(count) * sizeof(double));
+    std::string_view raw(reinterpret_cast<const char*>(values),
+                         static_cast<std::size_t>(count) * sizeof(double));
     if (precision == OnnxPrecision::kSingle) {
       for (Index i = 0; i < count; ++i) {
         singles.push_back(static_cast<float>(values[i]));
         if (!std::isfinite(singles.back())) {
-          throw std::invalid_argument(
-              fmt::format("onnx: {} in '{}' does not fit single precision; write double", values[i], tensor_name));
+          throw std::invalid_argument(fmt::format(
+              "onnx: {} in '{}' does not fit single precision; write double", values[i], tensor_name));
         }
       }
       raw = raw_view(singles);
@@ -169,8 +172,8 @@ std::string OnnxGraph::bytes() const {
   // Runs of fields of one message may simply follow each other.
   ProtobufMessage name;
   name.bytes(graph_field::kName, parts_->name);
-  const std::string graph = parts_->nodes.str() + name.str() + parts_->initializers.str() + parts_->inputs.str() +
-                            parts_->outputs.str();
+  const std::string graph = parts_->nodes.str() + name.str() + parts_->initializers.str() +
+                            parts_->inputs.str() + parts_->outputs.str();
   ProtobufMessage opset;
   opset.integer(opset_field::kVersion, kOpset);
   ProtobufMessage model;
@@ -180,8 +183,9 @@ std::string OnnxGraph::bytes() const {
   model.bytes(model_field::kGraph, graph);
   model.message(model_field::kOpsetImport, opset);
   if (model.str().size() > kMostBytes) {
-    throw ResourceError(fmt::format("the network needs {} MiB as ONNX, which can hold 2047; write it as .safetensors",
-                                    model.str().size() >> 20));
+    throw ResourceError(
+        fmt::format("the network needs {} MiB as ONNX, which can hold 2047; write it as .safetensors",
+                    model.str().size() >> 20));
   }
   return model.str();
 }

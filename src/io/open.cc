@@ -22,7 +22,8 @@ std::string ending(const std::filesystem::path& path) {
   return text;
 }
 
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& found, std::string_view remedy) {
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& found,
+                         std::string_view remedy) {
   const std::string what = found.empty() ? "no file ending" : fmt::format("the ending {}", found);
   throw DataError(fmt::format("{} has {}, so its format is not known; {}", path.string(), what, remedy));
 }
@@ -34,14 +35,16 @@ TablePtr open_table(const std::filesystem::path& path, const Control& control) {
   if (kind == ".npy") return open_npy(path);
   if (kind == ".csv" || kind == ".tsv" || kind == ".txt") return open_csv(path, control);
   if (kind == ".npz") {
-    throw DataError(fmt::format("{} is an archive of several arrays; give it alone, with arrays x and y in it, or give "
-                                "two .npy or .csv files",
-                                path.string()));
+    throw DataError(
+        fmt::format("{} is an archive of several arrays; give it alone, with arrays x and y in it, or give "
+                    "two .npy or .csv files",
+                    path.string()));
   }
   refuse(path, kind, "give a .npy or .csv file");
 }
 
-SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y, const Control& control) {
+SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,
+                       const Control& control) {
   TablePtr inputs = open_table(x, control);
   return table_samples(std::move(inputs), open_table(y, control));
 }
@@ -51,8 +54,9 @@ SamplePtr open_samples(const std::filesystem::path& npz, const Control& control)
   const std::string kind = ending(npz);
   if (kind == ".npz") return read_samples_npz(npz);
   if (kind == ".npy" || kind == ".csv" || kind == ".tsv" || kind == ".txt") {
-    throw DataError(fmt::format("{} holds one table; give a second file with the outputs, or one .npz with arrays x and y",
-                                npz.string()));
+    throw DataError(fmt::format(
+        "{} holds one table; give a second file with the outputs, or one .npz with arrays x and y",
+        npz.string()));
   }
   refuse(npz, kind, "give one .npz with arrays x and y, or two .npy or .csv files");
 }

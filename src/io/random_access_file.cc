@@ -35,8 +35,8 @@ RandomAccessFile::RandomAccessFile(const std::filesystem::path& path) : name_(pa
     if (known && S_ISDIR(about.st_mode)) {
       throw DataError(fmt::format("{} is a folder; give a file in it", name_));
     }
-    throw DataError(
-        fmt::format("{} is not a regular file, so it cannot be read twice; save the data to disk first", name_));
+    throw DataError(fmt::format(
+        "{} is not a regular file, so it cannot be read twice; save the data to disk first", name_));
   }
   size_ = static_cast<std::uint64_t>(about.st_size);
 }
@@ -51,10 +51,12 @@ void RandomAccessFile::read(std::uint64_t offset, void* out, std::uint64_t size)
     const ssize_t got = ::pread(descriptor_, to, step, static_cast<off_t>(offset));
     if (got < 0) {
       if (errno == EINTR) continue;
-      throw DataError(fmt::format("{} cannot be read at byte {}: {}; check the disk", name_, offset, reason(errno)));
+      throw DataError(
+          fmt::format("{} cannot be read at byte {}: {}; check the disk", name_, offset, reason(errno)));
     }
     if (got == 0) {
-      throw DataError(fmt::format("{} ended at byte {} while it was read; do not change it during a run", name_, offset));
+      throw DataError(
+          fmt::format("{} ended at byte {} while it was read; do not change it during a run", name_, offset));
     }
     to += got;
     offset += static_cast<std::uint64_t>(got);

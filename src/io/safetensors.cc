@@ -28,9 +28,11 @@ void validate(const Tensors& tensors) {
   std::set<std::string> names{"__metadata__"};
   for (const StoredTensor& tensor : tensors.list) {
     if (!names.insert(tensor.name).second) {
-      throw std::invalid_argument(fmt::format("safetensors: the name '{}' is reserved or used twice", tensor.name));
+      throw std::invalid_argument(
+          fmt::format("safetensors: the name '{}' is reserved or used twice", tensor.name));
     }
-    const bool negative = std::any_of(tensor.shape.begin(), tensor.shape.end(), [](Index e) { return e < 0; });
+    const bool negative =
+        std::any_of(tensor.shape.begin(), tensor.shape.end(), [](Index e) { return e < 0; });
     if (negative || array_bytes(tensor.shape, 8) != tensor.data.size() * 8) {
       throw std::invalid_argument(fmt::format("safetensors: '{}' has {} numbers but shape {}", tensor.name,
                                               tensor.data.size(), show_shape(tensor.shape)));
@@ -64,8 +66,8 @@ std::string safetensors_bytes(const Tensors& tensors) {
   }
   text.append((8 - text.size() % 8) % 8, ' ');
   if (text.size() > kLongestHeader) {
-    throw std::invalid_argument(fmt::format("safetensors: a header of {} bytes, at most {} are allowed", text.size(),
-                                            kLongestHeader));
+    throw std::invalid_argument(fmt::format("safetensors: a header of {} bytes, at most {} are allowed",
+                                            text.size(), kLongestHeader));
   }
   const std::uint64_t length = text.size();
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
@@ -86,13 +88,15 @@ Tensors read_safetensors(const std::filesystem::path& path) {
   const std::string& name = file.name();
   std::uint64_t length = 0;
   if (file.size() < sizeof length) {
-    throw DataError(fmt::format("{} is cut off: it has only {} bytes; copy or save it again", name, file.size()));
+    throw DataError(
+        fmt::format("{} is cut off: it has only {} bytes; copy or save it again", name, file.size()));
   }
   file.read(0, &length, sizeof length);
   if (length > kLongestHeader) {
-    throw DataError(fmt::format("{} claims a header of {} bytes, more than {}; it is damaged or not a .safetensors file, "
-                                "so check the path",
-                                name, length, kLongestHeader));
+    throw DataError(
+        fmt::format("{} claims a header of {} bytes, more than {}; it is damaged or not a .safetensors file, "
+                    "so check the path",
+                    name, length, kLongestHeader));
   }
   if (length > file.size() - sizeof length) {
     throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
@@ -102,38 +106,45 @@ Tensors read_safetensors(const std::filesystem::path& path) {
   SafetensorsHeader header = parse_safetensors_header(json, name);
   const std::uint64_t start = sizeof length + length, buffer = file.size() - start;
 
-  std::stable_sort(header.entries.begin(), header.entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
+  std::stable_sort(header.entries.begin(), header.entries.end(),
+                   [](const TensorEntry& a, const TensorEntry& b) {
+                     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+                   });
   std::uint64_t expected = 0;
   for (const TensorEntry& entry : header.entries) {
     if (entry.dtype != "F64" && entry.dtype != "F32") {
-      throw DataError(fmt::format("{}: '{}' has dtype {}; save it as F64 or F32", name, entry.name, entry.dtype));
+      throw DataError(
+          fmt::format("{}: '{}' has dtype {}; save it as F64 or F32", name, entry.name, entry.dtype));
     }
     const auto bytes = array_bytes(entry.shape, entry.dtype == "F64" ? 8 : 4);
     if (!bytes) {
-      throw DataError(fmt::format("{}: '{}' claims a shape that no memory can hold, {}; save the network again", name,
-                                  entry.name, show_shape(entry.shape)));
+      throw DataError(
+          fmt::format("{}: '{}' claims a shape that no memory can hold, {}; save the network again", name,
+                      entry.name, show_shape(entry.shape)));
     }
     if (entry.begin != expected) {
-      throw DataError(fmt::format("{}: the data of '{}' start at byte {} of the buffer but should at {}; there is a gap "
-                                  "or an overlap, so save the network again",
-                                  name, entry.name, entry.begin, expected));
+      throw DataError(
+          fmt::format("{}: the data of '{}' start at byte {} of the buffer but should at {}; there is a gap "
+                      "or an overlap, so save the network again",
+                      name, entry.name, entry.begin, expected));
     }
     if (entry.end < entry.begin || entry.end - entry.begin != *bytes) {
-      throw DataError(fmt::format("{}: '{}' of shape {} needs {} bytes but its data_offsets are [{}, {}]; save the "
-                                  "network again",
-                                  name, entry.name, show_shape(entry.shape), *bytes, entry.begin, entry.end));
+      throw DataError(
+          fmt::format("{}: '{}' of shape {} needs {} bytes but its data_offsets are [{}, {}]; save the "
+                      "network again",
+                      name, entry.name, show_shape(entry.shape), *bytes, entry.begin, entry.end));
     }
     expected = entry.end;
   }
   if (expected > buffer) {
-    throw DataError(fmt::format("{} is cut off: its tensors need {} bytes and {} are there; copy or save it again", name,
-                                expected, buffer));
+    throw DataError(
+        fmt::format("{} is cut off: its tensors need {} bytes and {} are there; copy or save it again", name,
+                    expected, buffer));
   }
   if (expected < buffer) {
-    throw DataError(fmt::format("{} has {} bytes that belong to no tensor; it is damaged, so save the network again", name,
-                                buffer - expected));
+    throw DataError(
+        fmt::format("{} has {} bytes that belong to no tensor; it is damaged, so save the network again",
+                    name, buffer - expected));
   }
 
   Tensors tensors;
@@ -151,8 +162,9 @@ Tensors read_safetensors(const std::filesystem::path& path) {
     }
     const std::size_t bad = first_not_finite(tensor.data.data(), tensor.data.size());
     if (bad < tensor.data.size()) {
-      throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the network again", name,
-                                  tensor.name, name_not_finite(tensor.data[bad]), show_position(tensor.shape, bad)));
+      throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the network again",
+                                  name, tensor.name, name_not_finite(tensor.data[bad]),
+                                  show_position(tensor.shape, bad)));
     }
     tensors.list.push_back(std::move(tensor));
   }
@@ -170,6 +182,8 @@ void write_network(const std::filesystem::path& path, const Network& network,
   write_file(path, network_bytes(network, metadata));
 }
 
-Network read_network(const std::filesystem::path& path) { return to_network(read_safetensors(path), path.string()); }
+Network read_network(const std::filesystem::path& path) {
+  return to_network(read_safetensors(path), path.string());
+}
 
 }  // namespace exhume

@@ -12,7 +12,8 @@
 namespace exhume {
 namespace {
 
-// nlohmann's document parser keeps the last of two equal keys and turns 2^64 into a double; its events show both.
+// nlohmann's document parser keeps the last of two equal keys and turns 2^64 into a double; its events show
+// both.
 class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(const std::string& file) : file_(file) {}
@@ -21,7 +22,9 @@ class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { fail("null is not expected"); }
   bool boolean(bool) override { fail("true or false is not expected"); }
   bool binary(binary_t&) override { fail("binary data are not expected"); }
-  bool number_integer(number_integer_t) override { fail(fmt::format("'{}' holds a negative number", name())); }
+  bool number_integer(number_integer_t) override {
+    fail(fmt::format("'{}' holds a negative number", name()));
+  }
   bool number_float(number_float_t, const string_t& text) override {
     fail(fmt::format("'{}' holds {}, which is not a whole number below 2^63", name(), text.substr(0, 32)));
   }
@@ -60,7 +63,8 @@ class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
         if (!in_metadata_) header_.entries.push_back({key, "", {}, 0, 0});
         break;
       case Place::kMetadata:
-        if (!metadata_keys_.insert(key).second) fail(fmt::format("the metadata key '{}' is given twice", key));
+        if (!metadata_keys_.insert(key).second)
+          fail(fmt::format("the metadata key '{}' is given twice", key));
         metadata_key_ = key;
         break;
       default:
@@ -146,7 +150,8 @@ class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& file) {
   if (!json.starts_with('{')) {
-    throw DataError(fmt::format("{} is not a .safetensors file: its header does not start with a brace; check the path", file));
+    throw DataError(fmt::format(
+        "{} is not a .safetensors file: its header does not start with a brace; check the path", file));
   }
   HeaderEvents events(file);
   nlohmann::json::sax_parse(json.begin(), json.end(), &events);

@@ -22,8 +22,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Throws DataError for anything but the documented form, duplicated keys included. Looks at one entry at a time:
-// whether the entries fit each other and the buffer is the caller's question.
+// Throws DataError for anything but the documented form, duplicated keys included. Looks at one entry at a
+// time: whether the entries fit each other and the buffer is the caller's question.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& file);
 
 }  // namespace exhume

@@ -10,8 +10,8 @@
 
 namespace exhume {
 
-// Bytes of an array: item * product of the shape, or nothing where that exceeds 2^63 - 1. A zero does not excuse
-// the other extents: (0, 2^62, 2^62) overflows too. Extents are >= 0.
+// Bytes of an array: item * product of the shape, or nothing where that exceeds 2^63 - 1. A zero does not
+// excuse the other extents: (0, 2^62, 2^62) overflows too. Extents are >= 0.
 [[nodiscard]] std::optional<std::uint64_t> array_bytes(const std::vector<Index>& shape, std::uint64_t item);
 
 // "(100, 3)", "(100,)", "()".

@@ -18,8 +18,8 @@ class TableSamples final : public SampleSource {
   Index outputs() const override { return y_->cols(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     if (first < 0 || count < 0 || count > rows() - first) {
-      throw std::invalid_argument(
-          fmt::format("samples: rows [{}, {} + {}) were asked for, there are {}", first, first, count, rows()));
+      throw std::invalid_argument(fmt::format("samples: rows [{}, {} + {}) were asked for, there are {}",
+                                              first, first, count, rows()));
     }
     block.allocate(first, count, inputs(), outputs());
     x_->read(first, count, block.own_x().data());
@@ -32,8 +32,8 @@ class TableSamples final : public SampleSource {
 
 void refuse_empty(const Table& table) {
   if (table.rows() == 0 || table.cols() == 0) {
-    throw DataError(fmt::format("{} is empty: it has {} rows and {} columns; give at least one of each", table.name(),
-                                table.rows(), table.cols()));
+    throw DataError(fmt::format("{} is empty: it has {} rows and {} columns; give at least one of each",
+                                table.name(), table.rows(), table.cols()));
   }
 }
 
@@ -43,8 +43,9 @@ SamplePtr table_samples(TablePtr x, TablePtr y) {
   refuse_empty(*x);
   refuse_empty(*y);
   if (x->rows() != y->rows()) {
-    throw DataError(fmt::format("{} has {} rows but {} has {}; row i of one must belong to row i of the other",
-                                x->name(), x->rows(), y->name(), y->rows()));
+    throw DataError(
+        fmt::format("{} has {} rows but {} has {}; row i of one must belong to row i of the other", x->name(),
+                    x->rows(), y->name(), y->rows()));
   }
   return std::make_shared<TableSamples>(std::move(x), std::move(y));
 }

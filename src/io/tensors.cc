@@ -15,30 +15,35 @@ namespace {
 const StoredTensor& required(const Tensors& tensors, std::string_view name, std::size_t dimensions,
                              const std::string& file) {
   const StoredTensor* found = tensors.find(name);
-  if (!found) throw DataError(fmt::format("{} holds no array '{}'; check that it is the right file", file, name));
+  if (!found)
+    throw DataError(fmt::format("{} holds no array '{}'; check that it is the right file", file, name));
   if (found->shape.size() != dimensions) {
     throw DataError(fmt::format("{}: '{}' has shape {} but must have {} dimension{}; reshape it", file, name,
                                 show_shape(found->shape), dimensions, dimensions == 1 ? "" : "s"));
   }
   const std::size_t bad = first_not_finite(found->data.data(), found->data.size());
   if (bad < found->data.size()) {
-    throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the network again", file, name,
-                                name_not_finite(found->data[bad]), show_position(found->shape, bad)));
+    throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the network again",
+                                file, name, name_not_finite(found->data[bad]),
+                                show_position(found->shape, bad)));
   }
   return *found;
 }
 
-void require_extent(const std::string& file, std::string_view what, Index value, std::string_view like, Index wanted) {
+void require_extent(const std::string& file, std::string_view what, Index value, std::string_view like,
+                    Index wanted) {
   if (value != wanted) {
-    throw DataError(fmt::format("{}: {} is {} but {} is {}; the shapes must be W k x d, b k, A m x k, c m, L m x d",
-                                file, what, value, like, wanted));
+    throw DataError(
+        fmt::format("{}: {} is {} but {} is {}; the shapes must be W k x d, b k, A m x k, c m, L m x d", file,
+                    what, value, like, wanted));
   }
 }
 
 }  // namespace
 
 const StoredTensor* Tensors::find(std::string_view name) const {
-  const auto found = std::find_if(list.begin(), list.end(), [&](const StoredTensor& t) { return t.name == name; });
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const StoredTensor& t) { return t.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
 
@@ -76,10 +81,12 @@ Tensors to_tensors(const Network& network) {
 
 Network to_network(const Tensors& tensors, const std::string& file) {
   for (const StoredTensor& tensor : tensors.list) {
-    if (tensor.name != "W" && tensor.name != "b" && tensor.name != "A" && tensor.name != "c" && tensor.name != "L") {
-      throw DataError(fmt::format("{} holds an array '{}', which is no part of a two-layer network (W, b, A, c, L); "
-                                  "check that it is the right file",
-                                  file, tensor.name));
+    if (tensor.name != "W" && tensor.name != "b" && tensor.name != "A" && tensor.name != "c" &&
+        tensor.name != "L") {
+      throw DataError(
+          fmt::format("{} holds an array '{}', which is no part of a two-layer network (W, b, A, c, L); "
+                      "check that it is the right file",
+                      file, tensor.name));
     }
   }
   Network network;

@@ -2,8 +2,9 @@
 //
 //   open beside  ->  write  ->  fsync  ->  rename over the target  ->  fsync the folder
 //
-// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the temporary is
-// removed. A folder that cannot be written to is a DataError naming the folder; a full disk is a ResourceError.
+// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the temporary
+// is removed. A folder that cannot be written to is a DataError naming the folder; a full disk is a
+// ResourceError.
 #pragma once
 
 #include <filesystem>
@@ -42,8 +43,9 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// Several files into one folder. The folder is made if need be. All temporaries are written and on disk before the
-// first is renamed, so that an error while writing leaves the folder as it was, and no folder where there was none.
+// Several files into one folder. The folder is made if need be. All temporaries are written and on disk
+// before the first is renamed, so that an error while writing leaves the folder as it was, and no folder
+// where there was none.
 class OutputFolder {
  public:
   explicit OutputFolder(std::filesystem::path folder);

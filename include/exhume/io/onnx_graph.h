@@ -7,8 +7,8 @@
 //   graph.output("h", {"n", 3});
 //   write_file("network.onnx", graph.bytes());
 //
-// IR version 7 and opset 13, which runtimes since 2020 know. All numbers are of one precision. The caller keeps the
-// names unique and gives nodes in an order in which every value is made before it is used.
+// IR version 7 and opset 13, which runtimes since 2020 know. All numbers are of one precision. The caller
+// keeps the names unique and gives nodes in an order in which every value is made before it is used.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ class OnnxGraph {
 
   void input(std::string_view name, const std::vector<Extent>& shape);
   void output(std::string_view name, const std::vector<Extent>& shape);
-  // Weights, in the graph's precision. Throw std::invalid_argument for a number that single precision cannot hold.
+  // Weights, in the graph's precision. Throw std::invalid_argument for a number that single precision cannot
+  // hold.
   void constant(std::string_view name, const Matrix& value);  // 2-D
   void constant(std::string_view name, const Vector& value);  // 1-D
   // Whole numbers, as Reshape, Slice and their like take them; always INT64, 1-D.

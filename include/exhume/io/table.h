@@ -3,8 +3,8 @@
 //   samples (x_i, y_i), i = 0..n-1   =   a table X, n x d, beside a table Y, n x m
 //
 // `read` is random access and thread-safe, and it hands out finite numbers only: a NaN or an infinity is a
-// DataError that names the file, the row and the column. Tables in files keep nothing of the data in memory, so
-// memory does not grow with n.
+// DataError that names the file, the row and the column. Tables in files keep nothing of the data in memory,
+// so memory does not grow with n.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,19 @@ namespace exhume {
 class Table {
  public:
   virtual ~Table() = default;
-  [[nodiscard]] virtual const std::string& name() const = 0;  // as messages should call it: the path, as given
+  [[nodiscard]] virtual const std::string& name()
+      const = 0;  // as messages should call it: the path, as given
   [[nodiscard]] virtual Index rows() const = 0;
   [[nodiscard]] virtual Index cols() const = 0;
-  // Writes rows [first, first + count), row-major, to out[0 .. count * cols()). Thread-safe. Throws DataError.
+  // Writes rows [first, first + count), row-major, to out[0 .. count * cols()). Thread-safe. Throws
+  // DataError.
   virtual void read(Index first, Index count, double* out) const = 0;
 };
 
 using TablePtr = std::shared_ptr<const Table>;
 
-// Row i of x beside row i of y. Throws DataError if the numbers of rows differ, or where a table has no rows or no
-// columns.
+// Row i of x beside row i of y. Throws DataError if the numbers of rows differ, or where a table has no rows
+// or no columns.
 [[nodiscard]] SamplePtr table_samples(TablePtr x, TablePtr y);
 
 // All of a table at once.

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "exhume/error.h"
+#include "exhume/io/npy.h"
+#include "exhume/io/onnx.h"
+#include "exhume/network.h"
+#include "exhume/random.h"
+#include "refusal.h"
+#include "temp_dir.h"
+
+namespace exhume {
+namespace {
+
+// A reader of the wire format, naive on purpose: field number -> values in order; varints as text.
+std::multimap<int, std::string> fields(std::string_view bytes) {
+  std::multimap<int, std::string> found;
+  std::size_t at = 0;
+  const auto varint = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.at(at++));
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  while (at < bytes.size()) {
+    const std::uint64_t tag = varint();
+    const int field = static_cast<int>(tag >> 3);
+    if ((tag & 7) == 0) {
+      found.emplace(field, std::to_string(varint()));
+    } else if ((tag & 7) == 2) {
+      const std::uint64_t size = varint();
+      found.emplace(field, bytes.substr(at, size));
+      at += size;
+    } else {
+      found.emplace(field, bytes.substr(at, 4));
+      at += 4;
+    }
+  }
+  return found;
+}
+
+std::string one(const std::multimap<int, std::string>& message, int field) {
+  EXPECT_EQ(message.count(field), 1u) << "field " << field;
+  const auto found = message.find(field);
+  return found == message.end() ? "" : found->second;
+}
+
+std::vector<std::string> all(const std::multimap<int, std::string>& message, int field) {
+  std::vector<std::string> values;
+  const auto [first, last] = message.equal_range(field);
+  for (auto it = first; it != last; ++it) values.push_back(it->second);
+  return values;
+}
+
+Network random_network(Index d, Index k, Index m, bool linear) {
+  Network network;
+  network.W = Stream(1, "W").normal_matrix(k, d);
+  network.b = Stream(1, "b").normal_matrix(k, 1);
+  network.A = Stream(1, "A").normal_matrix(m, k);
+  network.c = Stream(1, "c").normal_matrix(m, 1);
+  if (linear) network.L = Stream(1, "L").normal_matrix(m, d);
+  return network;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(IoOnnx, FieldsAreWhereTheFormatWantsThem) {
+  const Network network = random_network(4, 3, 2, true);
+  const auto model = fields(onnx_bytes(network));
+  EXPECT_EQ(one(model, 1), "7");
+  EXPECT_EQ(one(model, 2), "exhume");
+  EXPECT_EQ(one(fields(one(model, 8)), 2), "13");
+  const auto graph = fields(one(model, 7));
+  const auto nodes = all(graph, 1);
+  ASSERT_EQ(nodes.size(), 5u);
+  Names ops;
+  for (const std::string& node : nodes) ops.push_back(one(fields(node), 4));
+  EXPECT_EQ(ops, (Names{"Gemm", "Relu", "Gemm", "Gemm", "Add"}));
+  const auto first = fields(nodes[0]);
+  EXPECT_EQ(all(first, 1), (Names{"x", "W", "b"}));
+  const auto attribute = fields(one(first, 5));
+  EXPECT_EQ(one(attribute, 1), "transB");
+  EXPECT_EQ(one(attribute, 3), "1");
+  EXPECT_EQ(one(attribute, 20), "2");
+
+  bool seen = false;
+  for (const std::string& bytes : all(graph, 5)) {
+    const auto tensor = fields(bytes);
+    EXPECT_EQ(one(tensor, 2), "11");
+    if (one(tensor, 8) != "W") continue;
+    seen = true;
+    EXPECT_EQ(all(tensor, 1), (Names{"3", "4"}));
+    const RowMatrix rows = network.W;
+    EXPECT_EQ(one(tensor, 9), std::string(reinterpret_cast<const char*>(rows.data()), 96));
+  }
+  EXPECT_TRUE(seen);
+
+  const auto input = fields(one(graph, 11));
+  EXPECT_EQ(one(input, 1), "x");
+  const auto type = fields(one(fields(one(input, 2)), 1));
+  EXPECT_EQ(one(type, 1), "11");
+  const auto dims = all(fields(one(type, 2)), 1);
+  ASSERT_EQ(dims.size(), 2u);
+  EXPECT_EQ(one(fields(dims[0]), 2), "n");
+  EXPECT_EQ(one(fields(dims[1]), 1), "4");
+  EXPECT_EQ(one(fields(one(graph, 12)), 1), "y");
+}
+
+TEST(IoOnnx, AttributesOfAllKinds) {
+  OnnxGraph graph("g");
+  graph.node("Op", {"a"}, "b",
+             {{"alpha", 0.5f}, {"axes", std::vector<std::int64_t>{0, -1}}, {"to", std::int64_t{300}}});
+  graph.constant("shape", std::vector<std::int64_t>{-1, 2});
+  const auto content = fields(one(fields(graph.bytes()), 7));
+  const auto attributes = all(fields(one(content, 1)), 5);
+  ASSERT_EQ(attributes.size(), 3u);
+  float alpha = 0;
+  std::memcpy(&alpha, one(fields(attributes[0]), 2).data(), sizeof alpha);
+  EXPECT_EQ(alpha, 0.5f);
+  EXPECT_EQ(all(fields(attributes[1]), 8), (Names{"0", "18446744073709551615"}));  // -1 in two's complement
+  EXPECT_EQ(one(fields(attributes[2]), 3), "300");
+  EXPECT_EQ(one(fields(one(content, 5)), 2), "7");
+}
+
+TEST(IoOnnx, SinglePrecisionRefusesWhatItCannotHold) {
+  Network network = random_network(2, 2, 1, false);
+  EXPECT_NO_THROW((void)onnx_bytes(network, OnnxPrecision::kSingle));
+  network.W(0, 0) = 1e300;
+  expect_refused<std::invalid_argument>([&] { (void)onnx_bytes(network, OnnxPrecision::kSingle); },
+                                        {"'W'", "single precision"});
+  network.b.resize(3);
+  EXPECT_THROW((void)onnx_bytes(network), std::invalid_argument);
+}
+
+// Needs Python with onnx and onnxruntime: EXHUME_ONNX_PYTHON names the interpreter.
+TEST(IoOnnx, RuntimeAgreesOnAThousandRows) {
+  const char* python = std::getenv("EXHUME_ONNX_PYTHON");
+  if (!python) GTEST_SKIP() << "set EXHUME_ONNX_PYTHON to a Python with onnx and onnxruntime";
+  const std::string script =
+      (std::filesystem::path(__FILE__).parent_path() / "python/onnx_check.py").string();
+  const TempDir dir;
+  RowMatrix x(1000, 7);
+  Stream(1, "x").fill_normal(0, x);
+  write_npy(dir / "x.npy", x);
+  struct Case {
+    Index k, m;
+    bool linear;
+  };
+  for (const Case& at : {Case{13, 3, false}, {13, 3, true}, {1, 1, false}, {0, 2, true}, {0, 2, false}}) {
+    const Network network = random_network(7, at.k, at.m, at.linear);
+    write_npy(dir / "y.npy", evaluate(network, x));
+    for (const auto& [precision, tolerance] :
+         {std::pair{OnnxPrecision::kDouble, "1e-12"}, {OnnxPrecision::kSingle, "1e-5"}}) {
+      write_onnx(dir / "n.onnx", network, precision);
+      const std::string command = std::string(python) + " " + script + " " + (dir / "n.onnx").string() + " " +
+                                  (dir / "x.npy").string() + " " + (dir / "y.npy").string() + " " + tolerance;
+      EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace exhume
