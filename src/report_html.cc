@@ -51,13 +51,14 @@ Matrix matrix(const Json& rows) {
 std::string grouped(double value) { return svg::group_thousands(fmt::format("{:.0f}", value)); }
 
 // Three digits; powers of ten as a reader would write them: 2.41 × 10⁻³¹.
-std::string pretty(double value) {
+// `aligned` keeps trailing zeros, for columns.
+std::string pretty(double value, bool aligned = false) {
   if (std::isnan(value)) return "–";
   if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
   if (value == 0) return "0";
   const double size = std::abs(value);
   if (size >= 1e-3 && size < 1e5) {
-    const std::string text = fmt::format("{:.4g}", value);
+    const std::string text = aligned ? fmt::format("{:#.4g}", value) : fmt::format("{:.4g}", value);
     return text[0] == '-' ? "−" + text.substr(1) : text;
   }
   const std::string text = fmt::format("{:.2e}", value);
@@ -112,9 +113,10 @@ std::string facts(const Json& json) {
          count("inputs") + " → " + count("hidden_units") + " → " + count("outputs"));
   }
   fact("Samples (held out)", count("samples") + " (" + count("held_out") + ")");
-  fact("Held-out relative mse", pretty(number(at(json, "heldout_relative_mse"))));
+  const bool refused = words(at(json, "status")) == "refused";
+  if (!refused) fact("Held-out relative mse", pretty(number(at(json, "heldout_relative_mse"))));
   const double noise = number(at(json, "noise_sd"));
-  fact("Noise, standard deviation", noise == 0 ? "none seen" : pretty(noise));
+  if (!refused) fact("Noise, standard deviation", noise == 0 ? "none seen" : pretty(noise));
   const double error = number(at(json, "max_standard_error"));
   if (error > 0) fact("Largest standard error", pretty(error));
   const double bound = number(at(json, "functional_error_bound")),
@@ -266,7 +268,9 @@ std::string unit_table(const Json& json, const Json& pictures) {
       for (const char* key :
            {"bias", "output_norm", "largest_weight", "largest_weight_input", "max_standard_error"}) {
         if (!errors && std::string_view(key) == "max_standard_error") continue;
-        out += fmt::format("<td class=\"number\">{}</td>", pretty(number(at(units[i], key))));
+        out +=
+            fmt::format("<td class=\"number\">{}</td>",
+                        pretty(number(at(units[i], key)), std::string_view(key) != "largest_weight_input"));
       }
       out += "</tr>\n";
     }
@@ -349,7 +353,8 @@ std::string to_html(const std::string& json_text) {
   const Json& pictures = at(json, "pictures");
   std::string body = header(json) + facts(json);
   body += singular_values(pictures) + descent(pictures) + held_out(json, pictures);
-  body += "<div class=\"stack\">\n" + timings(json) + tried(json) + "</div>\n";
+  const std::string stack = timings(json) + tried(json);
+  if (!stack.empty()) body += "<div class=\"stack\">\n" + stack + "</div>\n";
   body += weights(json, pictures) + unit_table(json, pictures) + assumptions(json) + reproduce(json);
   body += "<footer>Made by Exhume from certificate.json alone.</footer>\n";
   return page("Exhume: " + status_words(status), body);

@@ -93,6 +93,9 @@ Json units(const RecoverResult& result) {
 }  // namespace
 
 std::string to_json(const RecoverResult& result, const Provenance& provenance) {
+  // A refusal measured nothing: null, not a zero that looks like perfection.
+  const bool refused = result.status == Status::kRefused;
+  const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
   json["status"] = to_string(result.status);
   json["reason"] = result.reason;
@@ -104,13 +107,13 @@ std::string to_json(const RecoverResult& result, const Provenance& provenance) {
   json["linear_term"] = result.network.has_linear_term();
   json["samples"] = result.samples;
   json["held_out"] = result.held_out;
-  json["heldout_relative_mse"] = number(result.heldout_relative_mse);
-  json["training_relative_mse"] = number(result.training_relative_mse);
-  json["noise_sd"] = number(result.noise_sd);
-  json["max_standard_error"] = number(result.max_standard_error);
-  json["functional_error_bound"] = number(result.functional_error_bound);
-  json["confidence"] = number(result.confidence);
-  json["signs_identifiable"] = result.signs_identifiable;
+  json["heldout_relative_mse"] = measured(result.heldout_relative_mse);
+  json["training_relative_mse"] = measured(result.training_relative_mse);
+  json["noise_sd"] = measured(result.noise_sd);
+  json["max_standard_error"] = measured(result.max_standard_error);
+  json["functional_error_bound"] = measured(result.functional_error_bound);
+  json["confidence"] = measured(result.confidence);
+  json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
   json["assumptions"] = Json::array();
   for (const Assumption& a : result.assumptions) {
     json["assumptions"].push_back({{"name", a.name},

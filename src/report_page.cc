@@ -61,7 +61,7 @@ pre { margin: 0 0 12px; padding: 12px 14px; background: var(--p-page); border-ra
   white-space: pre-wrap; overflow-wrap: anywhere; }
 details summary { cursor: pointer; color: var(--c-soft); font-size: 14.5px; margin-top: 8px; }
 footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-align: center; }
-@media (max-width: 760px) {
+@media screen and (max-width: 760px) {
   main { grid-template-columns: minmax(0, 1fr); padding: 20px 12px 32px; gap: 14px; }
   header h1 { font-size: 21px; }
   section { padding: 14px 14px 16px; }
@@ -69,11 +69,18 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   .stack { gap: 14px; }
   th, td { padding-right: 10px; }
   dl.facts dd { font-size: 17px; }
-  .chart text { font-size: 15px; }
+  .chart text { font-size: 14.5px; }
+  table { font-size: 13.5px; }
 }
 @media print {
-  body { background: none; font-size: 11pt; }
-  main { padding: 0; gap: 12px; }
+  body { background: none; font-size: 9.5pt; }
+  main, .stack { padding: 0; gap: 10px; }
+  header h1 { font-size: 15pt; }
+  section { padding: 10px 12px; }
+  section > p, table, pre { font-size: 9pt; }
+  dl.facts div { flex-basis: 140px; padding: 7px 12px; }
+  dl.facts dd { font-size: 12pt; }
+  .chart text { font-size: 14.5px; }
   section, dl.facts, figure { break-inside: avoid; }
   section.long { break-inside: auto; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

@@ -130,6 +130,26 @@ class AffineSamples final : public SampleSource {
   AffineMap map_;
 };
 
+class ChangedOutputs final : public SampleSource {
+ public:
+  ChangedOutputs(SamplePtr base, OutputChange change) : base_(std::move(base)), change_(std::move(change)) {}
+  Index rows() const override { return base_->rows(); }
+  Index inputs() const override { return base_->inputs(); }
+  Index outputs() const override { return base_->outputs(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    SampleBlock raw;
+    base_->read(first, count, raw);
+    block.allocate(first, count, inputs(), outputs());
+    block.own_x() = raw.x();
+    block.own_y() = raw.y();
+    change_(block.own_x(), block.own_y());
+  }
+
+ private:
+  SamplePtr base_;
+  OutputChange change_;
+};
+
 }  // namespace
 
 void SampleBlock::view(Index first_row, Index rows, Index inputs, const double* x, Index outputs, const double* y) {
@@ -170,6 +190,10 @@ SamplePtr affine(SamplePtr source, AffineMap map) {
     throw std::invalid_argument("affine: the map's shapes do not fit the samples");
   }
   return std::make_shared<AffineSamples>(std::move(source), std::move(map));
+}
+
+SamplePtr with_outputs(SamplePtr source, OutputChange change) {
+  return std::make_shared<ChangedOutputs>(std::move(source), std::move(change));
 }
 
 SamplePtr spread_subset(const SampleSource& source, Index count) {

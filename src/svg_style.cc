@@ -16,7 +16,7 @@ constexpr const char* kStyle = R"css(:root {
     --c-positive: #ff8f3f; --c-negative: #56b4e9;
   }
 }
-.chart { display: block; width: 100%; height: auto; }
+.chart { display: block; width: 100%; height: auto; overflow: visible; }
 .chart text { font: 12.5px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   fill: var(--c-soft); font-variant-numeric: tabular-nums; }
 .chart .label { fill: var(--c-ink); }

@@ -142,6 +142,7 @@ TEST(ReportHtml, RefusalHasAPageToo) {
   EXPECT_TRUE(well_formed(page));
   EXPECT_NE(page.find("Refused"), std::string::npos);
   EXPECT_NE(page.find("Column 3"), std::string::npos);
+  EXPECT_TRUE(json::parse(to_json(result))["heldout_relative_mse"].is_null());
 }
 
 TEST(ReportHtml, LeavesOutWhatACertificateLacks) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "exhume/types.h"
@@ -71,6 +72,11 @@ struct AffineMap {
   Vector nu;   // m
 };
 [[nodiscard]] SamplePtr affine(SamplePtr source, AffineMap map);
+
+// The same inputs with the outputs changed by `change(x, y)`, which is given every block's inputs (rows x d) and
+// outputs (rows x m) and may change the outputs. Used to show residuals as outputs. Must be thread-safe.
+using OutputChange = std::function<void(const Eigen::Ref<const RowMatrix>&, RowMatrix&)>;
+[[nodiscard]] SamplePtr with_outputs(SamplePtr source, OutputChange change);
 
 // At most `count` rows of the source, in memory, in runs of 64 spread evenly over it.
 [[nodiscard]] SamplePtr spread_subset(const SampleSource& source, Index count);

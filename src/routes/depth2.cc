@@ -1,0 +1,216 @@
+#include "exhume/routes/depth2.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "exhume/blas.h"
+#include "exhume/moments.h"
+#include "exhume/parallel.h"
+#include "exhume/polynomial_fit.h"
+#include "exhume/random.h"
+#include "exhume/symmetric_matrix.h"
+
+namespace exhume {
+namespace {
+
+// Outputs replaced by what a polynomial of this degree leaves.
+SamplePtr residual(const SamplePtr& samples, int degree, const Control& control) {
+  const auto fit = std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control));
+  return with_outputs(samples, [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
+}
+
+// m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
+Matrix output_whitening(const SampleSource& samples, const Control& control) {
+  const Matrix covariance = second_moments(samples, control).covariance_y();
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(covariance);
+  const double largest = eigen.eigenvalues().maxCoeff();
+  const Index rank = (eigen.eigenvalues().array() > 1e-11 * largest).count();
+  return eigen.eigenvectors().rightCols(rank) * eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
+}
+
+// The same samples with outputs y Omega (possibly fewer of them).
+SamplePtr mixed_outputs(const SamplePtr& samples, const Matrix& Omega) {
+  class Mixed final : public SampleSource {
+   public:
+    Mixed(SamplePtr base, Matrix mix) : base_(std::move(base)), mix_(std::move(mix)) {}
+    Index rows() const override { return base_->rows(); }
+    Index inputs() const override { return base_->inputs(); }
+    Index outputs() const override { return mix_.cols(); }
+    void read(Index first, Index count, SampleBlock& block) const override {
+      SampleBlock raw;
+      base_->read(first, count, raw);
+      block.allocate(first, count, inputs(), outputs());
+      block.own_x() = raw.x();
+      block.own_y().noalias() = raw.y() * mix_;
+    }
+
+   private:
+    SamplePtr base_;
+    Matrix mix_;
+  };
+  return std::make_shared<Mixed>(samples, Omega);
+}
+
+// Inputs seen in the coordinates of U (d x r).
+SamplePtr projected_inputs(const SamplePtr& samples, const Matrix& U) {
+  const Index d = samples->inputs(), m = samples->outputs();
+  return affine(samples, {U.transpose(), Vector::Zero(d), Vector::Ones(m), Vector::Zero(m)});
+}
+
+// The highest degree up to `wanted` whose features number at most a quarter of the rows.
+int affordable_degree(Index inputs, Index rows, int wanted) {
+  int degree = wanted;
+  while (degree > 1 && polynomial_features(inputs, degree) > 0.25 * static_cast<double>(rows)) --degree;
+  return degree;
+}
+
+PowerOptions power_options(const Depth2Options& options, double signal, double noise) {
+  PowerOptions power;
+  power.seed = options.seed;
+  power.starts_per_unit = 60;
+  power.accept = accept_threshold(signal, noise);
+  return power;
+}
+
+Matrix as_units(const Matrix& directions, const Vector& biases) {
+  Matrix V(directions.cols(), directions.rows() + 1);
+  V << directions.transpose(), biases;
+  return V;
+}
+
+}  // namespace
+
+SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
+  const SingleThreadedBlas single;
+  const SamplePtr linear_residual = residual(standard, 1, control);
+  const Matrix Omega = output_whitening(*linear_residual, control);
+  const HermiteMoments moments = hermite_moments(*linear_residual, 2, control);
+  const Matrix T = moments.estimate(2) * Omega, D = moments.noise(2) * Omega;
+  const Index wanted = options.hidden ? std::min<Index>(*options.hidden, T.cols()) : -1;
+  const LeadingSubspace space = leading_subspace(T, D, wanted);
+  SpectralStart start;
+  start.singular_values = space.singular_values;
+  start.noise_floor = space.noise_floor;
+  start.above_noise = space.above_noise;
+  start.saturated = space.above_noise == T.cols();
+  start.active = standard->inputs();
+  const Index count = space.basis.cols();
+  if (count == 0) {
+    start.V.resize(0, standard->inputs() + 1);
+    return start;
+  }
+  const RankOneElements found = rank_one_by_restarts(
+      space.basis, count, power_options(options, space.singular_values(count - 1), space.noise_floor));
+  start.V = as_units(found.directions, recover_biases(standard, found.directions, control));
+  return start;
+}
+
+Matrix active_subspace(const SamplePtr& standard, const Control& control) {
+  const Index d = standard->inputs();
+  const HermiteMoments first = hermite_moments(*standard, 1, control);
+  const SamplePtr linear_residual = residual(standard, 1, control);
+  const Matrix Omega = output_whitening(*linear_residual, control);
+  const HermiteMoments second = hermite_moments(*linear_residual, 2, control);
+  const auto unfold = [&](const Matrix& T) {
+    Matrix out(d, d * T.cols());
+    for (Index o = 0; o < T.cols(); ++o) out.middleCols(o * d, d) = from_coordinates(T.col(o));
+    return out;
+  };
+  const Matrix T1 = first.estimate(1), D1 = first.noise(1);
+  const Matrix T2 = unfold(second.estimate(2) * Omega), D2 = unfold(second.noise(2) * Omega);
+  const double noise1 = std::max(D1.norm() / std::sqrt(static_cast<double>(D1.size())), 1e-300);
+  const double noise2 = std::max(D2.norm() / std::sqrt(static_cast<double>(D2.size())), 1e-300);
+  Matrix T(d, T1.cols() + T2.cols()), D(d, T1.cols() + T2.cols());
+  T << T1 / noise1, T2 / noise2;
+  D << D1 / noise1, D2 / noise2;
+  return leading_subspace(T, D, -1).basis;
+}
+
+SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
+  const SingleThreadedBlas single;
+  const Index d = standard->inputs();
+  Matrix U = Matrix::Identity(d, d);
+  SpectralStart start;
+  start.V.resize(0, d + 1);
+  const Matrix found_active = active_subspace(standard, control);
+  if (found_active.cols() > 0 && found_active.cols() < d) U = found_active;
+  if (U.cols() > options.most_active) U = U.leftCols(options.most_active).eval();
+  const Index r = U.cols(), p = symmetric_size(r);
+  start.active = r;
+  SamplePtr samples = projected_inputs(standard, U);
+
+  // Whitened outputs, as many as the memory carries.
+  {
+    const SamplePtr rough = residual(samples, 1, control);
+    Matrix Omega = output_whitening(*rough, control);
+    const auto room = static_cast<Index>(options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
+    const Index keep = std::clamp<Index>(room, 1, Omega.cols());
+    if (keep < Omega.cols()) {
+      const Eigen::HouseholderQR<Matrix> qr(Stream(options.seed, "output mixing").normal_matrix(Omega.cols(), keep));
+      Omega = (Omega * (qr.householderQ() * Matrix::Identity(Omega.cols(), keep))).eval();
+    }
+    samples = mixed_outputs(samples, Omega);
+  }
+
+  Matrix gram = Matrix::Zero(p, p), crossed = Matrix::Zero(p, p);
+  for (int order = 2; order <= 4; ++order) {
+    const int degree = affordable_degree(r, samples->rows(), order - 1);
+    const SamplePtr left = residual(samples, degree, control);
+    const HermiteMoments moments = hermite_moments(*left, order, control);
+    const Matrix T = moments.estimate(order), D = moments.noise(order);
+    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), 1e-300);
+    gram.noalias() += T * T.transpose() / variance;
+    // T T^T - D D^T = (T_even T_odd^T + T_odd T_even^T)/2: noise has expectation zero and both signs.
+    crossed.noalias() -= D * D.transpose() / variance;
+  }
+  crossed += gram;
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram), noise(crossed, Eigen::EigenvaluesOnly);
+  start.singular_values = noise.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
+  start.noise_floor = std::sqrt(std::max(0.0, -noise.eigenvalues()(0)));
+  start.above_noise = (start.singular_values.array() > 1.05 * start.noise_floor).count();
+  start.saturated = start.above_noise == p;
+  const Index count = std::min<Index>(options.hidden.value_or(start.above_noise), p);
+  if (count == 0) return start;
+  const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
+  const RankOneElements found =
+      rank_one_by_restarts(basis, count, power_options(options, start.singular_values(count - 1), start.noise_floor));
+  const Matrix directions = U * found.directions;
+  start.V = as_units(directions, recover_biases(standard, directions, control));
+  return start;
+}
+
+Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const Control& control) {
+  const Index k = directions.cols(), m = standard->outputs();
+  if (k == 0) return Vector(0);
+  struct Sums {
+    Matrix second, third;  // k x m
+    void merge(const Sums& other) {
+      second += other.second;
+      third += other.third;
+    }
+  };
+  const SamplePtr left = residual(standard, 1, control);
+  const Sums sums = reduce_blocks(
+      *left, Sums{Matrix::Zero(k, m), Matrix::Zero(k, m)}, control, "biases",
+      [&](Sums& to, const SampleBlock& block) {
+        const Matrix Z = block.x() * directions;
+        to.second.noalias() += (Z.array().square() - 1).matrix().transpose() * block.y();
+        to.third.noalias() += (Z.array().cube() - 3 * Z.array()).matrix().transpose() * block.y();
+      });
+  const Matrix cosines = directions.transpose() * directions;
+  const auto coefficients = [&](const Matrix& moment, int order) {
+    Matrix gram = cosines.array().pow(order).matrix();
+    gram.diagonal().array() += 1e-3;  // nearly parallel directions: keep the estimate bounded
+    return Matrix(gram.ldlt().solve(moment));
+  };
+  const Matrix alpha2 = coefficients(sums.second, 2), alpha3 = coefficients(sums.third, 3);
+  Vector biases(k);
+  for (Index i = 0; i < k; ++i) {
+    const double strength = alpha2.row(i).squaredNorm();
+    biases(i) = strength > 0 ? std::clamp(-alpha2.row(i).dot(alpha3.row(i)) / strength, -2.0, 2.0) : 0.0;
+  }
+  return biases;
+}
+
+}  // namespace exhume

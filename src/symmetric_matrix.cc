@@ -1,0 +1,66 @@
+#include "exhume/symmetric_matrix.h"
+
+#include "vector_clones.h"
+
+namespace exhume {
+namespace {
+
+// out[i] = scale * a[i] * b[i]
+EXHUME_VECTOR_CLONES
+void scaled_product(const double* a, const double* b, double scale, double* out, Index size) {
+  for (Index i = 0; i < size; ++i) out[i] = scale * a[i] * b[i];
+}
+
+Index dimension(Index size) {
+  return static_cast<Index>((std::sqrt(8.0 * static_cast<double>(size) + 1) - 1) / 2 + 0.5);
+}
+
+}  // namespace
+
+Vector to_coordinates(const Matrix& symmetric) {
+  const Index d = symmetric.rows();
+  Vector out(symmetric_size(d));
+  for (Index b = 0; b < d; ++b) {
+    for (Index a = 0; a < b; ++a) {
+      out(symmetric_position(a, b)) = (symmetric(a, b) + symmetric(b, a)) * (std::sqrt(2.0) / 2);
+    }
+    out(symmetric_position(b, b)) = symmetric(b, b);
+  }
+  return out;
+}
+
+Matrix from_coordinates(const Eigen::Ref<const Vector>& coordinates) {
+  const Index d = dimension(coordinates.size());
+  Matrix out(d, d);
+  for (Index b = 0; b < d; ++b) {
+    for (Index a = 0; a < b; ++a) {
+      out(a, b) = out(b, a) = coordinates(symmetric_position(a, b)) * std::sqrt(0.5);
+    }
+    out(b, b) = coordinates(symmetric_position(b, b));
+  }
+  return out;
+}
+
+Matrix rank_one_coordinates(const Eigen::Ref<const Matrix>& V) {
+  const Index d = V.rows();
+  Matrix out(symmetric_size(d), V.cols());
+  for (Index s = 0; s < V.cols(); ++s) {
+    for (Index b = 0; b < d; ++b) {
+      for (Index a = 0; a < b; ++a) out(symmetric_position(a, b), s) = std::sqrt(2.0) * V(a, s) * V(b, s);
+      out(symmetric_position(b, b), s) = V(b, s) * V(b, s);
+    }
+  }
+  return out;
+}
+
+void quadratic_features(const Eigen::Ref<const Matrix>& X, Eigen::Ref<Matrix> features) {
+  const double root = std::sqrt(2.0);
+  for (Index b = 0; b < X.cols(); ++b) {
+    for (Index a = 0; a <= b; ++a) {
+      scaled_product(X.col(a).data(), X.col(b).data(), a == b ? 1.0 : root,
+                     features.col(symmetric_position(a, b)).data(), X.rows());
+    }
+  }
+}
+
+}  // namespace exhume
