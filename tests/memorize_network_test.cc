@@ -12,6 +12,7 @@
 #include "exhume/memorize/quadratic_forms.h"
 #include "exhume/memorize/quadratic_network.h"
 #include "exhume/random.h"
+#include "exhume/verify.h"
 
 namespace exhume {
 namespace {
@@ -108,6 +109,22 @@ TEST(QuadraticForms, ValuesAndGramsAreAdjointAndThreadsDoNotMatter) {
     for (Index j = 0; j < n; ++j) kv(i) += std::pow(z.row(i).dot(z.row(j)), 2) * v(j, 0);
   }
   EXPECT_LE((form_values(z, {grams[0]}).col(0).head(5) - kv).norm(), 1e-10 * kv.norm());
+}
+
+// verify shares no code with evaluate; on whole numbers they agree to the last bit.
+TEST(QuadraticNetwork, IsVerifiedByPlainLoops) {
+  for (const bool three : {false, true}) {
+    const QuadraticNetwork network = planted(three);
+    const RowMatrix x = whole_numbers(50, 4, "x");
+    RowMatrix y = evaluate(network, x);
+    EXPECT_EQ(verify(network, *memory_samples(x, y)).worst_error, 0);
+    y(17, 1) += 0.5;
+    const Verification off = verify(network, *memory_samples(x, y));
+    EXPECT_EQ(off.worst_error, 0.5);
+    EXPECT_EQ(off.worst_row, 17);
+    EXPECT_EQ(off.worst_output, 1);
+    EXPECT_THROW((void)verify(network, *memory_samples(x, y.leftCols(1))), std::invalid_argument);
+  }
 }
 
 TEST(QuadraticNetwork, RefusesShapesThatDoNotFit) {

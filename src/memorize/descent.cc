@@ -56,22 +56,21 @@ void printed(const QuadraticObjective& objective, const DescentOptions& options,
   const TheoremConstants& constants = out.constants;
   const Index r = objective.units(), k = objective.features();
   Point point = objective.at(options.start ? *options.start : Matrix::Zero(r, k));
-  double since = constants.wait + 1;  // t - t_noise
-  Point before;                       // x~ at t_noise
+  const double wait = std::ceil(constants.wait);  // the algorithm compares it for equality: a whole number
+  double since = wait + 1;                        // t - t_noise
+  Point before;                                   // x~ at t_noise
   for (int t = 0; t < options.max_iterations; ++t, since += 1) {
     control.check();
     bool added = false;
-    if (point.gradient.norm() <= constants.gradient_threshold && since > constants.wait) {
+    if (point.gradient.norm() <= constants.gradient_threshold && since > wait) {
       before = point;
       since = 0;
       point = objective.at(point.W + ball(r, k, constants.radius, options.seed, out.perturbations));
       ++out.perturbations;
       added = true;
     }
-    record(out, options, point, t, constants.step, added, since < constants.wait);
-    // t_thres need not be whole: the first t with t - t_noise >= t_thres judges.
-    if (since >= constants.wait && since < constants.wait + 1 && out.perturbations > 0 &&
-        point.g - before.g > -constants.decrease_threshold) {
+    record(out, options, point, t, constants.step, added, since < wait);
+    if (since == wait && out.perturbations > 0 && point.g - before.g > -constants.decrease_threshold) {
       finish(out, before, t, DescentOutcome::kLocalMinimum);
       return;
     }
