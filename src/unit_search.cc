@@ -16,6 +16,8 @@ namespace {
 constexpr Index kRandomDirections = 192;
 // Equations an unknown above which the significance test is trusted to see a missing unit.
 constexpr double kReliable = 12;
+// Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
+constexpr double kPlainlyNeeded = 1e-9;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
 
 // Residual second moments sum r_o x x^T of every output, m matrices d x d.
@@ -222,7 +224,7 @@ class Search {
     while (current.model.units() > target) {
       const Vector worth = unit_worth(current.model, samples_, control_);
       Index weakest = 0;
-      worth.minCoeff(&weakest);
+      if (worth.minCoeff(&weakest) > kPlainlyNeeded) break;
       SeparableModel smaller = current.model;
       smaller.V = drop_row(current.model.V, weakest);
       PolishSummary tried = polished(smaller, 40);
@@ -240,7 +242,7 @@ class Search {
     while (current.model.units() > 0) {
       const Vector worth = unit_worth(current.model, samples_, control_);
       Index weakest = 0;
-      if (worth.minCoeff(&weakest) > price) break;
+      if (worth.minCoeff(&weakest) * n > price * current.relative_mse) break;
       SeparableModel smaller = current.model;
       smaller.V = drop_row(current.model.V, weakest);
       current = polished(smaller, options_.polish.max_iterations);
@@ -356,15 +358,12 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
 
 Vector unit_worth(const SeparableModel& model, const SampleSource& samples, const Control& control) {
   constexpr Index kBlock = 512;
-  const Index k = model.units(), q = model.features(), m = samples.outputs();
+  const Index k = model.units(), q = model.features();
   const LinearSums sums = linear_sums(model, samples, kBlock, control);
-  const ResidualSums left = residual_sums(model, samples, kBlock, control);
-  const double freedom = static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
-  const double variance = std::max(left.squares.sum() / std::max(freedom, 1.0), 1e-300);
   const Matrix inverse = solve_scaled(sums.FF, Matrix::Identity(q, q));
   Vector worth(k);
-  for (Index j = 0; j < k; ++j) worth(j) = model.C.row(j).squaredNorm() / (std::max(inverse(j, j), 1e-300) * variance);
-  return worth;
+  for (Index j = 0; j < k; ++j) worth(j) = model.C.row(j).squaredNorm() / std::max(inverse(j, j), 1e-300);
+  return worth / static_cast<double>(samples.rows() * samples.outputs());
 }
 
 double chance_level(Index outputs, Index tested) {

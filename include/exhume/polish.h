@@ -13,7 +13,7 @@
 // the joint Gauss-Newton matrix cost O(n k (d + m)) and conjugate gradients solve.
 //
 // Sign-free form: phi = |.|, with the linear feature x. The sign of (w_j, b_j) does not matter, so a start need not
-// know it: MATH: max(z,0) = (z + |z|)/2. Signed form: phi = max(., 0) without it; statistically efficient.
+// know it, since max(z,0) = (z + |z|)/2. Signed form: phi = max(., 0) without it; statistically efficient.
 //
 // Accuracy. Residuals are always recomputed from the samples and C is refined with them, so the accuracy is that
 // of the problem (eps times the condition of the Jacobian), although normal equations are used inside.
@@ -49,11 +49,11 @@ struct SeparableModel {
 struct PolishOptions {
   int max_iterations = 60;
   double damping = 1e-2;           // first lambda of (H + lambda diag H) step = -gradient
-  double enough_relative = 1e-31;  // stop when mean squared residual / variance of y falls below
+  double enough_relative = 4e-30;  // stop when mean squared residual / variance of y falls below
   double least_progress = 1e-4;    // stop when `patience` steps in a row improve less than this share
   int patience = 3;
   Index dense_limit = 3000;        // k (d+1) above which H is never formed
-  Index block_rows = 512;          // rows a task
+  Index block_rows = 256;          // rows a task
   // Throws std::invalid_argument naming the field, its value and what it may be.
   void validate() const;
 };

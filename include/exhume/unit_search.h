@@ -64,7 +64,7 @@ struct Candidates {
 [[nodiscard]] Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
                                          std::uint64_t seed, const Control& control);
 
-// The increase of the sum of squares without unit j, over the residual variance: k of them.
+// The increase of the mean square without unit j (outputs of unit variance: a share of the variance): k of them.
 [[nodiscard]] Vector unit_worth(const SeparableModel& model, const SampleSource& samples, const Control& control);
 
 // Score that the best of `tested` candidates exceeds by chance with probability 1e-4, m degrees of freedom.

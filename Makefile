@@ -1,0 +1,56 @@
+# The short way to everything. Each target sets the machine up first, which takes a moment when that was done.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo check test bench format lint sanitize install clean
+
+JOBS ?= 2
+PREFIX ?= /usr/local
+PRESET ?= release
+BUILD := build/$(PRESET)
+# The thread sanitizer of older compilers gives up where addresses are randomised by more than 28 bits.
+RUN := $(if $(filter tsan,$(PRESET)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
+CXX_FILES = git ls-files -z --cached --others --exclude-standard '*.cc' '*.h'
+
+help:  ## print this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@echo
+	@echo '  JOBS=$(JOBS) parallel jobs   PRESET=$(PRESET) (dev, release, asan, tsan)   PREFIX=$(PREFIX) of install'
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@mkdir -p build
+	@cmake --preset $(PRESET) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@$(RUN) cmake --build $(BUILD) -j $(JOBS)
+
+demo: build  ## plant a network, recover it from its samples, compare
+	@scripts/demo.sh $(BUILD)/apps/exhume
+
+check: build
+	@$(RUN) ctest --preset $(PRESET) -j $(JOBS)
+
+test: check  ## build and run every test
+	@scripts/python_checks.sh $(BUILD)/apps/exhume
+
+bench: build  ## kernels beside a dgemm, recover beside scikit-learn
+	@$(BUILD)/bench/exhume_bench
+	@scripts/python_env.sh bench bench/requirements.txt
+	@.venv-bench/bin/python bench/compare_sklearn.py $(BUILD)/apps/exhume
+
+format: setup  ## lay out every C++ file with clang-format
+	@$(CXX_FILES) | xargs -0 clang-format -i
+
+lint: setup  ## clang-format and clang-tidy; ALL=1 for unchanged files too
+	@cmake --preset lint > /dev/null
+	@scripts/lint.sh $(if $(ALL),--all) build/lint
+
+sanitize: setup  ## the tests under address+undefined and thread sanitizers
+	@$(MAKE) --no-print-directory check PRESET=asan
+	@$(MAKE) --no-print-directory check PRESET=tsan
+
+install: build  ## install library, headers and command line into PREFIX
+	@cmake --install $(BUILD)
+
+clean:  ## remove builds and Python environments
+	@rm -rf build .venv-test .venv-bench

@@ -1,0 +1,299 @@
+#include "exhume/recover.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "exhume/blas.h"
+#include "exhume/error.h"
+#include "exhume/fit.h"
+#include "exhume/moments.h"
+#include "exhume/routes/depth2.h"
+#include "exhume/standard_errors.h"
+#include "exhume/standardise.h"
+
+namespace exhume {
+namespace {
+
+// Mean squared error / variance at which samples count as reproduced to rounding.
+constexpr double kRoundingMse = 1e-20;
+constexpr Index kPictureRows = 500;
+
+double seconds_since(Control::Clock::time_point start) {
+  return std::chrono::duration<double>(Control::Clock::now() - start).count();
+}
+
+// Rows of a source with held-out predictions.
+struct HeldOutCheck {
+  double relative_mse = 0;
+  double mean_square = 0;       // sum over outputs, mean over rows, user's units
+  double spread = 0;            // standard error of mean_square
+  RowMatrix predicted, observed;
+};
+
+HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, const Vector& output_mean) {
+  HeldOutCheck check;
+  const Index n = rows.rows(), m = rows.outputs();
+  const Index shown = std::min(n, kPictureRows);
+  check.predicted.resize(shown, m);
+  check.observed.resize(shown, m);
+  double squares = 0, fourth = 0, variation = 0;
+  SampleBlock block;
+  for (Index first = 0; first < n; first += kBlockRows) {
+    const Index size = std::min(kBlockRows, n - first);
+    rows.read(first, size, block);
+    const RowMatrix predicted = evaluate(network, block.x());
+    const Vector error = (predicted - block.y()).rowwise().squaredNorm();
+    squares += error.sum();
+    fourth += error.squaredNorm();
+    variation += (block.y().rowwise() - output_mean.transpose()).squaredNorm();
+    for (Index i = 0; i < size && first + i < shown; ++i) {
+      check.predicted.row(first + i) = predicted.row(i);
+      check.observed.row(first + i) = block.y().row(i);
+    }
+  }
+  const double count = static_cast<double>(std::max<Index>(n, 1));
+  check.relative_mse = variation > 0 ? squares / variation : 0;
+  check.mean_square = squares / count;
+  check.spread = std::sqrt(std::max(0.0, fourth / count - check.mean_square * check.mean_square) / count);
+  return check;
+}
+
+void check_sizes(const SampleSource& samples, const RecoverOptions& options) {
+  const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
+  if (n == 0 || d == 0 || m == 0) {
+    throw DataError(fmt::format("the samples are empty ({} rows, {} inputs, {} outputs); give at least one of each", n, d, m));
+  }
+  const Index k = options.hidden.value_or(1);
+  // The sign-free fit also has the linear term; a tenth of the rows is held out.
+  const Index unknowns = k * (d + m) + m * (d + 1);
+  const auto needed = static_cast<Index>(std::ceil(1.2 * static_cast<double>(unknowns) / static_cast<double>(m) / 0.9));
+  if (n < std::max<Index>(needed, 20)) {
+    throw DataError(fmt::format(
+        "{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; give at least {} rows{}", n, k,
+        k == 1 ? "" : "s", d, m, unknowns, std::max<Index>(needed, 20), options.hidden ? " or ask for fewer units" : ""));
+  }
+}
+
+Network errors_in_order(const Network& errors, const Network& from, const Network& to) {
+  // `to` is canonical(from): find every unit's place by its row.
+  Network out = errors;
+  std::vector<bool> used(static_cast<size_t>(from.hidden()), false);
+  for (Index i = 0; i < to.hidden(); ++i) {
+    Index best = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (Index j = 0; j < from.hidden(); ++j) {
+      if (used[static_cast<size_t>(j)]) continue;
+      const double distance = (from.W.row(j).normalized() - to.W.row(i)).squaredNorm() +
+                              std::pow(from.b(j) / from.W.row(j).norm() - to.b(i), 2);
+      if (distance < least) {
+        least = distance;
+        best = j;
+      }
+    }
+    used[static_cast<size_t>(best)] = true;
+    out.W.row(i) = errors.W.row(best);
+    out.b(i) = errors.b(best);
+    out.A.col(i) = errors.A.col(best);
+  }
+  return out;
+}
+
+class Recovery {
+ public:
+  Recovery(const SamplePtr& samples, const RecoverOptions& options, const Control& control)
+      : options_(options), control_(control.within(options.budget_seconds)), begin_(Control::Clock::now()) {
+    check_sizes(*samples, options);
+    const Index period = samples->rows() >= 4000 ? 20 : 10;
+    split_ = split(samples, period, options.seed);
+    result_.samples = samples->rows();
+    result_.held_out = split_.held_out->rows();
+    result_.seed = options.seed;
+  }
+
+  RecoverResult run() {
+    moments_ = second_moments(*split_.training, control_);
+    coordinates_ = standardise(moments_);
+    standard_ = affine(split_.training, coordinates_.map);
+    stamp("reading");
+    const Matrix V = start();
+    fit(V);
+    judge();
+    return std::move(result_);
+  }
+
+ private:
+  void stamp(const char* stage) {
+    const double now = seconds_since(begin_);
+    result_.timings.push_back({stage, now - last_});
+    last_ = now;
+  }
+
+  // Rough units from the road that was asked for.
+  Matrix start() {
+    const Index d = standard_->inputs(), m = standard_->outputs();
+    result_.route = options_.route == "auto" ? "depth2" : options_.route;
+    if (result_.route == "any_inputs") return Matrix(0, d + 1);
+    Depth2Options depth2;
+    depth2.hidden = options_.hidden;
+    depth2.seed = options_.seed;
+    SpectralStart found;
+    const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
+    if (many_outputs) found = order2_start(standard_, depth2, control_);
+    // Orders 3 and 4 where order 2 cannot be enough.
+    if (!many_outputs || (found.saturated && m < d)) found = stacked_start(standard_, depth2, control_);
+    result_.singular_values = found.singular_values;
+    result_.noise_floor = found.noise_floor;
+    result_.gap_units = found.above_noise;
+    stamp("moments");
+    return found.V;
+  }
+
+  void fit(const Matrix& V) {
+    FitOptions options;
+    options.hidden = options_.hidden;
+    options.seed = options_.seed;
+    fit_ = fit_units(V, standard_, options, control_);
+    stamp("fit");
+    for (size_t i = 0; i < fit_.descent.size(); ++i) {
+      result_.descent.push_back({fit_.descent[i].signed_form ? "signed" : "sign-free", static_cast<int>(i),
+                                 fit_.descent[i].relative_mse});
+    }
+  }
+
+  void judge() {
+    const Network user = coordinates_.to_user(to_network(fit_.model));
+    result_.network = canonical(user);
+    result_.signs_identifiable = fit_.signs.outcome == SignOutcome::kUnique;
+    result_.training_relative_mse = fit_.relative_mse;
+    HeldOutCheck check = check_held_out(result_.network, *split_.held_out, moments_.mean_y());
+    result_.heldout_relative_mse = check.relative_mse;
+    result_.predicted = std::move(check.predicted);
+    result_.observed = std::move(check.observed);
+    const bool exact = fit_.outcome == SearchOutcome::kExact;
+    estimate_errors(user, exact);
+    bound_function_error(check, exact);
+    decide(exact);
+    result_.tried.push_back({result_.route, result_.reason});
+    stamp("check");
+  }
+
+  void estimate_errors(const Network& user, bool exact) {
+    if (fit_.model.linear_term || fit_.model.V.size() > PolishOptions().dense_limit || fit_.model.units() == 0) return;
+    if (exact) {
+      result_.noise_sd = 0;
+      return;
+    }
+    const Vector spread = fit_.noise_variance.cwiseMax(1e-300).cwiseSqrt();
+    Standardisation weighted = coordinates_;
+    weighted.map.D = coordinates_.map.D.cwiseQuotient(spread);
+    SeparableModel model = fit_.model;
+    model.C = model.C * spread.cwiseInverse().asDiagonal();
+    const ErrorEstimate estimate = standard_errors(model, *affine(split_.training, weighted.map), 1.0, weighted, control_);
+    if (result_.network.hidden() == user.hidden()) {
+      result_.standard_errors = errors_in_order(estimate.errors, user, result_.network);
+      result_.max_standard_error = estimate.largest;
+    }
+    result_.noise_sd = std::sqrt(spread.cwiseQuotient(coordinates_.map.D).cwiseAbs2().mean());
+  }
+
+  void bound_function_error(const HeldOutCheck& check, bool exact) {
+    constexpr double kDeviations = 3.3;  // of a normal, for a confidence of 0.999
+    result_.confidence = 0.999;
+    if (exact) {
+      result_.functional_error_bound = check.mean_square + kDeviations * check.spread;
+      return;
+    }
+    const double p = static_cast<double>(
+        free_parameters(result_.network.inputs(), result_.network.hidden(), result_.network.outputs()));
+    const double share = (p + kDeviations * std::sqrt(2 * p)) / static_cast<double>(split_.training->rows());
+    result_.functional_error_bound = result_.noise_sd * result_.noise_sd * share;
+  }
+
+  void decide(bool exact) {
+    const auto assume = [&](const char* name, double value, double threshold, bool holds) {
+      result_.assumptions.push_back({name, value, threshold, holds});
+      return holds;
+    };
+    if (exact) {
+      const bool held = assume("held-out rows reproduced to rounding", result_.heldout_relative_mse, kRoundingMse,
+                               result_.heldout_relative_mse <= kRoundingMse);
+      const bool trained = assume("training rows reproduced to rounding", fit_.relative_mse, kRoundingMse,
+                                  fit_.relative_mse <= kRoundingMse);
+      if (held && trained) {
+        result_.status = Status::kCertified;
+        result_.reason = fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
+                                     result_.network.hidden(), result_.samples, result_.held_out);
+      } else {
+        result_.status = Status::kUncertified;
+        result_.reason = "the fit is exact on the rows it saw but not on the held-out ones";
+      }
+      return;
+    }
+    const double ratio = result_.heldout_relative_mse / std::max(fit_.relative_mse, 1e-300);
+    const double spread = 1 + 6 * std::sqrt(2.0 / static_cast<double>(std::max<Index>(result_.held_out * standard_->outputs(), 1)));
+    const bool structure = assume("no structure left in the residual", fit_.structure, 1,
+                                  fit_.outcome == SearchOutcome::kNoise);
+    const bool held = assume("held-out error as large as the training error", ratio, spread, ratio <= spread);
+    if (!structure) {
+      result_.status = Status::kUncertified;
+      result_.reason = fmt::format(
+          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more units, another "
+          "kind of function, or a larger budget is needed",
+          result_.network.hidden(), fit_.relative_mse);
+    } else if (!held) {
+      result_.status = Status::kUncertified;
+      result_.reason = fmt::format("the error on held-out rows is {:.2f} times that on the training rows: overfitted", ratio);
+    } else {
+      result_.status = Status::kCertified;
+      result_.reason = fmt::format("{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on all {} samples",
+                                   result_.network.hidden(), fit_.relative_mse, result_.samples);
+    }
+  }
+
+  RecoverOptions options_;
+  Control control_;
+  Control::Clock::time_point begin_;
+  double last_ = 0;
+  Split split_;
+  SecondMoments moments_;
+  Standardisation coordinates_;
+  SamplePtr standard_;
+  Fit fit_;
+  RecoverResult result_;
+};
+
+}  // namespace
+
+const char* to_string(Status status) {
+  switch (status) {
+    case Status::kCertified:
+      return "certified";
+    case Status::kUncertified:
+      return "uncertified";
+    case Status::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+void RecoverOptions::validate() const {
+  if (hidden && *hidden < 1) {
+    throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
+  }
+  if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
+  if (route != "auto" && route != "depth2" && route != "any_inputs") {
+    throw std::invalid_argument(fmt::format("route is '{}', expected auto, depth2 or any_inputs", route));
+  }
+}
+
+RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {
+  options.validate();
+  const SingleThreadedBlas single;
+  return Recovery(samples, options, control).run();
+}
+
+}  // namespace exhume
