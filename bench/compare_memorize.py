@@ -56,7 +56,7 @@ def main():
         pgd, pgd_seconds = run(arguments.exhume, folder, "--method", "pgd", "--hidden", str(UNITS), "--tolerance", "1e-10")
 
     hidden = round((UNITS * INPUTS - 1) / (INPUTS + 2))
-    model = MLPRegressor((hidden,), solver="lbfgs", random_state=arguments.seed)
+    model = MLPRegressor(hidden_layer_sizes=(hidden,), solver="lbfgs", random_state=arguments.seed)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
