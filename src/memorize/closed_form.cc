@@ -432,7 +432,8 @@ ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Re
     }
     const bool may_pivot = options.solver != KernelSolver::kCholesky;
     const bool poor = solver == nullptr || !(fit.relative_error <= options.good_fit);
-    const bool qr_fits = PivotedQr::bytes(rows.n(), rows.k()) * 2 + others <= options.memory_bytes;
+    // Phi and the workspace of its factorisation, while the Cholesky factor is still there to fall back on.
+    const bool qr_fits = 2 * PivotedQr::bytes(rows.n(), rows.k()) + 8 * n * n + others <= options.memory_bytes;
     if (solver == nullptr || (poor && may_pivot && qr_fits)) {
       const ClosedForm before = fit;
       std::unique_ptr<Solver> pivoted;
