@@ -1,9 +1,10 @@
-// The closed form at a size where only one n x n matrix fits, beside a plain Cholesky factorisation of that size.
+// The closed form at a size where only one n x n matrix fits, beside a plain Cholesky factorisation of that
+// size.
 //
 //   exhume_memorize_large [n] [d] [threads] [memory limit in GiB]      20,000, 250, all cores, 4
 //
-// Checks the answer, then prints: seconds of the whole fit and of its stages; seconds of LAPACK's dpotrf on an
-// n x n matrix in the same run with as many threads; their ratio; the largest resident memory of the fit.
+// Checks the answer, then prints: seconds of the whole fit and of its stages; seconds of LAPACK's dpotrf on
+// an n x n matrix in the same run with as many threads; their ratio; the largest resident memory of the fit.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -24,7 +25,9 @@ void openblas_set_num_threads(int threads) __attribute__((weak));
 
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double peak_gib() {
   rusage usage{};
@@ -45,7 +48,8 @@ int main(int argc, char** argv) {
   RowMatrix x(n, d), y(n, 1);
   Stream(1, "inputs").fill_normal(0, x);
   Stream(1, "labels").fill_normal(0, y);
-  std::printf("n %ld, d %ld, threads %d, BLAS kernels %s\n", static_cast<long>(n), static_cast<long>(d), control.workers(), blas_kernels().c_str());
+  std::printf("n %ld, d %ld, threads %d, BLAS kernels %s\n", static_cast<long>(n), static_cast<long>(d),
+              control.workers(), blas_kernels().c_str());
 
   double start = now();
   ClosedForm fit = fit_closed_form(x, y, options, control);
@@ -53,10 +57,13 @@ int main(int argc, char** argv) {
   set_quadratic_forms(network, fit.forms);
   const double seconds = now() - start, memory = peak_gib();
   const double error = relative_error(evaluate(network, x), y);
-  std::printf("closed form: %s, %.1f s (kernel %.1f, factor %.1f, solve %.1f, spectrum %.1f), relative error %.2e, %ld units, sigma %.4g, "
-              "condition %.4g, %d products, peak %.2f GiB\n",
-              to_string(fit.solver), seconds, fit.kernel_seconds, fit.factor_seconds, fit.solve_seconds, fit.spectrum_seconds, error,
-              static_cast<long>(network.hidden()), fit.sigma_min, fit.condition, fit.iterations, memory);
+  std::printf(
+      "closed form: %s, %.1f s (kernel %.1f, factor %.1f, solve %.1f, spectrum %.1f), relative error %.2e, "
+      "%ld units, sigma %.4g, "
+      "condition %.4g, %d products, peak %.2f GiB\n",
+      to_string(fit.solver), seconds, fit.kernel_seconds, fit.factor_seconds, fit.solve_seconds,
+      fit.spectrum_seconds, error, static_cast<long>(network.hidden()), fit.sigma_min, fit.condition,
+      fit.iterations, memory);
   if (!(error <= 1e-16)) {
     std::printf("the fit is not good: nothing to time\n");
     return 1;
@@ -69,7 +76,8 @@ int main(int argc, char** argv) {
   start = now();
   dpotrf_("L", &size, k.data(), &size, &info);
   const double factor = now() - start;
-  std::printf("dpotrf: %.1f s, %.0f GFLOP/s (info %d); closed form / dpotrf = %.2f\n", factor, 1e-9 / 3 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / factor,
+  std::printf("dpotrf: %.1f s, %.0f GFLOP/s (info %d); closed form / dpotrf = %.2f\n", factor,
+              1e-9 / 3 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / factor,
               info, seconds / factor);
   return 0;
 }

@@ -1,7 +1,7 @@
 // The papers' experiments again: one function a paper, run by `exhume reproduce NAME`.
 //
-// An experiment writes its figures (.svg) with the numbers behind them (.csv) and findings.json into a folder, and
-// returns what it found beside what was to be shown.
+// An experiment writes its figures (.svg) with the numbers behind them (.csv) and findings.json into a
+// folder, and returns what it found beside what was to be shown.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Options {
   std::filesystem::path out;   // folder for the files; made if need be
   std::filesystem::path data;  // folder with the data sets (examples/data)
   std::uint64_t seed = 0;
-  bool quick = false;          // fewer iterations: a look, not the figures
+  bool quick = false;  // fewer iterations: a look, not the figures
   Control control;
 };
 

@@ -24,7 +24,9 @@ constexpr double kOne = 1, kMinusOne = -1;
 
 Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
   const Index n = k.rows();
-  if (k.cols() != n) throw std::invalid_argument(fmt::format("a Cholesky factor needs a square matrix, not {} x {}", n, k.cols()));
+  if (k.cols() != n)
+    throw std::invalid_argument(
+        fmt::format("a Cholesky factor needs a square matrix, not {} x {}", n, k.cols()));
   const SingleThreadedBlas single;
   const int stride = static_cast<int>(k.outerStride());
   const auto at = [&](Index i, Index j) { return k.data() + j * k.outerStride() + i; };
@@ -54,8 +56,8 @@ Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
       if (i == j) {
         dsyrk_("L", "N", &height, &width, &kMinusOne, at(row, first), &stride, &kOne, at(row, row), &stride);
       } else {
-        dgemm_("N", "T", &height, &cols, &width, &kMinusOne, at(row, first), &stride, at(column, first), &stride,
-               &kOne, at(row, column), &stride);
+        dgemm_("N", "T", &height, &cols, &width, &kMinusOne, at(row, first), &stride, at(column, first),
+               &stride, &kOne, at(row, column), &stride);
       }
     });
     control.report("cholesky", 1 - std::pow(static_cast<double>(n - below) / static_cast<double>(n), 3));
@@ -70,8 +72,10 @@ void cholesky_solve(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Matrix> b
   // The substitution reads the whole triangle from memory: once for all columns, unless there are too few of
   // them to pay for the packing that a matrix solve does.
   if (columns > 4) {
-    dtrsm_("L", "L", "N", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(), &b_stride);
-    dtrsm_("L", "L", "T", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(), &b_stride);
+    dtrsm_("L", "L", "N", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(),
+           &b_stride);
+    dtrsm_("L", "L", "T", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(),
+           &b_stride);
     return;
   }
   const int one = 1;

@@ -91,8 +91,8 @@ Verification compare(Index inputs, Index outputs, const SampleSource& samples, c
     result.relative_mse = variance > 0 ? static_cast<double>(sums.squared_error / variance)
                                        : std::numeric_limits<double>::infinity();
   }
-  result.rms_error = static_cast<double>(
-      std::sqrt(sums.squared_error / (static_cast<long double>(sums.rows) * outputs)));
+  result.rms_error =
+      static_cast<double>(std::sqrt(sums.squared_error / (static_cast<long double>(sums.rows) * outputs)));
   result.worst_error = sums.worst;
   result.worst_row = sums.worst_row;
   result.worst_output = sums.worst_output;
@@ -111,19 +111,20 @@ Verification verify(const Network& network, const SampleSource& samples, const C
   network.validate();
   const RowMatrix W = network.W, L = network.L;  // rows contiguous for the loops below
   return compare(network.inputs(), network.outputs(), samples, control, [&] {
-    return [&, hidden = Reals(static_cast<std::size_t>(network.hidden()))](const double* x, Reals& f) mutable {
-      for (Index i = 0; i < network.hidden(); ++i) {
-        const long double z = network.b(i) + dot(W.data() + i * W.cols(), 1, x, network.inputs());
-        hidden[static_cast<std::size_t>(i)] = z > 0 ? z : 0;
-      }
-      for (Index j = 0; j < network.outputs(); ++j) {
-        long double sum = network.c(j);
-        for (Index i = 0; i < network.hidden(); ++i)
-          sum += static_cast<long double>(network.A(j, i)) * hidden[static_cast<std::size_t>(i)];
-        if (network.has_linear_term()) sum += dot(L.data() + j * L.cols(), 1, x, network.inputs());
-        f[static_cast<std::size_t>(j)] = sum;
-      }
-    };
+    return
+        [&, hidden = Reals(static_cast<std::size_t>(network.hidden()))](const double* x, Reals& f) mutable {
+          for (Index i = 0; i < network.hidden(); ++i) {
+            const long double z = network.b(i) + dot(W.data() + i * W.cols(), 1, x, network.inputs());
+            hidden[static_cast<std::size_t>(i)] = z > 0 ? z : 0;
+          }
+          for (Index j = 0; j < network.outputs(); ++j) {
+            long double sum = network.c(j);
+            for (Index i = 0; i < network.hidden(); ++i)
+              sum += static_cast<long double>(network.A(j, i)) * hidden[static_cast<std::size_t>(i)];
+            if (network.has_linear_term()) sum += dot(L.data() + j * L.cols(), 1, x, network.inputs());
+            f[static_cast<std::size_t>(j)] = sum;
+          }
+        };
   });
 }
 

@@ -27,7 +27,8 @@ TEST(Cholesky, FactorsAndSolvesAtSizesAroundTheBlocks) {
     ASSERT_EQ(cholesky_in_place(factor, threads(2)), -1) << n;
     if (n == 0) continue;
     const Matrix l = factor.triangularView<Eigen::Lower>();
-    EXPECT_LE((l * l.transpose() - k).cwiseAbs().maxCoeff(), 1e-15 * static_cast<double>(n + 10) * k.norm()) << n;
+    EXPECT_LE((l * l.transpose() - k).cwiseAbs().maxCoeff(), 1e-15 * static_cast<double>(n + 10) * k.norm())
+        << n;
     for (const Index columns : {1, 3, 7}) {
       const Matrix x = Stream(8, "x").normal_matrix(n, columns);
       Matrix b = k * x;

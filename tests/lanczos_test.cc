@@ -17,7 +17,8 @@ TEST(Lanczos, FindsBothEndsOfADenseMatrix) {
   options.tolerance = 1e-13;
   for (const auto end : {LanczosOptions::End::kLargest, LanczosOptions::End::kSmallest}) {
     options.end = end;
-    const LanczosResult result = lanczos([&](const Vector& in, Vector& out) { out = h * in; }, Vector::Ones(60), options);
+    const LanczosResult result =
+        lanczos([&](const Vector& in, Vector& out) { out = h * in; }, Vector::Ones(60), options);
     const bool largest = end == LanczosOptions::End::kLargest;
     const double wanted = dense.eigenvalues()(largest ? 59 : 0);
     EXPECT_NEAR(largest ? result.largest : result.smallest, wanted, 1e-10 * std::abs(wanted));
@@ -35,7 +36,8 @@ TEST(Lanczos, StopsWhenTheStartIsAnEigenvector) {
 }
 
 TEST(Lanczos, RefusesAZeroStart) {
-  EXPECT_THROW((void)lanczos([](const Vector& in, Vector& out) { out = in; }, Vector::Zero(3)), std::invalid_argument);
+  EXPECT_THROW((void)lanczos([](const Vector& in, Vector& out) { out = in; }, Vector::Zero(3)),
+               std::invalid_argument);
 }
 
 }  // namespace

@@ -37,12 +37,14 @@ TEST(ClosedForm, IsTheLeastNormSolution) {
     }
   }
   const Matrix wanted = phi.completeOrthogonalDecomposition().solve(Matrix(y));
-  for (const auto solver : {KernelSolver::kAuto, KernelSolver::kCholesky, KernelSolver::kPivoted, KernelSolver::kConjugateGradients}) {
+  for (const auto solver : {KernelSolver::kAuto, KernelSolver::kCholesky, KernelSolver::kPivoted,
+                            KernelSolver::kConjugateGradients}) {
     const ClosedForm fit = fit_with(solver, x, y);
     EXPECT_LE(fit.relative_error, 1e-19) << to_string(solver);
     for (Index o = 0; o < m; ++o) {
       const Matrix form = Eigen::Map<const Matrix>(wanted.col(o).data(), d, d);
-      EXPECT_LE((fit.forms[static_cast<std::size_t>(o)] - form).norm(), 1e-8 * form.norm()) << to_string(solver);
+      EXPECT_LE((fit.forms[static_cast<std::size_t>(o)] - form).norm(), 1e-8 * form.norm())
+          << to_string(solver);
     }
   }
 }
@@ -135,7 +137,8 @@ TEST(ClosedForm, RefusesNonsense) {
   EXPECT_THROW((void)fit_closed_form(RowMatrix(0, 2), RowMatrix(0, 1)), std::invalid_argument);
   ClosedFormOptions options;
   options.cg_tolerance = 0;
-  EXPECT_THROW((void)fit_closed_form(normal_rows(3, 2, 1), normal_rows(3, 1, 1), options), std::invalid_argument);
+  EXPECT_THROW((void)fit_closed_form(normal_rows(3, 2, 1), normal_rows(3, 1, 1), options),
+               std::invalid_argument);
   // A zero row is fitted by whatever fits the rest.
   RowMatrix x = normal_rows(5, 4, 1), y = normal_rows(5, 1, 2);
   x.row(2).setZero();

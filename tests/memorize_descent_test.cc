@@ -55,7 +55,9 @@ TEST(QuadraticObjective, DerivativesAgreeWithDifferences) {
   EXPECT_NEAR(point.gradient.cwiseProduct(V).sum(), (up.g - down.g) / (2 * h), 1e-6 * std::abs(up.g));
   const Matrix differences = (up.gradient - down.gradient) / (2 * h);
   EXPECT_LE((objective.hessian_product(point, V) - differences).norm(), 1e-7 * differences.norm());
-  EXPECT_LE((objective.hessian_product(point, V) - objective.hessian_product(point, V, false) - 0.2 * V).norm(), 1e-12 * V.norm());
+  EXPECT_LE(
+      (objective.hessian_product(point, V) - objective.hessian_product(point, V, false) - 0.2 * V).norm(),
+      1e-12 * V.norm());
   // The line is exact, not an expansion.
   const auto line = objective.line(point, V);
   for (const double t : {0.0, 0.3, -2.0, 10.0}) {
@@ -106,7 +108,8 @@ TEST(PerturbedGradientDescent, LocalMinimaSatisfyLemma1) {
     const QuadraticObjective objective(in.x, in.y, 2 * d + 2);
     const SecondOrder second = certify_stationarity(objective, objective.at(descent.W), in.sigma);
     EXPECT_TRUE(second.wide_enough);
-    EXPECT_TRUE(second.lemma1_holds) << "seed " << seed << ": f " << second.f << ", bound " << second.lemma1_bound;
+    EXPECT_TRUE(second.lemma1_holds) << "seed " << seed << ": f " << second.f << ", bound "
+                                     << second.lemma1_bound;
     EXPECT_LE(second.f, 1e-10) << "seed " << seed;
   }
 }
@@ -154,8 +157,10 @@ TEST(PerturbedGradientDescent, PrintedConstantsDescendMonotonically) {
       EXPECT_GT(outside, 1000);
     }
     // The proof of Theorem 4: never above the start by more than 3 c eps^2 / (2 chi^4 ell).
-    const double slack = 1.5 * std::pow(options.epsilon, 2) / (std::pow(descent.constants.chi, 4) * descent.constants.ell);
-    for (const DescentStep& step : descent.history) ASSERT_LE(step.g, descent.history.front().g + slack + 1e-15);
+    const double slack =
+        1.5 * std::pow(options.epsilon, 2) / (std::pow(descent.constants.chi, 4) * descent.constants.ell);
+    for (const DescentStep& step : descent.history)
+      ASSERT_LE(step.g, descent.history.front().g + slack + 1e-15);
   }
 }
 
@@ -164,7 +169,7 @@ TEST(PerturbedGradientDescent, ConstantsAreThePrintedOnes) {
   x << 1, 0, 0, 2;
   const Vector y = Vector::Constant(2, 2);  // f(0) = 8 / 8 = 1, B = 2, Y = 2, n d = 4
   const TheoremConstants c = theorem_constants(x, y, 6, 0.5, 0.16, 1, 0.1);
-  EXPECT_DOUBLE_EQ(c.gamma, std::sqrt(0.25 * 0.16 / 4));                        // 0.1
+  EXPECT_DOUBLE_EQ(c.gamma, std::sqrt(0.25 * 0.16 / 4));  // 0.1
   EXPECT_DOUBLE_EQ(c.rho, 6 * 16 * 2 * std::pow(4 / (0.25 * 0.16), 0.25));
   EXPECT_DOUBLE_EQ(c.ell, 3 * 16 * 4 / c.gamma + 8 + c.gamma);
   EXPECT_DOUBLE_EQ(c.chi, 3 * std::log(12 * c.ell * 2 / (0.16 * 0.16 * 0.1)));
@@ -209,7 +214,8 @@ TEST(Adam, FitsASmallInstance) {
   options.target = 1e-8;
   const Descent descent = descend(in.x, in.y, 26, options);
   EXPECT_EQ(descent.outcome, DescentOutcome::kTarget) << descent.f;
-  for (std::size_t i = 1; i < descent.history.size(); ++i) EXPECT_LE(descent.history[i].step, descent.history[i - 1].step);
+  for (std::size_t i = 1; i < descent.history.size(); ++i)
+    EXPECT_LE(descent.history[i].step, descent.history[i - 1].step);
 }
 
 TEST(Descent, ZeroLabelsAreFittedByZero) {

@@ -33,7 +33,8 @@ TEST(GeneralPosition, CapacityIsTheRankOfGenericRows) {
     network.power = 2;
     network.W = Matrix::Zero(0, k);
     network.A = Matrix::Zero(1, 0);
-    const ClosedForm fit = fit_closed_form(first_layer(network, normal_rows(25, 3, 3)), normal_rows(25, 1, 4));
+    const ClosedForm fit =
+        fit_closed_form(first_layer(network, normal_rows(25, 3, 3)), normal_rows(25, 1, 4));
     EXPECT_EQ(fit.rank, static_cast<Index>(three_layer_capacity(3, k, 2))) << k;
   }
 }

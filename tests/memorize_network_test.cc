@@ -75,7 +75,8 @@ TEST(QuadraticNetwork, FormsComeBackFromUnits) {
   EXPECT_EQ(network.hidden(), 18);
   EXPECT_EQ(network.outputs(), 3);
   for (Index o = 0; o < 3; ++o) {
-    EXPECT_LE((quadratic_form(network, o) - forms[static_cast<std::size_t>(o)]).norm(), 1e-13 * forms[0].norm());
+    EXPECT_LE((quadratic_form(network, o) - forms[static_cast<std::size_t>(o)]).norm(),
+              1e-13 * forms[0].norm());
   }
   EXPECT_TRUE((network.A.array().abs() <= 1).all());
 }

@@ -20,7 +20,8 @@ RowMatrix normal_rows(Index n, Index d, std::uint64_t seed) {
 
 RowMatrix digits_like_labels(Index n) {
   RowMatrix y(n, 1);
-  for (Index i = 0; i < n; ++i) y(i, 0) = static_cast<double>(Stream(1, "labels").below(10, static_cast<std::uint64_t>(i)));
+  for (Index i = 0; i < n; ++i)
+    y(i, 0) = static_cast<double>(Stream(1, "labels").below(10, static_cast<std::uint64_t>(i)));
   return y;
 }
 

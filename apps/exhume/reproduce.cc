@@ -22,7 +22,8 @@ struct Entry {
   experiments::Report (*run)(const experiments::Options&);
 };
 constexpr Entry kExperiments[] = {
-    {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)", experiments::memorize},
+    {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
+     experiments::memorize},
 };
 
 class Reproduce final : public Command {
@@ -36,7 +37,8 @@ class Reproduce final : public Command {
       names.push_back(entry.name);
     }
     app->add_option("experiment", name_, "Which one")->required()->check(CLI::IsMember(names));
-    app->add_option("--out,-o", out_, "Folder for figures (.svg), numbers (.csv) and findings (.json) [reproduced]");
+    app->add_option("--out,-o", out_,
+                    "Folder for figures (.svg), numbers (.csv) and findings (.json) [reproduced]");
     app->add_option("--data", data_, "Folder with the data sets [examples/data]");
     app->add_option("--seed", seed_, "Seed of every random choice [0]");
     app->add_flag("--quick", quick_, "A twentieth of the iterations: a look, not the figures");
@@ -45,19 +47,33 @@ class Reproduce final : public Command {
   }
 
   int run(const Session& session) override {
-    const Entry& entry = *std::find_if(std::begin(kExperiments), std::end(kExperiments), [&](const Entry& e) { return name_ == e.name; });
+    const Entry& entry = *std::find_if(std::begin(kExperiments), std::end(kExperiments),
+                                       [&](const Entry& e) { return name_ == e.name; });
     const experiments::Options options{out_, data_, seed_, quick_, session.control};
     const experiments::Report report = entry.run(options);
-    const bool good = std::all_of(report.findings.begin(), report.findings.end(), [](const auto& f) { return f.holds; });
+    const bool good =
+        std::all_of(report.findings.begin(), report.findings.end(), [](const auto& f) { return f.holds; });
     if (session.json) {
       Json findings = Json::array();
       for (const auto& f : report.findings) {
-        findings.push_back({{"name", f.name}, {"value", std::isfinite(f.value) ? Json(f.value) : Json(nullptr)}, {"should_be", f.should}, {"holds", f.holds}});
+        findings.push_back({{"name", f.name},
+                            {"value", std::isfinite(f.value) ? Json(f.value) : Json(nullptr)},
+                            {"should_be", f.should},
+                            {"holds", f.holds}});
       }
-      put(Json{{"experiment", name_}, {"holds", good}, {"findings", findings}, {"folder", out_}, {"files", report.files}}.dump(2) + "\n");
+      put(Json{{"experiment", name_},
+               {"holds", good},
+               {"findings", findings},
+               {"folder", out_},
+               {"files", report.files}}
+              .dump(2) +
+          "\n");
     } else if (!session.quiet) {
       for (const auto& f : report.findings) {
-        const std::string mark = f.should.empty() ? "" : toned(f.holds ? Tone::kGood : Tone::kBad, fmt::format("  {} ({})", f.holds ? "holds" : "fails", f.should));
+        const std::string mark = f.should.empty()
+                                     ? ""
+                                     : toned(f.holds ? Tone::kGood : Tone::kBad,
+                                             fmt::format("  {} ({})", f.holds ? "holds" : "fails", f.should));
         put(fmt::format("  {:<72} {:>12.5g}{}\n", f.name, f.value, mark));
       }
       put(fmt::format("written to {}: {} files\n", out_, report.files.size()));

@@ -84,7 +84,8 @@ class Verify final : public Command {
   }
 
   template <class AnyNetwork>
-  [[nodiscard]] Verification check(const AnyNetwork& network, const SampleSource& samples, const Control& control) const {
+  [[nodiscard]] Verification check(const AnyNetwork& network, const SampleSource& samples,
+                                   const Control& control) const {
     if (samples.inputs() != network.inputs() || samples.outputs() != network.outputs()) {
       throw DataError(fmt::format(
           "{} has {} inputs and {} outputs, but the samples in {} have {} and {}; are they of "

@@ -7,8 +7,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include <Eigen/QR>
 #include <fmt/format.h>
+#include <Eigen/QR>
 
 #include "exhume/blas.h"
 #include "exhume/cholesky.h"
@@ -22,9 +22,10 @@ extern "C" {
 void dgeqp3_(const int* m, const int* n, double* a, const int* lda, int* jpvt, double* tau, double* work,
              const int* lwork, int* info);
 void dormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k, const double* a,
-             const int* lda, const double* tau, double* c, const int* ldc, double* work, const int* lwork, int* info);
-void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv, int* rank, const double* tol,
-             double* work, int* info);
+             const int* lda, const double* tau, double* c, const int* ldc, double* work, const int* lwork,
+             int* info);
+void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv, int* rank,
+             const double* tol, double* work, int* info);
 }
 
 namespace exhume {
@@ -33,7 +34,9 @@ namespace {
 using Forms = std::vector<Matrix>;
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Rows and what scales them: u_j = z_j / ||z_j||, so that the kernel of the u_j has a unit diagonal.
 struct Rows {
@@ -132,7 +135,8 @@ class PivotedQr : public Solver {
       Index at = 0;
       for (Index a = 0; a < k; ++a) {
         phi_(at++, j) = rows.z(j, a) * rows.z(j, a) * rows.scale(j);
-        for (Index b = a + 1; b < k; ++b) phi_(at++, j) = std::sqrt(2.0) * rows.z(j, a) * rows.z(j, b) * rows.scale(j);
+        for (Index b = a + 1; b < k; ++b)
+          phi_(at++, j) = std::sqrt(2.0) * rows.z(j, a) * rows.z(j, b) * rows.scale(j);
       }
     });
     times.kernel_seconds += seconds_since(start);
@@ -148,7 +152,8 @@ class PivotedQr : public Solver {
     dgeqp3_(&m, &columns, phi_.data(), &m, pivot_.data(), tau_.data(), work_.data(), &length, &info);
     if (info != 0) throw std::runtime_error("dgeqp3 failed");
     const double tiny = 16 * static_cast<double>(std::max(size, n)) * std::numeric_limits<double>::epsilon();
-    for (rank_ = 0; rank_ < tau_.size() && std::abs(phi_(rank_, rank_)) > tiny * std::abs(phi_(0, 0));) ++rank_;
+    for (rank_ = 0; rank_ < tau_.size() && std::abs(phi_(rank_, rank_)) > tiny * std::abs(phi_(0, 0));)
+      ++rank_;
     if (rank_ < n) {
       // Least squares over all rows: [R11 R12]^T t = P^T r.
       Matrix trapezoid = phi_.topRows(rank_).triangularView<Eigen::Upper>();
@@ -170,13 +175,16 @@ class PivotedQr : public Solver {
     } else if (rank_ > 0) {
       t.topRows(rank_) = tall_.solve(permuted);
     }
-    const int rows = static_cast<int>(phi_.rows()), columns = static_cast<int>(m), reflectors = static_cast<int>(tau_.size());
+    const int rows = static_cast<int>(phi_.rows()), columns = static_cast<int>(m),
+              reflectors = static_cast<int>(tau_.size());
     int info = 0, query = -1;
     double wanted = 0;
-    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows, &wanted, &query, &info);
+    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows, &wanted,
+            &query, &info);
     int length = static_cast<int>(wanted);
     work_.resize(length);
-    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows, work_.data(), &length, &info);
+    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows,
+            work_.data(), &length, &info);
     Forms forms;
     for (Index o = 0; o < m; ++o) {
       Matrix form(k, k);
@@ -346,7 +354,8 @@ void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
   const auto product = [&](const Vector& in, Vector& out) {
     out = form_values(rows.z, weighted_grams(rows.z, in, rows.control), rows.control).col(0);
   };
-  // The start that shows the largest eigenvalue at once: the kernel is a positive matrix, nearly constant rows.
+  // The start that shows the largest eigenvalue at once: the kernel is a positive matrix, nearly constant
+  // rows.
   const LanczosResult top = lanczos(product, start.cwiseAbs(), options);
   fit.sigma_max = std::sqrt(std::max(0.0, top.largest));
   Vector probe = start;
@@ -377,19 +386,28 @@ void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
 
 const char* to_string(KernelSolver solver) {
   switch (solver) {
-    case KernelSolver::kAuto: return "auto";
-    case KernelSolver::kCholesky: return "cholesky";
-    case KernelSolver::kPivoted: return "pivoted";
-    case KernelSolver::kConjugateGradients: return "conjugate gradients";
+    case KernelSolver::kAuto:
+      return "auto";
+    case KernelSolver::kCholesky:
+      return "cholesky";
+    case KernelSolver::kPivoted:
+      return "pivoted";
+    case KernelSolver::kConjugateGradients:
+      return "conjugate gradients";
   }
   return "";
 }
 
 void ClosedFormOptions::validate() const {
-  if (!(memory_bytes > 0)) throw std::invalid_argument(fmt::format("memory_bytes is {}; it must be positive", memory_bytes));
-  if (max_refinements < 0) throw std::invalid_argument(fmt::format("max_refinements is {}; it must be 0 or more", max_refinements));
-  if (!(cg_tolerance > 0)) throw std::invalid_argument(fmt::format("cg_tolerance is {}; it must be positive", cg_tolerance));
-  if (cg_max_iterations < 1) throw std::invalid_argument(fmt::format("cg_max_iterations is {}; it must be 1 or more", cg_max_iterations));
+  if (!(memory_bytes > 0))
+    throw std::invalid_argument(fmt::format("memory_bytes is {}; it must be positive", memory_bytes));
+  if (max_refinements < 0)
+    throw std::invalid_argument(fmt::format("max_refinements is {}; it must be 0 or more", max_refinements));
+  if (!(cg_tolerance > 0))
+    throw std::invalid_argument(fmt::format("cg_tolerance is {}; it must be positive", cg_tolerance));
+  if (cg_max_iterations < 1)
+    throw std::invalid_argument(
+        fmt::format("cg_max_iterations is {}; it must be 1 or more", cg_max_iterations));
 }
 
 double relative_error(const Eigen::Ref<const Matrix>& values, const Eigen::Ref<const RowMatrix>& y) {
@@ -402,21 +420,26 @@ double relative_error(const Eigen::Ref<const Matrix>& values, const Eigen::Ref<c
 ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const RowMatrix>& y,
                            const ClosedFormOptions& options, const Control& control) {
   options.validate();
-  if (z.rows() != y.rows()) throw std::invalid_argument(fmt::format("{} rows of inputs but {} of labels", z.rows(), y.rows()));
-  if (z.rows() == 0 || z.cols() == 0 || y.cols() == 0) throw std::invalid_argument("there is nothing to fit: no rows or no columns");
+  if (z.rows() != y.rows())
+    throw std::invalid_argument(fmt::format("{} rows of inputs but {} of labels", z.rows(), y.rows()));
+  if (z.rows() == 0 || z.cols() == 0 || y.cols() == 0)
+    throw std::invalid_argument("there is nothing to fit: no rows or no columns");
   const SingleThreadedBlas single;
   const Rows rows(z, control);
   const double n = static_cast<double>(rows.n()), k = static_cast<double>(rows.k());
-  const double others = 8 * (2 * n * k + static_cast<double>(control.workers() + 4) * static_cast<double>(y.cols()) * k * k);
+  const double others =
+      8 * (2 * n * k + static_cast<double>(control.workers() + 4) * static_cast<double>(y.cols()) * k * k);
   const bool kernel_fits = 8 * n * n + others <= options.memory_bytes && n < 46000;
   if (others > options.memory_bytes) {
-    throw ResourceError(fmt::format("{} rows of {} features need {:.1f} GiB without any kernel; the limit is {:.1f} GiB",
-                                    rows.n(), rows.k(), others / 0x1p30, options.memory_bytes / 0x1p30));
+    throw ResourceError(
+        fmt::format("{} rows of {} features need {:.1f} GiB without any kernel; the limit is {:.1f} GiB",
+                    rows.n(), rows.k(), others / 0x1p30, options.memory_bytes / 0x1p30));
   }
   ClosedForm fit;
   std::unique_ptr<Solver> solver;
   KernelSolver wanted = options.solver;
-  if (wanted == KernelSolver::kAuto) wanted = kernel_fits ? KernelSolver::kCholesky : KernelSolver::kConjugateGradients;
+  if (wanted == KernelSolver::kAuto)
+    wanted = kernel_fits ? KernelSolver::kCholesky : KernelSolver::kConjugateGradients;
   if (wanted == KernelSolver::kConjugateGradients) {
     fit.solver = wanted;
     solver = std::make_unique<ConjugateGradients>(rows, options, fit);
@@ -433,7 +456,8 @@ ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Re
     const bool may_pivot = options.solver != KernelSolver::kCholesky;
     const bool poor = solver == nullptr || !(fit.relative_error <= options.good_fit);
     // Phi and the workspace of its factorisation, while the Cholesky factor is still there to fall back on.
-    const bool qr_fits = 2 * PivotedQr::bytes(rows.n(), rows.k()) + 8 * n * n + others <= options.memory_bytes;
+    const bool qr_fits =
+        2 * PivotedQr::bytes(rows.n(), rows.k()) + 8 * n * n + others <= options.memory_bytes;
     if (solver == nullptr || (poor && may_pivot && qr_fits)) {
       const ClosedForm before = fit;
       std::unique_ptr<Solver> pivoted;

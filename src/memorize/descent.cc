@@ -7,9 +7,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>
-#include <fmt/format.h>
 
 #include "exhume/blas.h"
 #include "exhume/lanczos.h"
@@ -52,7 +52,8 @@ void finish(Descent& descent, const Point& point, int iteration, DescentOutcome 
 }
 
 // Algorithm 1, line by line.
-void printed(const QuadraticObjective& objective, const DescentOptions& options, const Control& control, Descent& out) {
+void printed(const QuadraticObjective& objective, const DescentOptions& options, const Control& control,
+             Descent& out) {
   const TheoremConstants& constants = out.constants;
   const Index r = objective.units(), k = objective.features();
   Point point = objective.at(options.start ? *options.start : Matrix::Zero(r, k));
@@ -84,7 +85,8 @@ void printed(const QuadraticObjective& objective, const DescentOptions& options,
   finish(out, point, options.max_iterations, DescentOutcome::kIterations);
 }
 
-void practical(const QuadraticObjective& objective, const DescentOptions& options, const Control& control, Descent& out) {
+void practical(const QuadraticObjective& objective, const DescentOptions& options, const Control& control,
+               Descent& out) {
   const Index r = objective.units(), k = objective.features();
   const double n = static_cast<double>(objective.rows());
   const double f0 = objective.y().squaredNorm() / (4 * n);
@@ -121,7 +123,8 @@ void practical(const QuadraticObjective& objective, const DescentOptions& option
       finish(out, point, t, DescentOutcome::kTarget);
       return;
     }
-    if (since == options.wait && out.perturbations > 0 && point.g - before.g > -options.decrease_threshold * f0) {
+    if (since == options.wait && out.perturbations > 0 &&
+        point.g - before.g > -options.decrease_threshold * f0) {
       finish(out, before, t, DescentOutcome::kLocalMinimum);
       return;
     }
@@ -149,7 +152,8 @@ void practical(const QuadraticObjective& objective, const DescentOptions& option
   finish(out, point, options.max_iterations, DescentOutcome::kIterations);
 }
 
-void adam(const QuadraticObjective& objective, const DescentOptions& options, const Control& control, Descent& out) {
+void adam(const QuadraticObjective& objective, const DescentOptions& options, const Control& control,
+          Descent& out) {
   const Index n = objective.rows(), r = objective.units(), k = objective.features();
   const Index batch = std::min<Index>(options.batch, n);
   const auto& z = objective.z();
@@ -174,7 +178,9 @@ void adam(const QuadraticObjective& objective, const DescentOptions& options, co
   int t = 0;
   for (int epoch = 0; t < options.max_iterations; ++epoch) {
     const Point whole = objective.at(W);
-    out.history.push_back({t, whole.f, whole.g, whole.gradient.norm(), options.rate * std::pow(options.decay, epoch / options.decay_epochs), false, false});
+    out.history.push_back({t, whole.f, whole.g, whole.gradient.norm(),
+                           options.rate * std::pow(options.decay, epoch / options.decay_epochs), false,
+                           false});
     finish(out, whole, t, DescentOutcome::kIterations);
     if (whole.f <= target) {
       out.outcome = DescentOutcome::kTarget;
@@ -185,7 +191,8 @@ void adam(const QuadraticObjective& objective, const DescentOptions& options, co
       return;
     }
     for (Index i = n - 1; i > 0; --i) {
-      std::swap(order[static_cast<std::size_t>(i)], order[shuffle.below(static_cast<std::uint64_t>(i) + 1, draws++)]);
+      std::swap(order[static_cast<std::size_t>(i)],
+                order[shuffle.below(static_cast<std::uint64_t>(i) + 1, draws++)]);
     }
     const double rate = options.rate * std::pow(options.decay, epoch / options.decay_epochs);
     for (Index begin = 0; begin < n && t < options.max_iterations; begin += batch) {
@@ -199,16 +206,21 @@ void adam(const QuadraticObjective& objective, const DescentOptions& options, co
       const auto x = rows.topRows(size);
       const RowMatrix p = x * W.transpose();
       const Vector delta = p.array().square().matrix() * a - labels.head(size);
-      const RowMatrix weighted = (p.array().colwise() * delta.array()).rowwise() * (a.transpose().array() / static_cast<double>(size));
+      const RowMatrix weighted = (p.array().colwise() * delta.array()).rowwise() *
+                                 (a.transpose().array() / static_cast<double>(size));
       gradient.noalias() = weighted.transpose() * x;
       gradient += objective.gamma() * W;
       ++t;
       first = options.beta1 * first + (1 - options.beta1) * gradient;
       second = options.beta2 * second + (1 - options.beta2) * gradient.cwiseAbs2();
-      const double first_scale = 1 / (1 - std::pow(options.beta1, t)), second_scale = 1 / (1 - std::pow(options.beta2, t));
-      W.array() -= rate * first_scale * first.array() / ((second_scale * second.array()).sqrt() + options.adam_epsilon);
+      const double first_scale = 1 / (1 - std::pow(options.beta1, t)),
+                   second_scale = 1 / (1 - std::pow(options.beta2, t));
+      W.array() -= rate * first_scale * first.array() /
+                   ((second_scale * second.array()).sqrt() + options.adam_epsilon);
     }
-    if (!W.allFinite()) throw std::invalid_argument(fmt::format("Adam diverged at rate {:g}; use a smaller one or rows of unit norm", rate));
+    if (!W.allFinite())
+      throw std::invalid_argument(
+          fmt::format("Adam diverged at rate {:g}; use a smaller one or rows of unit norm", rate));
     control.report("adam", static_cast<double>(t) / options.max_iterations);
   }
   const Point whole = objective.at(W);
@@ -218,19 +230,25 @@ void adam(const QuadraticObjective& objective, const DescentOptions& options, co
 
 }  // namespace
 
-QuadraticObjective::QuadraticObjective(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Vector>& y, Index units,
-                                       double gamma, Control control)
+QuadraticObjective::QuadraticObjective(const Eigen::Ref<const RowMatrix>& z,
+                                       const Eigen::Ref<const Vector>& y, Index units, double gamma,
+                                       Control control)
     : z_(z), y_(y), signs_(units), gamma_(gamma), control_(std::move(control)) {
-  if (z.rows() != y.size()) throw std::invalid_argument(fmt::format("{} rows of inputs but {} labels", z.rows(), y.size()));
-  if (z.rows() == 0 || z.cols() == 0) throw std::invalid_argument("there is nothing to fit: no rows or no columns");
-  if (units < 2 || units % 2 != 0) throw std::invalid_argument(fmt::format("the number of units is {}; it must be even and at least 2", units));
+  if (z.rows() != y.size())
+    throw std::invalid_argument(fmt::format("{} rows of inputs but {} labels", z.rows(), y.size()));
+  if (z.rows() == 0 || z.cols() == 0)
+    throw std::invalid_argument("there is nothing to fit: no rows or no columns");
+  if (units < 2 || units % 2 != 0)
+    throw std::invalid_argument(
+        fmt::format("the number of units is {}; it must be even and at least 2", units));
   signs_.head(units / 2).setOnes();
   signs_.tail(units / 2).setConstant(-1);
 }
 
 Point QuadraticObjective::at(Matrix W) const {
   if (W.rows() != units() || W.cols() != features()) {
-    throw std::invalid_argument(fmt::format("the weights are {} x {}; they must be {} x {}", W.rows(), W.cols(), units(), features()));
+    throw std::invalid_argument(fmt::format("the weights are {} x {}; they must be {} x {}", W.rows(),
+                                            W.cols(), units(), features()));
   }
   const double n = static_cast<double>(rows());
   Point point;
@@ -278,12 +296,15 @@ double QuadraticObjective::Line::g(double t) const {
          gamma_ / 2 * (ww_ - 2 * t * wg_ + t * t * gg_);
 }
 
-TheoremConstants theorem_constants(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Vector>& y, Index units,
-                                   double sigma, double epsilon, double c, double delta) {
-  if (!(sigma > 0)) throw std::invalid_argument(fmt::format("sigma is {}; Theorem 4 needs rows in general position, sigma > 0", sigma));
+TheoremConstants theorem_constants(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Vector>& y,
+                                   Index units, double sigma, double epsilon, double c, double delta) {
+  if (!(sigma > 0))
+    throw std::invalid_argument(
+        fmt::format("sigma is {}; Theorem 4 needs rows in general position, sigma > 0", sigma));
   if (!(epsilon > 0)) throw std::invalid_argument(fmt::format("epsilon is {}; it must be positive", epsilon));
   if (!(c > 0 && c <= 1)) throw std::invalid_argument(fmt::format("c is {}; it must be in (0, 1]", c));
-  if (!(delta > 0 && delta < 1)) throw std::invalid_argument(fmt::format("delta is {}; it must be in (0, 1)", delta));
+  if (!(delta > 0 && delta < 1))
+    throw std::invalid_argument(fmt::format("delta is {}; it must be in (0, 1)", delta));
   TheoremConstants out;
   const double n = static_cast<double>(z.rows()), k = static_cast<double>(z.cols());
   out.epsilon = epsilon;
@@ -335,8 +356,8 @@ SecondOrder certify_stationarity(const QuadraticObjective& objective, const Poin
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(point.M);
   const Vector& value = eigen.eigenvalues();
   out.lower_bound = -std::max(std::abs(value(0)), std::abs(value(k - 1)));
-  // Lemma 3's direction V = u z0^T: z0 the eigenvector of M largest in magnitude, u on the units of the sign that
-  // makes u^T diag(a) u z0^T M z0 negative, and as orthogonal to their weights as can be.
+  // Lemma 3's direction V = u z0^T: z0 the eigenvector of M largest in magnitude, u on the units of the sign
+  // that makes u^T diag(a) u z0^T M z0 negative, and as orthogonal to their weights as can be.
   const bool negative = std::abs(value(0)) >= std::abs(value(k - 1));
   const Vector z0 = eigen.eigenvectors().col(negative ? 0 : k - 1);
   const Matrix weights = negative ? point.W.topRows(half) : point.W.bottomRows(half);
@@ -366,10 +387,14 @@ SecondOrder certify_stationarity(const QuadraticObjective& objective, const Poin
 
 const char* to_string(DescentOutcome outcome) {
   switch (outcome) {
-    case DescentOutcome::kTarget: return "target reached";
-    case DescentOutcome::kLocalMinimum: return "local minimum";
-    case DescentOutcome::kIterations: return "out of iterations";
-    case DescentOutcome::kTime: return "out of time";
+    case DescentOutcome::kTarget:
+      return "target reached";
+    case DescentOutcome::kLocalMinimum:
+      return "local minimum";
+    case DescentOutcome::kIterations:
+      return "out of iterations";
+    case DescentOutcome::kTime:
+      return "out of time";
   }
   return "";
 }
@@ -387,9 +412,15 @@ Descent descend(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Vec
   }
   const QuadraticObjective objective(z, y, units, gamma, control);
   switch (options.rule) {
-    case DescentOptions::Rule::kPrinted: printed(objective, options, control, out); break;
-    case DescentOptions::Rule::kPractical: practical(objective, options, control, out); break;
-    case DescentOptions::Rule::kAdam: adam(objective, options, control, out); break;
+    case DescentOptions::Rule::kPrinted:
+      printed(objective, options, control, out);
+      break;
+    case DescentOptions::Rule::kPractical:
+      practical(objective, options, control, out);
+      break;
+    case DescentOptions::Rule::kAdam:
+      adam(objective, options, control, out);
+      break;
   }
   out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return out;

@@ -30,7 +30,9 @@ bool is_quadratic(const Tensors& tensors) {
 
 QuadraticNetwork to_quadratic_network(const Tensors& tensors, const std::string& file) {
   if (!is_quadratic(tensors)) {
-    throw DataError(fmt::format("{} does not name the activation \"square\" in its metadata; it is not a network that memorize wrote", file));
+    throw DataError(fmt::format(
+        "{} does not name the activation \"square\" in its metadata; it is not a network that memorize wrote",
+        file));
   }
   QuadraticNetwork network;
   network.W = tensors.matrix("W", file);
@@ -43,11 +45,14 @@ QuadraticNetwork to_quadratic_network(const Tensors& tensors, const std::string&
     const std::string text = power == tensors.metadata.end() ? "" : power->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), network.power);
     if (error != std::errc() || end != text.data() + text.size() || network.power < 1) {
-      throw DataError(fmt::format("{}: the metadata must give the power of the first layer as a whole number of at least 1, not '{}'", file, text));
+      throw DataError(fmt::format(
+          "{}: the metadata must give the power of the first layer as a whole number of at least 1, not '{}'",
+          file, text));
     }
   }
   if (tensors.list.size() != known) {
-    throw DataError(fmt::format("{} holds {} tensors; a quadratic network is W, A and perhaps R", file, tensors.list.size()));
+    throw DataError(fmt::format("{} holds {} tensors; a quadratic network is W, A and perhaps R", file,
+                                tensors.list.size()));
   }
   try {
     network.validate();

@@ -12,8 +12,8 @@
 namespace exhume {
 namespace {
 
-constexpr double kParallel = 1e-13;     // directions closer than this are the same
-constexpr double kSameLabel = 1e-9;     // of the largest |label|
+constexpr double kParallel = 1e-13;  // directions closer than this are the same
+constexpr double kSameLabel = 1e-9;  // of the largest |label|
 constexpr int kLargestPower = 64;
 
 }  // namespace
@@ -44,30 +44,34 @@ std::string Conflict::describe(const Eigen::Ref<const RowMatrix>& y) const {
   const auto label = [&](Index row) {
     if (y.cols() == 1) return fmt::format("{:.6g}", y(row, 0));
     std::string text = "(";
-    for (Index o = 0; o < std::min<Index>(y.cols(), 4); ++o) text += fmt::format("{}{:.6g}", o > 0 ? ", " : "", y(row, o));
+    for (Index o = 0; o < std::min<Index>(y.cols(), 4); ++o)
+      text += fmt::format("{}{:.6g}", o > 0 ? ", " : "", y(row, o));
     return text + (y.cols() > 4 ? ", ...)" : ")");
   };
   if (first == second) {
-    return fmt::format("row {} is zero, where every network of this kind is 0, but its label is {}", first, label(first));
+    return fmt::format("row {} is zero, where every network of this kind is 0, but its label is {}", first,
+                       label(first));
   }
   if (scale == 1) {
-    return fmt::format("rows {} and {} have the same inputs but labels {} and {}", first, second, label(first), label(second));
+    return fmt::format("rows {} and {} have the same inputs but labels {} and {}", first, second,
+                       label(first), label(second));
   }
   if (scale == -1) {
-    return fmt::format("row {} is the negative of row {}, and f(-x) = f(x), but their labels are {} and {}", second, first,
-                       label(second), label(first));
+    return fmt::format("row {} is the negative of row {}, and f(-x) = f(x), but their labels are {} and {}",
+                       second, first, label(second), label(first));
   }
-  return fmt::format("row {} is {:.6g} times row {}, which fixes the ratio of their outputs, but their labels are {} and {}",
-                     second, scale, first, label(second), label(first));
+  return fmt::format(
+      "row {} is {:.6g} times row {}, which fixes the ratio of their outputs, but their labels are {} and {}",
+      second, scale, first, label(second), label(first));
 }
 
-std::vector<Conflict> find_conflicts(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y,
-                                     int degree, Index limit) {
+std::vector<Conflict> find_conflicts(const Eigen::Ref<const RowMatrix>& x,
+                                     const Eigen::Ref<const RowMatrix>& y, int degree, Index limit) {
   const Index n = x.rows();
   const double tolerance = kSameLabel * (y.size() > 0 ? y.cwiseAbs().maxCoeff() : 0);
   std::vector<Conflict> conflicts;
-  // Directions, turned so that the projection on a random line is positive; equal directions are neighbours in
-  // the order of that projection, wherever rounding puts them.
+  // Directions, turned so that the projection on a random line is positive; equal directions are neighbours
+  // in the order of that projection, wherever rounding puts them.
   Vector norm = x.rowwise().norm(), line(x.cols()), place(n);
   const Matrix normals = Stream(0, "memorize line").normal_matrix(1, std::max<Index>(x.cols(), 1));
   for (Index c = 0; c < x.cols(); ++c) line(c) = normals(0, c);
@@ -108,7 +112,8 @@ std::vector<Conflict> find_conflicts(const Eigen::Ref<const RowMatrix>& x, const
 }
 
 RowMatrix perturbed(const Eigen::Ref<const RowMatrix>& x, double sd, std::uint64_t seed) {
-  if (!(sd >= 0) || !std::isfinite(sd)) throw std::invalid_argument(fmt::format("the perturbation is {}; it must be 0 or more", sd));
+  if (!(sd >= 0) || !std::isfinite(sd))
+    throw std::invalid_argument(fmt::format("the perturbation is {}; it must be 0 or more", sd));
   if (sd == 0) return x;
   RowMatrix noise(x.rows(), x.cols());
   Stream(seed, "memorize perturbation").fill_normal(0, noise);

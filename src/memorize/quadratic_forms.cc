@@ -16,7 +16,8 @@ struct Grams {
 
 }  // namespace
 
-Matrix form_values(const Eigen::Ref<const RowMatrix>& z, const std::vector<Matrix>& forms, const Control& control) {
+Matrix form_values(const Eigen::Ref<const RowMatrix>& z, const std::vector<Matrix>& forms,
+                   const Control& control) {
   Matrix values(z.rows(), static_cast<Index>(forms.size()));
   parallel_for((z.rows() + kRows - 1) / kRows, control, [&](Index b) {
     const Index first = b * kRows, rows = std::min(kRows, z.rows() - first);
@@ -30,8 +31,8 @@ Matrix form_values(const Eigen::Ref<const RowMatrix>& z, const std::vector<Matri
   return values;
 }
 
-std::vector<Matrix> weighted_grams(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Matrix>& weights,
-                                   const Control& control) {
+std::vector<Matrix> weighted_grams(const Eigen::Ref<const RowMatrix>& z,
+                                   const Eigen::Ref<const Matrix>& weights, const Control& control) {
   const Index blocks = (z.rows() + kRows - 1) / kRows, k = z.cols();
   const std::size_t m = static_cast<std::size_t>(weights.cols());
   if (blocks == 0) return std::vector<Matrix>(m, Matrix::Zero(k, k));

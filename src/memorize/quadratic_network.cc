@@ -3,30 +3,38 @@
 #include <cmath>
 #include <stdexcept>
 
-#include <Eigen/Eigenvalues>
 #include <fmt/format.h>
+#include <Eigen/Eigenvalues>
 
 #include "exhume/blas.h"
 
 namespace exhume {
 
 void QuadraticNetwork::validate() const {
-  if (power < 1) throw std::invalid_argument(fmt::format("the power of the first layer is {}; it must be at least 1", power));
+  if (power < 1)
+    throw std::invalid_argument(
+        fmt::format("the power of the first layer is {}; it must be at least 1", power));
   if (!three_layers() && power != 1) {
     throw std::invalid_argument(fmt::format("power {} without a first layer R; it must be 1", power));
   }
   if (three_layers() && R.rows() != W.cols()) {
-    throw std::invalid_argument(fmt::format("R is {} x {} but W is {} x {}: rows of R must equal columns of W", R.rows(), R.cols(), W.rows(), W.cols()));
+    throw std::invalid_argument(
+        fmt::format("R is {} x {} but W is {} x {}: rows of R must equal columns of W", R.rows(), R.cols(),
+                    W.rows(), W.cols()));
   }
   if (A.cols() != W.rows()) {
-    throw std::invalid_argument(fmt::format("A is {} x {} but W is {} x {}: columns of A must equal rows of W", A.rows(), A.cols(), W.rows(), W.cols()));
+    throw std::invalid_argument(
+        fmt::format("A is {} x {} but W is {} x {}: columns of A must equal rows of W", A.rows(), A.cols(),
+                    W.rows(), W.cols()));
   }
-  if (!R.allFinite() || !W.allFinite() || !A.allFinite()) throw std::invalid_argument("a weight is NaN or infinite");
+  if (!R.allFinite() || !W.allFinite() || !A.allFinite())
+    throw std::invalid_argument("a weight is NaN or infinite");
 }
 
 RowMatrix first_layer(const QuadraticNetwork& network, const Eigen::Ref<const RowMatrix>& x) {
   if (x.cols() != network.inputs()) {
-    throw std::invalid_argument(fmt::format("the network takes {} inputs but the rows have {}", network.inputs(), x.cols()));
+    throw std::invalid_argument(
+        fmt::format("the network takes {} inputs but the rows have {}", network.inputs(), x.cols()));
   }
   if (!network.three_layers()) return x;
   const SingleThreadedBlas single;
@@ -57,10 +65,12 @@ void set_quadratic_forms(QuadraticNetwork& network, const std::vector<Matrix>& f
     const double smallest = drop * value.cwiseAbs().maxCoeff();
     // The paper's order: units with a = +1 first. Largest first within a sign.
     for (Index i = width - 1; i >= 0 && value(i) > 0; --i) {
-      if (value(i) > smallest) units.push_back({std::sqrt(value(i)) * eigen.eigenvectors().col(i), static_cast<Index>(o), 1});
+      if (value(i) > smallest)
+        units.push_back({std::sqrt(value(i)) * eigen.eigenvectors().col(i), static_cast<Index>(o), 1});
     }
     for (Index i = 0; i < width && value(i) < 0; ++i) {
-      if (-value(i) > smallest) units.push_back({std::sqrt(-value(i)) * eigen.eigenvectors().col(i), static_cast<Index>(o), -1});
+      if (-value(i) > smallest)
+        units.push_back({std::sqrt(-value(i)) * eigen.eigenvectors().col(i), static_cast<Index>(o), -1});
     }
   }
   network.W.resize(static_cast<Index>(units.size()), width);

@@ -8,9 +8,9 @@
 //   W: r x k   (k = d in two layers) the trained layer, one unit a row
 //   A: m x r   signs: entry (o, i) is +1 or -1 where unit i belongs to output o, and 0 elsewhere
 //
-// An output o is thus a quadratic form of z, f_o(x) = z^T M_o z with M_o = W^T diag(A_o) W symmetric, and every
-// symmetric matrix is of that form with at most k units. f is homogeneous of degree 2p (2 in two layers), so it
-// cannot tell x from -x, and f(0) = 0.
+// An output o is thus a quadratic form of z, f_o(x) = z^T M_o z with M_o = W^T diag(A_o) W symmetric, and
+// every symmetric matrix is of that form with at most k units. f is homogeneous of degree 2p (2 in two
+// layers), so it cannot tell x from -x, and f(0) = 0.
 #pragma once
 
 #include <vector>
@@ -43,9 +43,9 @@ struct QuadraticNetwork {
 // f at every row of x: rows x m.
 [[nodiscard]] RowMatrix evaluate(const QuadraticNetwork& network, const Eigen::Ref<const RowMatrix>& x);
 
-// The trained layer of the network with f_o(z) = z^T M_o z for every o: eigenvectors of M_o scaled by the root of
-// |eigenvalue|, its sign on top, positive units first. Units with |eigenvalue| <= drop * (largest of M_o) are
-// left out. Each M_o: k x k symmetric. Fills W and A; leaves R and power alone.
+// The trained layer of the network with f_o(z) = z^T M_o z for every o: eigenvectors of M_o scaled by the
+// root of |eigenvalue|, its sign on top, positive units first. Units with |eigenvalue| <= drop * (largest of
+// M_o) are left out. Each M_o: k x k symmetric. Fills W and A; leaves R and power alone.
 void set_quadratic_forms(QuadraticNetwork& network, const std::vector<Matrix>& forms, double drop = 1e-15);
 
 // M_o = W^T diag(A_o) W: k x k.
