@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "exhume/blas.h"
@@ -67,6 +68,21 @@ HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, co
 // Hold out one row in this many: 250 rows or a fiftieth, whichever is more, but never above a tenth.
 Index held_out_period(Index rows) { return std::clamp<Index>(rows / std::max<Index>(250, rows / 50), 10, 50); }
 
+// Does some input take only a handful of values?
+bool has_discrete_column(const SampleSource& samples) {
+  constexpr Index kRows = 512;
+  constexpr size_t kFew = 16;
+  SampleBlock block;
+  const SamplePtr some = spread_subset(samples, kRows);
+  some->read(0, some->rows(), block);
+  for (Index a = 0; a < samples.inputs(); ++a) {
+    std::set<double> values;
+    for (Index i = 0; i < block.rows() && values.size() <= kFew; ++i) values.insert(block.x()(i, a));
+    if (values.size() <= kFew && block.rows() > 2 * static_cast<Index>(kFew)) return true;
+  }
+  return false;
+}
+
 void check_sizes(const SampleSource& samples, const RecoverOptions& options) {
   const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
   if (n == 0 || d == 0 || m == 0) {
@@ -123,6 +139,7 @@ class Recovery {
     coordinates_ = standardise(moments_);
     standard_ = affine(split_.training, coordinates_.map);
     if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <= kKeptNumbers) standard_ = load(*standard_);
+    discrete_ = has_discrete_column(*split_.training);
     stamp("reading");
     const std::vector<Road> plan = roads();
     for (size_t i = 0; i < plan.size(); ++i) {
@@ -182,6 +199,7 @@ class Recovery {
     options.hidden = options_.hidden;
     options.seed = options_.seed;
     options.most_restarts = road.restarts;
+    options.thorough_pruning = discrete_;
     const Matrix V = rough_units(road, control);
     Fit fit = fit_units(V, standard_, options, control);
     stamp("fit");
@@ -307,6 +325,7 @@ class Recovery {
   SecondMoments moments_;
   Standardisation coordinates_;
   SamplePtr standard_;
+  bool discrete_ = false;
   Fit fit_;
   RecoverResult result_;
 };
