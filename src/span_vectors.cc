@@ -53,10 +53,15 @@ Matrix span_vectors(const Matrix& basis, SpanMethod method, std::uint64_t seed) 
   options.starts_per_unit = 60;
   options.tolerance = 1e-13;
   options.max_iterations = 2000;
-  // A poor span has poor maxima: lower the bar only where the high one leaves vectors out.
+  // Nearly parallel vectors look like repeats of each other, and a poor span has poor maxima: where vectors are missing,
+  // first tell maxima apart more finely, then lower the bar.
+  struct Try {
+    double accept, repeat_cosine;
+  };
   Matrix found;
-  for (const double accept : {0.8, 0.5, 0.2}) {
-    options.accept = accept;
+  for (const Try t : {Try{0.8, 0.985}, Try{0.8, 0.99999}, Try{0.5, 0.985}, Try{0.2, 0.985}}) {
+    options.accept = t.accept;
+    options.repeat_cosine = t.repeat_cosine;
     found = rank_one_by_restarts(basis, basis.cols(), options).directions;
     if (found.cols() == basis.cols()) break;
   }

@@ -99,6 +99,11 @@ TEST(Detector, TwoUnitsThatAlwaysShareTheirSignAreNotDistinguished) {
   W << 1, 0, 0, 1;
   const Matrix N = distinguishing_matrix(W, *memory_samples(x, RowMatrix::Zero(4, 1)), {});
   EXPECT_EQ(N.cwiseAbs().maxCoeff(), 0);
+  const SamplePtr line = memory_samples(x, RowMatrix::Zero(4, 1));
+  EXPECT_EQ(distinguishing_summary(W, *line, {}).least_n, 0);
+  EXPECT_GT(distinguishing_summary(W, *line, {}).largest_m, 0);
+  const SamplePtr plane = memory_samples(testing::symmetric_points(2, 50, 6), RowMatrix::Zero(100, 1));
+  EXPECT_GT(distinguishing_summary(W, *plane, {}).least_m, 1e-3);
 }
 
 }  // namespace

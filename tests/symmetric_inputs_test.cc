@@ -1,6 +1,7 @@
 // Input distributions, the test of symmetry, and recovery on symmetric and asymmetric inputs.
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 
 #include "exhume/planted.h"
