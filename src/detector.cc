@@ -103,12 +103,15 @@ Matrix augmented_distinguishing_matrix(const Matrix& W, const SampleSource& samp
   return M;
 }
 
-DistinguishingSummary distinguishing_summary(const Matrix& W, const SampleSource& samples, const Control& control) {
+DistinguishingSummary distinguishing_summary(const Matrix& W, const SampleSource& samples,
+                                             const Control& control) {
   const Matrix unit = W.rowwise().norm().cwiseMax(1e-300).cwiseInverse().asDiagonal() * W;
   const Matrix M = augmented_distinguishing_matrix(unit, samples, control);
   DistinguishingSummary out;
   // More columns than rows cannot be independent.
-  const auto least = [](const Matrix& of) { return of.cols() > of.rows() ? 0.0 : thin_svd(of).values.minCoeff(); };
+  const auto least = [](const Matrix& of) {
+    return of.cols() > of.rows() ? 0.0 : thin_svd(of).values.minCoeff();
+  };
   out.least_m = least(M);
   out.largest_m = spectral_norm(M);
   if (M.cols() > 1) {

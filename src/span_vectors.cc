@@ -53,8 +53,8 @@ Matrix span_vectors(const Matrix& basis, SpanMethod method, std::uint64_t seed) 
   options.starts_per_unit = 60;
   options.tolerance = 1e-13;
   options.max_iterations = 2000;
-  // Nearly parallel vectors look like repeats of each other, and a poor span has poor maxima: where vectors are missing,
-  // first tell maxima apart more finely, then lower the bar.
+  // Nearly parallel vectors look like repeats of each other, and a poor span has poor maxima: where vectors
+  // are missing, first tell maxima apart more finely, then lower the bar.
   struct Try {
     double accept, repeat_cosine;
   };

@@ -69,10 +69,10 @@ TEST(Symmetric, SpanMethodsFindTheVectorsOfAnExactSpan) {
 
 TEST(Symmetric, Algorithm2IsExactOnExactMoments) {
   for (const Index k : {1, 2, 3, 5}) {
-    for (const SpanMethod method :
-         {SpanMethod::kRandomPair, SpanMethod::kJointDiagonalisation, SpanMethod::kPower}) {
+    for (const SpanMethod method : {SpanMethod::kRandomPair, SpanMethod::kJointDiagonalisation}) {
       for (const double leak : {0.0, 0.25}) {
-        const auto population = symmetric_population(5, k, k, 90, 0, leak, 40 + static_cast<std::uint64_t>(k));
+        const auto population =
+            symmetric_population(5, k, k, 90, 0, leak, 40 + static_cast<std::uint64_t>(k));
         PrintedOptions options;
         options.span = method;
         options.leak = leak;
@@ -85,18 +85,23 @@ TEST(Symmetric, Algorithm2IsExactOnExactMoments) {
   }
 }
 
-TEST(Symmetric, AlternatingLeastSquaresIsCloseWhereTheVectorsAreOrthogonal) {
-  // Its convergence is linear and stalls where two vectors are nearly parallel, so outputs are mixed to make A = I.
+TEST(Symmetric, IterativeMethodsAreExactWhereTheVectorsAreOrthogonal) {
+  // Both converge linearly, slowly where two vectors are nearly parallel, so outputs are mixed to make A = I;
+  // the road whitens them for the same reason.
   for (const Index k : {2, 3, 5}) {
     auto population = symmetric_population(5, k, k, 90, 0, 0, 40 + static_cast<std::uint64_t>(k));
     const Matrix inverse = population.network.A.inverse();
     population.network.A = Matrix::Identity(k, k);
-    PrintedOptions options;
-    options.span = SpanMethod::kAls;
-    const DetectorNetwork found =
-        algorithm2(linear_view(population.samples, Matrix::Identity(5, 5), inverse), options, {});
-    ASSERT_EQ(found.outcome, DetectorOutcome::kFound) << k;
-    EXPECT_LE(worst(population.network, found.network), 1e-4) << k;
+    for (const SpanMethod method : {SpanMethod::kAls, SpanMethod::kPower}) {
+      PrintedOptions options;
+      options.span = method;
+      const DetectorNetwork found =
+          algorithm2(linear_view(population.samples, Matrix::Identity(5, 5), inverse), options, {});
+      ASSERT_EQ(found.outcome, DetectorOutcome::kFound) << to_string(method) << " k " << k;
+      // Alternating least squares stops when its misfit no longer falls, at about the root of rounding.
+      EXPECT_LE(worst(population.network, found.network), method == SpanMethod::kAls ? 1e-4 : kExact)
+          << to_string(method) << " k " << k;
+    }
   }
 }
 

@@ -26,8 +26,9 @@ class Diagnose final : public Command {
     app->add_option("samples", files_, "X and Y (.npy, .csv), or one .npz with arrays x and y")
         ->required()
         ->expected(1, 2);
-    app->add_option("--network", network_,
-                    "A network: adds the singular values of its distinguishing matrices N and M on these inputs");
+    app->add_option(
+        "--network", network_,
+        "A network: adds the singular values of its distinguishing matrices N and M on these inputs");
     app->add_option("--hidden,-k", hidden_, "Number of hidden units; 0: by the rank of the linear part [0]")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_option("--leak", leak_, "Slope of the units below zero [0]");
@@ -61,14 +62,15 @@ class Diagnose final : public Command {
                  {"detector_noise", found.diagnosis.noise},
                  {"samples", samples->rows()},
                  {"samples_needed", found.diagnosis.samples_needed}};
-    std::string text = fmt::format(
-        "{}\n{}\n", sentence(symmetry.words()),
-        sentence(applies ? found.diagnosis.words() : std::string(to_string(found.outcome))));
+    std::string text =
+        fmt::format("{}\n{}\n", sentence(symmetry.words()),
+                    sentence(applies ? found.diagnosis.words() : std::string(to_string(found.outcome))));
     if (!network_.empty()) {
       const Network network = open_network(network_);
       if (network.inputs() != samples->inputs()) {
-        throw DataError(fmt::format("{} has {} inputs, but the samples have {}; give the network of these samples",
-                                    network_, network.inputs(), samples->inputs()));
+        throw DataError(
+            fmt::format("{} has {} inputs, but the samples have {}; give the network of these samples",
+                        network_, network.inputs(), samples->inputs()));
       }
       const DistinguishingSummary s = distinguishing_summary(network.W, *samples, session.control);
       json["distinguishing_least"] = s.least_n;
@@ -76,7 +78,8 @@ class Diagnose final : public Command {
       json["augmented_least"] = s.least_m;
       json["augmented_largest"] = s.largest_m;
       text += fmt::format(
-          "Distinguishing matrix of {}: singular values of N from {:.3g} to {:.3g}, of M from {:.3g} to {:.3g}.\n",
+          "Distinguishing matrix of {}: singular values of N from {:.3g} to {:.3g}, of M from {:.3g} to "
+          "{:.3g}.\n",
           network_, s.least_n, s.largest_n, s.least_m, s.largest_m);
     }
     if (session.json) {

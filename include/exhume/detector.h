@@ -65,9 +65,9 @@ struct NullSpace {
 [[nodiscard]] Matrix augmented_distinguishing_matrix(const Matrix& W, const SampleSource& samples,
                                                      const Control& control);
 
-// How well pairs of units can be told apart on these inputs: extreme singular values of N and M with unit rows of W.
-// A sigma_min near zero means that some pair never, or hardly ever, disagrees in sign. By Lemma 14 the least singular
-// value of T outside its null space is at least sigma_min(M) sigma_min(A)^2.
+// How well pairs of units can be told apart on these inputs: extreme singular values of N and M with unit
+// rows of W. A sigma_min near zero means that some pair never, or hardly ever, disagrees in sign. By Lemma 14
+// the least singular value of T outside its null space is at least sigma_min(M) sigma_min(A)^2.
 struct DistinguishingSummary {
   double least_n = 0, largest_n = 0;  // of N; 0 where there is a single unit
   double least_m = 0, largest_m = 0;  // of M
