@@ -2,9 +2,10 @@
 //
 //   Figure 2   left, centre: error against the number of samples, k = 10 and k = 32, Gaussian inputs
 //              right: root of the error a unit against k, 10,000 samples
-//   Figure 3   error against the noise on the labels, k = 10, 10,000 samples; left Gaussian inputs, right the
-//   +-1 mixture Figure 4   error against the condition number of W (left) and of A (right), k = 10, 20,000
-//   samples, +-1 mixture
+//   Figure 3   error against the noise on the labels, k = 10, 10,000 samples; left Gaussian inputs, right
+//              the +-1 mixture
+//   Figure 4   error against the condition number of W (left) and of A (right), k = 10, 20,000 samples, the
+//              +-1 mixture
 //
 // Four methods on the same samples: the algorithm as printed (Algorithm 2 without noise, Algorithm 3 with it;
 // random pair; Algorithm 1), the paper's practical variant (alternating least squares on random members,
@@ -13,7 +14,7 @@
 // pair, sum of squared distances; "outputs" is the mean squared difference to the noise-free network over
 // fresh inputs, averaged over outputs. Means over trials, as in the paper; a method that returns nothing
 // counts as the largest possible error (2k for W and A, the variance of the outputs). The short form
-// (--quick) has fewer points and two trials instead of five.
+// (--quick) has fewer points and one or two trials instead of five.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,16 +3,16 @@
 //
 //     E[xx^T]   E[yx^T]   E[yy^T]   E[y (x) x^(x)3]   E[y (x) y (x) x (x) x]
 //
-// and, for the variance reduction of routes/symmetric.h, the Gram matrix of the features phi(x) = (1, x,
-// vech(xx^T)). Everything is a sum over rows of products of columns, formed as matrix products on tiles of
-// rows, in symmetric storage (coordinates of symmetric_matrix.h, p = d(d+1)/2, p' = m(m+1)/2):
+// and, for the variance reduction of routes/symmetric.h, the Gram matrix of the features
+// phi(x) = (1, x, vech(xx^T)). Everything is a sum over rows of products of columns, formed as matrix
+// products on tiles of rows, in symmetric storage (coordinates of symmetric_matrix.h, p = d(d+1)/2,
+// p' = m(m+1)/2):
 //
 //     gram    (1+d+p) x (1+d+p)   sum phi phi^T, lower triangle
 //     phi_y   (1+d+p) x m         sum phi y^T
 //     yy      m x m               sum y y^T
-//     yxxx    p x (d m)           sum vech(xx^T)_(a,b) x_c y_o at row (a,b), column c m + o; only c >= b is
-//     formed
-//                                 (up to rounding b down to a multiple of 8), the rest follows by symmetry
+//     yxxx    p x (d m)           sum vech(xx^T)_(a,b) x_c y_o at row (a,b), column c m + o; formed for
+//                                 c >= b (b rounded down to a multiple of 8), the rest follows by symmetry
 //     yyxx    p x p'              sum vech(xx^T) vech(yy^T)^T
 //
 // About n ((1+d+p)^2 + p d m + 2 p p') flops. Mergeable; results do not depend on the number of threads.
@@ -43,13 +43,10 @@ struct CrossMoments {
   // m + o.
   [[nodiscard]] Matrix mean_yqxx(const Matrix& Q) const;
 
-  // The linear part of y by least squares: m x d.
-  //   linear_part()            E[yx^T] E[xx^T]^-1, as the paper has it
-  //   linear_part_controlled() of the regression on (1, x, vech(xx^T)). For symmetric inputs even functions
-  //   are
-  //                            uncorrelated with x, so the expectation is the same; the even part of y, which
-  //                            is most of the variance, no longer adds to the error. Falls back to
-  //                            linear_part() where the samples are fewer than four for every feature.
+  // The linear part of y by least squares, m x d. First E[yx^T] E[xx^T]^-1, as the paper has it; then that of
+  // the regression on (1, x, vech(xx^T)). For symmetric inputs even functions are uncorrelated with x, so the
+  // expectation is the same, and the even part of y, which is most of the variance, no longer adds to the
+  // error. Falls back to the first where there are fewer than four samples for every feature.
   [[nodiscard]] Matrix linear_part() const;
   [[nodiscard]] Matrix linear_part_controlled() const;
 

@@ -12,8 +12,8 @@
 //
 // Leaky ReLU s(t) = max(t, at), 0 <= a < 1. Since s(t) = (1+a)/2 t + (1-a)/2 |t|, only constants change:
 //
-//     Q = (1+a)/2 A W,    K = 2 (1 + a^2) / (1 + a)^2   (2 for ReLU),    f(u) = (1-a)^2 sum_{i<j} c_i c_j
-//     (N_ij - m_ij E[xx^T])
+//     Q = (1+a)/2 A W,    K = 2 (1 + a^2) / (1 + a)^2   (2 for ReLU),
+//     f(u) = (1-a)^2 sum_{i<j} c_i c_j (N_ij - m_ij E[xx^T])
 //
 // with c = A^T u. For ReLU (a = 0) and exact Q the detector vanishes on pure neurons row by row, not only in
 // the mean: with y = (l + e)/2, Qx = l/2, where l is odd and e even in x, 2 y (Qx) - y^2 = (l^2 - e^2)/4 is

@@ -1,17 +1,17 @@
 // Distributions from which planted inputs are drawn. All but the last are symmetric about zero.
 //
-//   gaussian         z                     standard normal, independent
-//   mixture          z + s 1               s = +-1 with probability 1/2: the mixture of paper symmetric,
-//   Section 4.2 random-mixture   z + s mu              mu standard normal, drawn once (Section 4.3) cube
-//   uniform on [-sqrt 3, sqrt 3]^d laplace          sqrt(e) z             e exponential, one a row: the
-//   multivariate Laplace distribution t5               z_j sqrt(3 / c_j)     c_j chi-squared with 5 degrees,
-//   one an entry: Student's t5 of variance 1 rows             s r                   r a random row of a given
-//   table, s = +-1: any data set made symmetric exponential      e_j - 1               not symmetric: for
-//   tests of the test
+//   gaussian         z                   standard normal, independent
+//   mixture          z + s 1             s = +-1, probability 1/2 each (paper symmetric, Section 4.2)
+//   random-mixture   z + s mu            mu standard normal, drawn once (Section 4.3)
+//   cube             uniform             on [-sqrt 3, sqrt 3]^d
+//   laplace          sqrt(e) z           e exponential, one a row: the multivariate Laplace distribution
+//   t5               z_j sqrt(3 / c_j)   c_j chi-squared with 5 degrees, one an entry: Student's t5
+//   rows             s r                 r a random row of a given table: any data set made symmetric
+//   exponential      e_j - 1             not symmetric: for tests of the test
 //
-// Where `perturb` = lambda > 0, a row is replaced with probability lambda by Q z, Q (d x d) standard normal,
-// drawn once: the (Q, lambda)-perturbation of paper symmetric, Section C, under which the distinguishing
-// matrix has full rank.
+// All but the mixtures and the rows have variance 1. Where `perturb` = lambda > 0, a row is replaced with
+// probability lambda by Q z, Q (d x d) standard normal, drawn once: the (Q, lambda)-perturbation of paper
+// symmetric, Section C, under which the distinguishing matrix has full rank.
 //
 // A row depends on the seed and its number alone.
 #pragma once

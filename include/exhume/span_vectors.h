@@ -1,11 +1,11 @@
 // From a span of z_1 z_1^T, ..., z_k z_k^T to the z_i, by a method of one's choice.
 //
-//   power                 subspace power method (subspace.h): the default, accurate under noise, and the only
-//   one
-//                         that does not need as many vectors as dimensions
-//   random pair           two random members, generalised eigenvectors (tensor/random_pair.h)
-//   als                   CP decomposition of random members (tensor/span_als.h)
-//   joint diagonalisation of a whole basis (tensor/joint_diagonalisation.h)
+//   power          subspace power method (subspace.h): the default, accurate under noise, and the only one
+//                  that does not need as many vectors as dimensions; slow where two vectors are nearly
+//                  parallel, so whiten first
+//   random-pair    two random members, generalised eigenvectors (tensor/random_pair.h)
+//   als            CP decomposition of random members (tensor/span_als.h)
+//   joint-diagonalisation   of a whole basis (tensor/joint_diagonalisation.h)
 #pragma once
 
 #include <cstdint>

@@ -1,17 +1,14 @@
 // The algorithms of paper symmetric as they are printed, and the practical variant of its Section 4.
 //
-//     y = A s(Wx) + noise,   x and -x equally likely,   W: k x d, A: m x k, no biases,   s ReLU or leaky ReLU
+//     y = A s(Wx) + noise,   x and -x equally likely,   W: k x d, A: m x k, no biases,   s (leaky) ReLU
 //
 //   Algorithm 1   a single unit: w = 2 E[xx^T]^-1 E[yx] (the factor is 2/(1+a) for a slope a below zero)
 //   Algorithm 2   two layers, no noise, m = k <= d: null space of the pure-neuron detector, vectors of the
-//   span, then
-//                 Algorithm 1 on every pure neuron z_i.y; returns V and Z^-1
+//                 span, then Algorithm 1 on every pure neuron z_i.y; returns V and Z^-1
 //   Algorithm 3   the same with noise: the detector that cancels it, from the first half of the samples;
-//   signs and
-//                 Algorithm 1 from the second half
+//                 signs and Algorithm 1 from the second half
 //   Algorithm 4   m >= k: outputs reduced to P^T y, P the top k left singular vectors of E[yx^T] from the
-//   first half;
-//                 Algorithm 3 on the second half
+//                 first half; Algorithm 3 on the second half
 //
 // They work on moments, so that exact ones can be given. Where k < d nothing is reduced here, as printed; see
 // routes/symmetric.h. Theorem 4: exact moments and full-rank A, W, E[xx^T], N return the same function.
