@@ -47,5 +47,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> report_command();
 [[nodiscard]] std::unique_ptr<Command> memorize_command();
 [[nodiscard]] std::unique_ptr<Command> reproduce_command();
+[[nodiscard]] std::unique_ptr<Command> diagnose_command();
 
 }  // namespace exhume::cli
