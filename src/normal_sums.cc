@@ -15,7 +15,13 @@ ModelBlock::ModelBlock(const SeparableModel& model, const SampleBlock& block, bo
   const Matrix Z = X1 * model.V.transpose();
   if (with_slopes) {
     slopes.resize(rows, k);
-    activate(model.activation, Z, F.leftCols(k), slopes);
+    if (model.rectifier) {
+      activate(*model.rectifier, Z, F.leftCols(k), slopes);
+    } else {
+      activate(model.activation, Z, F.leftCols(k), slopes);
+    }
+  } else if (model.rectifier) {
+    activate(*model.rectifier, Z, F.leftCols(k));
   } else {
     activate(model.activation, Z, F.leftCols(k));
   }
@@ -103,6 +109,7 @@ Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& su
     for (Index j = 0; j < k; ++j) H.block(j * width, l * width, width, width) *= CC(j, l);
   }
   H = ((H + H.transpose()) / 2).eval();
+  if (!model.scale_is_free()) return H;
   for (Index j = 0; j < k; ++j) {
     const double curvature = H.diagonal().segment(j * width, width).mean();
     const Vector v = model.V.row(j).normalized();

@@ -1,0 +1,28 @@
+// Rough units for the exact finish, one function a kind of inputs (paper rectified, Section 4).
+//
+//   tensor_start     Gaussian inputs, any mean and covariance (Algorithm 4, corrected): the third-order score has
+//                    expectation zero for a ReLU without bias, so order 2 is used with the output index as the third
+//                    mode: E[y_o He_2(x)] = sum_i A_oi alpha_i w_i w_i^T, alpha_i = E[f'' ] > 0 for every activation of
+//                    rectifier.h. The rank-one elements of the span of the slices are the directions (routes/depth2.h).
+//   ica_start        standard Gaussian inputs, orthonormal rows of W (Algorithm 3): the hidden outputs are independent,
+//                    so independent components of the whitened outputs are the hidden outputs; the inputs are used only
+//                    to turn a component into a direction.
+//
+// Both return rows (w, b) in the user's coordinates, sign open.
+#pragma once
+
+#include <cstdint>
+
+#include "exhume/control.h"
+#include "exhume/rectified/ica.h"
+#include "exhume/rectified/rectified_network.h"
+#include "exhume/samples.h"
+
+namespace exhume {
+
+[[nodiscard]] Matrix tensor_start(const SamplePtr& samples, Index hidden, std::uint64_t seed, const Control& control);
+
+[[nodiscard]] Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,
+                               const Rectifier& rectifier, const IcaOptions& options, const Control& control);
+
+}  // namespace exhume
