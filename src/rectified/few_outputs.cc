@@ -34,8 +34,16 @@ double median_of(std::vector<double> values) {
 // The unit that is active alone on `rows`, on which the residuals r are multiples of its column.
 Unit unit_of_group(const Eigen::Ref<const RowMatrix>& x, const RowMatrix& r, std::vector<Index> rows,
                    const Rectifier& rectifier) {
-  std::sort(rows.begin(), rows.end(), [&](Index a, Index b) { return r.row(a).squaredNorm() > r.row(b).squaredNorm(); });
-  if (static_cast<Index>(rows.size()) > kMostRows) rows.resize(static_cast<size_t>(kMostRows));
+  if (static_cast<Index>(rows.size()) > kMostRows) {
+    // The largest outputs carry the most digits.
+    std::vector<std::pair<double, Index>> sized;
+    sized.reserve(rows.size());
+    for (const Index row : rows) sized.emplace_back(-r.row(row).squaredNorm(), row);
+    std::nth_element(sized.begin(), sized.begin() + kMostRows, sized.end());
+    rows.clear();
+    for (Index i = 0; i < kMostRows; ++i) rows.push_back(sized[static_cast<size_t>(i)].second);
+    std::sort(rows.begin(), rows.end());
+  }
   const Matrix X = rows_of(x, rows);
   const Matrix R = rows_of(r, rows);
   const Vector h = R.rowwise().norm();
@@ -85,9 +93,10 @@ std::vector<std::vector<Index>> equal_directions(const Eigen::Ref<const RowMatri
   for (size_t i = 0; i < keyed.size(); ++i) {
     if (i > 0 && keyed[i].first - keyed[i - 1].first > tolerance) close();
     const Index row = keyed[i].second;
-    const Vector direction = r.row(row).normalized();
     const auto same = std::find_if(open.begin(), open.end(), [&](const std::vector<Index>& group) {
-      return (r.row(group.front()).normalized().transpose() - direction).norm() <= 4 * tolerance;
+      const Index first = group.front();
+      const double a = 1 / r.row(row).norm(), b = 1 / r.row(first).norm();
+      return (a * r.row(row) - b * r.row(first)).norm() <= 4 * tolerance;
     });
     if (same != open.end()) {
       same->push_back(row);
