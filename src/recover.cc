@@ -13,8 +13,10 @@
 #include "exhume/fit.h"
 #include "exhume/moments.h"
 #include "exhume/routes/depth2.h"
+#include "exhume/routes/symmetric.h"
 #include "exhume/standard_errors.h"
 #include "exhume/standardise.h"
+#include "exhume/symmetry_test.h"
 
 namespace exhume {
 namespace {
@@ -146,14 +148,16 @@ class Recovery {
       // Roads that start from moments get half of the time that is left; the last one all of it.
       const bool last = i + 1 == plan.size();
       const Control limited = last ? control_ : control_.within(control_.seconds_left() / 2);
-      if (attempt(plan[i], limited) || control_.out_of_time()) break;
+      if (attempt(plan[i], limited)) break;
+      // A road that did not apply left nothing behind: go on until there is something to judge.
+      if (control_.out_of_time() && !result_.route.empty()) break;
     }
     judge();
     return std::move(result_);
   }
 
  private:
-  enum class Start { kOrder2, kStacked, kNone };
+  enum class Start { kOrder2, kStacked, kSymmetric, kNone };
   struct Road {
     std::string route;
     Start start;
@@ -170,17 +174,20 @@ class Recovery {
   [[nodiscard]] std::vector<Road> roads() const {
     const Index m = standard_->outputs();
     std::vector<Road> plan;
-    if (options_.route != "any_inputs") {
-      const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
+    const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
+    const bool any = options_.route == "auto";
+    if (any || options_.route == "depth2") {
       if (many_outputs) plan.push_back({"depth2", Start::kOrder2, 0});
-      plan.push_back({"depth2", Start::kStacked, 0});
     }
+    if (options_.route == "symmetric" || (any && many_outputs)) plan.push_back({"symmetric", Start::kSymmetric, 0});
+    if (any || options_.route == "depth2") plan.push_back({"depth2", Start::kStacked, 0});
     if (options_.route != "depth2") plan.push_back({"any_inputs", Start::kNone, 40});
     return plan;
   }
 
   Matrix rough_units(const Road& road, const Control& control) {
     if (road.start == Start::kNone) return Matrix(0, standard_->inputs() + 1);
+    if (road.start == Start::kSymmetric) return symmetric_units(control);
     Depth2Options depth2;
     depth2.hidden = options_.hidden;
     depth2.seed = options_.seed;
@@ -193,6 +200,26 @@ class Recovery {
     return std::move(found.V);
   }
 
+  // Units of the pure-neuron detector, or none where the inputs are not symmetric or it does not apply; `said_` says why.
+  Matrix symmetric_units(const Control& control) {
+    const SymmetryTest test = test_symmetry(*split_.training, options_.seed, control);
+    result_.assumptions.push_back({"inputs symmetric about zero", test.statistic, test.threshold, test.holds()});
+    said_ = test.words();
+    if (!test.holds()) return Matrix(0, standard_->inputs() + 1);
+    SymmetricOptions options;
+    options.hidden = options_.hidden;
+    options.leak = options_.leak;
+    options.seed = options_.seed;
+    const SymmetricNetwork found = symmetric_network(split_.training, options, control);
+    SpectralStart start = symmetric_start(found, coordinates_);
+    result_.singular_values = start.singular_values;
+    result_.noise_floor = start.noise_floor;
+    result_.gap_units = start.above_noise;
+    said_ = found.outcome == DetectorOutcome::kFound ? found.diagnosis.words() : to_string(found.outcome);
+    stamp("pure-neuron detector");
+    return std::move(start.V);
+  }
+
   // One road to its end. True if nothing better can be expected.
   bool attempt(const Road& road, const Control& control) {
     FitOptions options;
@@ -200,11 +227,17 @@ class Recovery {
     options.seed = options_.seed;
     options.most_restarts = road.restarts;
     options.thorough_pruning = discrete_;
+    said_.clear();
     const Matrix V = rough_units(road, control);
+    if (road.start == Start::kSymmetric && V.rows() == 0) {
+      // Nothing to go on: nothing may be found, let alone certified, in the name of this road.
+      result_.tried.push_back({road.route, said_});
+      return false;
+    }
     Fit fit = fit_units(V, standard_, options, control);
     stamp("fit");
     const bool done = fit.outcome != SearchOutcome::kStuck;
-    result_.tried.push_back({road.route, outcome_words(fit)});
+    result_.tried.push_back({road.route, outcome_words(fit) + (said_.empty() ? "" : "; " + said_)});
     if (result_.route.empty() || done || fit.relative_mse < fit_.relative_mse) {
       fit_ = std::move(fit);
       result_.route = road.route;
@@ -328,6 +361,7 @@ class Recovery {
   bool discrete_ = false;
   Fit fit_;
   RecoverResult result_;
+  std::string said_;  // what the road under way has to say for itself
 };
 
 }  // namespace
@@ -349,9 +383,10 @@ void RecoverOptions::validate() const {
     throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
   }
   if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
-  if (route != "auto" && route != "depth2" && route != "any_inputs") {
-    throw std::invalid_argument(fmt::format("route is '{}', expected auto, depth2 or any_inputs", route));
+  if (route != "auto" && route != "depth2" && route != "symmetric" && route != "any_inputs") {
+    throw std::invalid_argument(fmt::format("route is '{}', expected auto, depth2, symmetric or any_inputs", route));
   }
+  if (!(leak >= 0 && leak < 1)) throw std::invalid_argument(fmt::format("leak is {}, expected in [0, 1)", leak));
 }
 
 RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {

@@ -70,8 +70,21 @@ class Generate final : public Command {
                         "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
             ->check(CLI::IsMember({"normal", "signs"}).description("")));
     app->add_option("--network", file_, "Sample this network instead of a random one");
-    app->add_option("--distribution", distribution_, "Distribution of the inputs: gaussian [gaussian]")
-        ->check(CLI::IsMember({"gaussian"}).description(""));
+    drawn_.push_back(app->add_flag("--orthonormal", network_.orthonormal, "W and A orthonormal instead of random"));
+    drawn_.push_back(app->add_option("--weights-condition", network_.weights_condition,
+                                     "Condition number of W, with --orthonormal [1]"));
+    drawn_.push_back(app->add_option("--amplitudes-condition", network_.amplitudes_condition,
+                                     "Condition number of A, with --orthonormal [1]"));
+    drawn_.push_back(app->add_option("--perturb-weights", network_.perturb_weights,
+                                     "Add RHO times a standard normal to every entry of W [0]"));
+    drawn_.push_back(app->add_option("--leak", network_.leak, "Slope of the units below zero (leaky ReLU) [0]"));
+    std::string known;
+    for (const std::string& name : distribution_names()) known += (known.empty() ? "" : ", ") + name;
+    app->add_option("--distribution", distribution_, "Distribution of the inputs: " + known + " [gaussian]")
+        ->check(CLI::IsMember(distribution_names()).description(""));
+    app->add_option("--rows", rows_, "Table of data rows for --distribution rows, each drawn with a random sign");
+    app->add_option("--perturb-inputs", sampling_.perturb_inputs,
+                    "Replace a row with probability LAMBDA by Q z, Q a random square matrix [0]");
     app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
     app->add_option("--condition", sampling_.condition, "Condition number of the inputs' covariance [1]");
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
@@ -89,6 +102,7 @@ class Generate final : public Command {
         "one-output\n"
         "  exhume generate -d 10 -k 10 -m 10 -n 10000 --mean 2 --condition 25 --noise-relative 0.1 --out "
         "noisy\n"
+        "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out symmetric\n"
         "  exhume generate --network trained.safetensors --samples 200000 --out queries");
     return app;
   }
@@ -97,6 +111,12 @@ class Generate final : public Command {
     const Network network = teacher();
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
+    if (rows_.empty() == (sampling_.distribution == Distribution::kRows)) {
+      throw std::invalid_argument("--rows and --distribution rows go together: give both or neither");
+    }
+    if (!rows_.empty()) {
+      sampling_.rows = std::make_shared<const RowMatrix>(read_all(*open_table(rows_, session.control)));
+    }
     sampling_.validate();
     const SamplePtr samples = planted_samples(network, sampling_, session.control);
 
@@ -160,7 +180,7 @@ class Generate final : public Command {
   PlantedOptions network_;
   SamplingOptions sampling_;
   std::uint64_t seed_ = 0;
-  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", file_, out_;
+  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", rows_, file_, out_;
 };
 
 }  // namespace

@@ -11,8 +11,10 @@
 #include "command.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/onnx.h"
+#include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
 #include "exhume/report.h"
+#include "exhume/views.h"
 #include "sample_files.h"
 #include "summary.h"
 #include "terminal.h"
@@ -43,7 +45,10 @@ class Recover final : public Command {
         ->required()
         ->expected(1, 2);
     app->add_option("--hidden,-k", hidden_, "Number of hidden units, or auto [auto]");
-    app->add_option("--route", options_.route, "Road to take, by name, or auto [auto]");
+    app->add_option("--route", options_.route, "Road to take: depth2, symmetric, any_inputs, or auto [auto]");
+    app->add_option("--mirrored", mirrored_,
+                    "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
+    app->add_option("--leak", options_.leak, "Slope of the units below zero that the symmetric road assumes [0]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which roads that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
@@ -56,6 +61,7 @@ class Recover final : public Command {
         "Examples:\n"
         "  exhume recover x.npy y.npy --out result\n"
         "  exhume recover data.npz --hidden 16 --out result\n"
+        "  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric\n"
         "  exhume recover x.csv y.csv --json | jq .status");
     return app;
   }
@@ -72,7 +78,11 @@ class Recover final : public Command {
       folder.emplace(out_);
       page = &folder->open("report.html");
     }
-    const SamplePtr samples = open_sample_files(files_, session.control);
+    SamplePtr samples = open_sample_files(files_, session.control);
+    if (!mirrored_.empty()) {
+      const TablePtr labels = open_table(mirrored_, session.control);
+      samples = mirrored_view(samples, table_samples(labels, labels));
+    }
     const RecoverResult result = exhume::recover(samples, options_, session.control);
     const std::string json = to_json(result, {sample_file_roles(files_), session.command});
     std::vector<std::string> written;
@@ -107,7 +117,7 @@ class Recover final : public Command {
   }
 
   std::vector<std::string> files_;
-  std::string hidden_ = "auto", out_;
+  std::string hidden_ = "auto", out_, mirrored_;
   RecoverOptions options_;
 };
 

@@ -1,0 +1,66 @@
+#include "exhume/span_vectors.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "exhume/subspace.h"
+#include "exhume/tensor/joint_diagonalisation.h"
+#include "exhume/tensor/random_pair.h"
+#include "exhume/tensor/span_als.h"
+
+namespace exhume {
+
+const char* to_string(SpanMethod method) {
+  switch (method) {
+    case SpanMethod::kPower:
+      return "power";
+    case SpanMethod::kRandomPair:
+      return "random-pair";
+    case SpanMethod::kAls:
+      return "als";
+    case SpanMethod::kJointDiagonalisation:
+      return "joint-diagonalisation";
+  }
+  return "";
+}
+
+SpanMethod parse_span_method(std::string_view name) {
+  for (const SpanMethod method :
+       {SpanMethod::kPower, SpanMethod::kRandomPair, SpanMethod::kAls, SpanMethod::kJointDiagonalisation}) {
+    if (name == to_string(method)) return method;
+  }
+  throw std::invalid_argument(
+      fmt::format("span method is '{}', but must be power, random-pair, als or joint-diagonalisation", name));
+}
+
+Matrix span_vectors(const Matrix& basis, SpanMethod method, std::uint64_t seed) {
+  switch (method) {
+    case SpanMethod::kRandomPair:
+      return random_pair_vectors(basis, seed);
+    case SpanMethod::kAls: {
+      SpanAlsOptions options;
+      options.seed = seed;
+      return span_als_vectors(basis, options);
+    }
+    case SpanMethod::kJointDiagonalisation:
+      return joint_diagonalisation_vectors(basis);
+    case SpanMethod::kPower:
+      break;
+  }
+  PowerOptions options;
+  options.seed = seed;
+  options.starts_per_unit = 60;
+  options.tolerance = 1e-13;
+  options.max_iterations = 2000;
+  // A poor span has poor maxima: lower the bar only where the high one leaves vectors out.
+  Matrix found;
+  for (const double accept : {0.8, 0.5, 0.2}) {
+    options.accept = accept;
+    found = rank_one_by_restarts(basis, basis.cols(), options).directions;
+    if (found.cols() == basis.cols()) break;
+  }
+  return found;
+}
+
+}  // namespace exhume
