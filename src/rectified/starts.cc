@@ -9,11 +9,13 @@
 #include "exhume/moments.h"
 #include "exhume/rectified/pattern_finish.h"
 #include "exhume/routes/depth2.h"
+#include "exhume/routes/symmetric.h"
 #include "exhume/standardise.h"
 
 namespace exhume {
 
-Matrix tensor_start(const SamplePtr& samples, Index hidden, std::uint64_t seed, const Control& control) {
+Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                                  const Control& control) {
   const Standardisation coordinates = standardise(second_moments(*samples, control));
   Depth2Options options;
   options.hidden = hidden;
@@ -55,6 +57,16 @@ Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const Ro
     const Vector h = s(rows).array() - inactive;
     V.row(i) = unit_from_output(x(rows, Eigen::all), h, rectifier, true);
   }
+  return V;
+}
+
+Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+  SymmetricOptions options;
+  options.hidden = hidden;
+  options.seed = seed;
+  const Network network = symmetric_network(samples, options, control).network;
+  Matrix V = Matrix::Zero(network.hidden(), samples->inputs() + 1);
+  if (V.rows() > 0) V.leftCols(samples->inputs()) = network.W;
   return V;
 }
 

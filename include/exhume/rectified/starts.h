@@ -8,10 +8,14 @@
 //                    so independent components of the whitened outputs are the hidden outputs; the inputs are used only
 //                    to turn a component into a direction.
 //
-// Both return rows (w, b) in the user's coordinates, sign open.
+//   symmetric_units  symmetric inputs (Section 4.3): the units of routes/symmetric.h.
+//
+// All return rows (w, b) in the coordinates of the samples, sign open; an empty `hidden` takes the number that stands
+// out from the noise.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "exhume/control.h"
 #include "exhume/rectified/ica.h"
@@ -20,9 +24,13 @@
 
 namespace exhume {
 
-[[nodiscard]] Matrix tensor_start(const SamplePtr& samples, Index hidden, std::uint64_t seed, const Control& control);
+[[nodiscard]] Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                                  const Control& control);
 
 [[nodiscard]] Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,
                                const Rectifier& rectifier, const IcaOptions& options, const Control& control);
+
+[[nodiscard]] Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                                     const Control& control);
 
 }  // namespace exhume
