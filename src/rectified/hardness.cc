@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "exhume/error.h"
 #include "exhume/linear_program.h"
