@@ -67,9 +67,22 @@ class CleanFit {
       }
       if (2 * hit_.row(i).count() > y_.cols()) vote(i, level);
     }
+    for (Index j = 0; j < misfit.cols(); ++j) {
+      if (2 * hit_.col(j).count() > y_.rows()) vote_output(j, level);
+    }
     return worst;
   }
 
+  // Whether most entries of every output, and of every sample, are clean: otherwise some were given up, not explained.
+  [[nodiscard]] bool plausible() const {
+    for (Index j = 0; j < hit_.cols(); ++j) {
+      if (2 * hit_.col(j).count() > hit_.rows()) return false;
+    }
+    for (Index i = 0; i < hit_.rows(); ++i) {
+      if (2 * hit_.row(i).count() > hit_.cols()) return false;
+    }
+    return true;
+  }
   [[nodiscard]] RowMatrix cleaned() const { return C_ * U_.transpose(); }
   [[nodiscard]] bool hit(Index i, Index j) const { return hit_(i, j); }
 
@@ -97,6 +110,31 @@ class CleanFit {
       if (agree > most) {
         most = agree;
         hit_.row(i) = misses.transpose();
+      }
+    }
+  }
+
+  // The same for an output of which most entries misfit: its row of U from few samples, drawn at random.
+  void vote_output(Index j, double level) {
+    constexpr int kDraws = 60;
+    const Index n = y_.rows(), r = U_.cols();
+    const Stream stream(static_cast<std::uint64_t>(j), "clean samples");
+    Index most = n - hit_.col(j).count();
+    for (int draw = 0; draw < kDraws; ++draw) {
+      Matrix part(r, r);
+      Vector right(r);
+      for (Index q = 0; q < r; ++q) {
+        const auto i = static_cast<Index>(stream.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(draw * r + q)));
+        part.row(q) = C_.row(i);
+        right(q) = y_(i, j);
+      }
+      const Vector u = part.fullPivLu().solve(right);
+      const Vector misfit = (y_.col(j) - C_ * u).cwiseAbs() / scale_;
+      const auto misses = (misfit.array() > 30 * level).eval();
+      const Index agree = n - misses.count();
+      if (agree > most) {
+        most = agree;
+        hit_.col(j) = misses;
       }
     }
   }
@@ -220,7 +258,7 @@ CleanOutputs clean_outputs(const Eigen::Ref<const RowMatrix>& y, const CleanOpti
   for (int round = 0; round < options.rounds; ++round) {
     control.check();
     out.worst_clean = fit.round();
-    out.exact = out.worst_clean <= options.clean;
+    out.exact = out.worst_clean <= options.clean && fit.plausible();
     // On to rounding: every round is worth it while it halves the misfit.
     if (round > 0 && out.exact && out.worst_clean > 0.5 * before) break;
     before = out.worst_clean;
