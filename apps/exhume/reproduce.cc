@@ -26,6 +26,7 @@ constexpr Entry kExperiments[] = {
      experiments::memorize},
     {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
      experiments::symmetric},
+    {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)", experiments::rectified},
 };
 
 class Reproduce final : public Command {
