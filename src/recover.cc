@@ -12,6 +12,7 @@
 #include "exhume/fit.h"
 #include "exhume/moments.h"
 #include "exhume/routes/depth2.h"
+#include "exhume/routes/depth2_jennrich.h"
 #include "exhume/standard_errors.h"
 #include "exhume/standardise.h"
 
@@ -136,7 +137,7 @@ class Recovery {
   }
 
  private:
-  enum class Start { kOrder2, kStacked, kNone };
+  enum class Start { kOrder2, kStacked, kJennrich, kNone };
   struct Road {
     std::string route;
     Start start;
@@ -153,6 +154,7 @@ class Recovery {
   [[nodiscard]] std::vector<Road> roads() const {
     const Index m = standard_->outputs();
     std::vector<Road> plan;
+    if (options_.route == "depth2-jennrich") return {{"depth2-jennrich", Start::kJennrich, 0}};
     if (options_.route != "any_inputs") {
       const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
       if (many_outputs) plan.push_back({"depth2", Start::kOrder2, 0});
@@ -164,6 +166,11 @@ class Recovery {
 
   Matrix rough_units(const Road& road, const Control& control) {
     if (road.start == Start::kNone) return Matrix(0, standard_->inputs() + 1);
+    if (road.start == Start::kJennrich) {
+      Matrix V = jennrich_start(standard_, options_.hidden, options_.seed, control);
+      stamp("Hermite tensors");
+      return V;
+    }
     Depth2Options depth2;
     depth2.hidden = options_.hidden;
     depth2.seed = options_.seed;
@@ -330,8 +337,9 @@ void RecoverOptions::validate() const {
     throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
   }
   if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
-  if (route != "auto" && route != "depth2" && route != "any_inputs") {
-    throw std::invalid_argument(fmt::format("route is '{}', expected auto, depth2 or any_inputs", route));
+  if (route != "auto" && route != "depth2" && route != "depth2-jennrich" && route != "any_inputs") {
+    throw std::invalid_argument(
+        fmt::format("route is '{}', expected auto, depth2, depth2-jennrich or any_inputs", route));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "exhume/io/safetensors.h"
 #include "exhume/parallel.h"
 #include "exhume/planted.h"
+#include "exhume/smoothed.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -70,6 +71,7 @@ class Generate final : public Command {
                         "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
             ->check(CLI::IsMember({"normal", "signs"}).description("")));
     app->add_option("--network", file_, "Sample this network instead of a random one");
+    app->add_option("--perturb", perturb_, "Move every weight by N(0, TAU^2/d) first; rows stay of unit norm [0]");
     app->add_option("--distribution", distribution_, "Distribution of the inputs: gaussian [gaussian]")
         ->check(CLI::IsMember({"gaussian"}).description(""));
     app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
@@ -94,7 +96,7 @@ class Generate final : public Command {
   }
 
   int run(const Session& session) override {
-    const Network network = teacher();
+    const Network network = perturbed(teacher(), perturb_, seed_);
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
     sampling_.validate();
@@ -160,6 +162,7 @@ class Generate final : public Command {
   PlantedOptions network_;
   SamplingOptions sampling_;
   std::uint64_t seed_ = 0;
+  double perturb_ = 0;
   std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", file_, out_;
 };
 
