@@ -35,5 +35,6 @@ struct Report {
 };
 
 [[nodiscard]] Report memorize(const Options& options);
+[[nodiscard]] Report depth2(const Options& options);
 
 }  // namespace exhume::experiments

@@ -24,6 +24,8 @@ struct Entry {
 constexpr Entry kExperiments[] = {
     {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
      experiments::memorize},
+    {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
+     experiments::depth2},
 };
 
 class Reproduce final : public Command {
