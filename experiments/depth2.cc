@@ -1,15 +1,19 @@
 // Paper depth2: how far its algorithms get, and what the default road does on the same samples.
 //
-//   depth2_error      worst parameter error against n; d = 5, k = 3: Algorithm 6 as printed, Algorithm 6 on residualised
+//   depth2_error      worst parameter error against n; d = 5, k = 3: Algorithm 6 as printed, Algorithm 6 on
+//   residualised
 //                     moments with ALS, the default road
-//   depth2_success    share of exact networks against n; (d, k) = (10, 10) and (5, 8), one output: the default road,
-//                     the road depth2-jennrich, the sign-free polish and plain ReLU Levenberg-Marquardt from random
-//                     starts, and scikit-learn where DATA/sklearn_success.csv (bench/sklearn_success.py) gives it
-//   depth2_smoothed   smallest singular value of W^(.)1 and W^(.)2, and share of successes, against tau: six units, four
+//   depth2_success    share of exact networks against n; (d, k) = (10, 10) and (5, 8), one output: the
+//   default road,
+//                     the road depth2-jennrich, the sign-free polish and plain ReLU Levenberg-Marquardt from
+//                     random starts, and scikit-learn where DATA/sklearn_success.csv
+//                     (bench/sklearn_success.py) gives it
+//   depth2_smoothed   smallest singular value of W^(.)1 and W^(.)2, and share of successes, against tau: six
+//   units, four
 //                     of which lie in a plane until they are perturbed
 //
-// Networks have unit rows, |b| <= 0.8 and |a| in [0.5, 1.5] with random signs. Exact: relative error below 1e-10 on
-// fresh rows. The short form has fewer networks and sizes.
+// Networks have unit rows, |b| <= 0.8 and |a| in [0.5, 1.5] with random signs. Exact: relative error below
+// 1e-10 on fresh rows. The short form has fewer networks and sizes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,11 +38,11 @@ namespace exhume::experiments {
 namespace {
 
 constexpr double kBias = 0.8;
-constexpr double kExact = 1e-10;          // relative error on fresh rows
+constexpr double kExact = 1e-10;  // relative error on fresh rows
 constexpr Index kFreshRows = 2000;
-constexpr Index kPolishRows = 5000;       // random starts are polished on at most so many rows
+constexpr Index kPolishRows = 5000;  // random starts are polished on at most so many rows
 constexpr int kRestarts = 5;
-constexpr double kLeastDrawn = 1e-17;     // errors below are drawn here
+constexpr double kLeastDrawn = 1e-17;  // errors below are drawn here
 
 struct Bench {
   const Options& options;
@@ -60,7 +64,12 @@ std::uint64_t instance_seed(const Bench& bench, int instance) {
 }
 
 Network teacher(Index d, Index k, std::uint64_t seed) {
-  return plant({.inputs = d, .hidden = k, .outputs = 1, .bias = kBias, .amplitudes = Amplitudes::kSigns, .seed = seed});
+  return plant({.inputs = d,
+                .hidden = k,
+                .outputs = 1,
+                .bias = kBias,
+                .amplitudes = Amplitudes::kSigns,
+                .seed = seed});
 }
 
 double worst_error(const Network& found, const Network& truth) {
@@ -140,7 +149,8 @@ void errors_against_samples(Bench& bench) {
   const Index d = 5, k = 3;
   const int instances = bench.options.quick ? 9 : 31;
   const std::vector<Index> sizes{10000, 30000, 100000, 300000, 1000000};
-  Curves curves{"depth2_error", "Worst parameter error, d = 5, k = 3", "samples", "median of the worst parameter error", true};
+  Curves curves{"depth2_error", "Worst parameter error, d = 5, k = 3", "samples",
+                "median of the worst parameter error", true};
   const char* names[] = {"Algorithm 6 as printed", "Algorithm 6, residualised, ALS"};
   for (const bool practical : {false, true}) {
     svg::Series& series = curves.add(names[practical]);
@@ -151,8 +161,8 @@ void errors_against_samples(Bench& bench) {
       for (int i = 0; i < instances; ++i) {
         const std::uint64_t seed = instance_seed(bench, i);
         const Network network = teacher(d, k, seed);
-        const FullRankResult found =
-            algorithm6(planted_samples(network, {.samples = n, .seed = seed}), k, practical, bench.options.control);
+        const FullRankResult found = algorithm6(planted_samples(network, {.samples = n, .seed = seed}), k,
+                                                practical, bench.options.control);
         errors.push_back(worst_error(found.network, network));
         claimed += found.outcome == FullRankOutcome::kRecovered;
       }
@@ -178,7 +188,9 @@ void errors_against_samples(Bench& bench) {
       options.seed = seed;
       options.budget_seconds = 60;
       errors.push_back(worst_error(
-          recover(planted_samples(network, {.samples = n, .seed = seed}), options, bench.options.control).network, network));
+          recover(planted_samples(network, {.samples = n, .seed = seed}), options, bench.options.control)
+              .network,
+          network));
     }
     series.x.push_back(static_cast<double>(n));
     series.y.push_back(median(errors));
@@ -186,7 +198,8 @@ void errors_against_samples(Bench& bench) {
   curves.draw(bench);
 }
 
-double fresh_error(const std::function<RowMatrix(const RowMatrix&)>& f, const Network& truth, std::uint64_t seed) {
+double fresh_error(const std::function<RowMatrix(const RowMatrix&)>& f, const Network& truth,
+                   std::uint64_t seed) {
   RowMatrix x(kFreshRows, truth.inputs());
   Stream(seed, "fresh rows").fill_normal(0, x);
   const RowMatrix y = evaluate(truth, x);
@@ -194,8 +207,8 @@ double fresh_error(const std::function<RowMatrix(const RowMatrix&)>& f, const Ne
 }
 
 // Best of `starts` polishes from random units.
-double random_starts(const SamplePtr& samples, const Network& truth, Activation activation, int starts, std::uint64_t seed,
-                     const Control& control) {
+double random_starts(const SamplePtr& samples, const Network& truth, Activation activation, int starts,
+                     std::uint64_t seed, const Control& control) {
   const Index d = truth.inputs(), k = truth.hidden();
   const SamplePtr rows = spread_subset(*samples, kPolishRows);
   PolishSummary best;
@@ -246,8 +259,9 @@ void add_sklearn(Bench& bench, Index d, Index k, Curves& curves) {
 
 void success_against_samples(Bench& bench, Index d, Index k) {
   const int instances = bench.options.quick ? 4 : 20;
-  const std::vector<Index> sizes = bench.options.quick ? std::vector<Index>{500, 2000, 20000}
-                                                       : std::vector<Index>{300, 500, 1000, 2000, 5000, 20000};
+  const std::vector<Index> sizes = bench.options.quick
+                                       ? std::vector<Index>{500, 2000, 20000}
+                                       : std::vector<Index>{300, 500, 1000, 2000, 5000, 20000};
   struct Method {
     const char* name;
     std::function<double(const SamplePtr&, const Network&, std::uint64_t)> run;
@@ -271,8 +285,8 @@ void success_against_samples(Bench& bench, Index d, Index k) {
       {"ReLU Levenberg-Marquardt, best of 5 starts", starts(Activation::kRelu, kRestarts)},
       {"ReLU Levenberg-Marquardt, one start", starts(Activation::kRelu, 1)},
   };
-  Curves curves{fmt::format("depth2_success_{}_{}", d, k), fmt::format("Exact networks, d = {}, k = {}", d, k), "samples",
-                "share of exact networks"};
+  Curves curves{fmt::format("depth2_success_{}_{}", d, k),
+                fmt::format("Exact networks, d = {}, k = {}", d, k), "samples", "share of exact networks"};
   for (const Method& method : methods) {
     svg::Series& series = curves.add(method.name);
     for (const Index n : sizes) {
@@ -286,8 +300,8 @@ void success_against_samples(Bench& bench, Index d, Index k) {
       series.x.push_back(static_cast<double>(n));
       series.y.push_back(static_cast<double>(exact) / instances);
       const bool promised = std::string(method.name) == "default road" && n >= 2000;
-      bench.find(fmt::format("d = {}, k = {}, n = {}: {}: exact of {}", d, k, n, method.name, instances), exact,
-                 promised ? "all" : "", !promised || exact == instances);
+      bench.find(fmt::format("d = {}, k = {}, n = {}: {}: exact of {}", d, k, n, method.name, instances),
+                 exact, promised ? "all" : "", !promised || exact == instances);
     }
   }
   add_sklearn(bench, d, k, curves);
@@ -309,7 +323,8 @@ void smoothed(Bench& bench) {
   const std::vector<double> taus{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1};
   Curves singular{"depth2_smoothed_singular", "Smallest singular value of the powers of W", "tau",
                   "median of the smallest singular value", true};
-  Curves success{"depth2_smoothed_success", "Successes on a perturbed degenerate network", "tau", "share of successes"};
+  Curves success{"depth2_smoothed_success", "Successes on a perturbed degenerate network", "tau",
+                 "share of successes"};
   std::vector<std::vector<double>> least(2), rates(3);
   for (const double tau : taus) {
     std::vector<double> values[2];
@@ -318,7 +333,8 @@ void smoothed(Bench& bench) {
       const std::uint64_t seed = instance_seed(bench, i);
       const Network network = perturbed(degenerate(seed), tau, seed);
       for (int l = 1; l <= 2; ++l) values[l - 1].push_back(khatri_rao_singular_values(network.W, l)(5));
-      good[0] += worst_error(full_rank_network(population_hermite_tensors(network, 4)).network, network) < 1e-6;
+      good[0] +=
+          worst_error(full_rank_network(population_hermite_tensors(network, 4)).network, network) < 1e-6;
       const SamplePtr samples = planted_samples(network, {.samples = n, .seed = seed});
       good[1] += worst_error(algorithm6(samples, 6, true, bench.options.control).network, network) < kGood;
       const SamplePtr few = planted_samples(network, {.samples = 5000, .seed = seed});
@@ -333,12 +349,14 @@ void smoothed(Bench& bench) {
     series.y = least[l];
     const std::vector<double> x(taus.begin(), taus.begin() + 5), y(least[l].begin(), least[l].begin() + 5);
     bench.find(fmt::format("smallest singular value of power {} at tau = 0.1", l + 1), least[l][4]);
-    // Corollary 3.3 allows (tau/d)^O(l): two of the four directions leave the plane, at first or second order.
+    // Corollary 3.3 allows (tau/d)^O(l): two of the four directions leave the plane, at first or second
+    // order.
     const double found = slope(x, y);
     bench.find(fmt::format("slope of log s_k of power {} against log tau", l + 1), found, "1 to 4",
                found > 0.8 && found < 4.2);
   }
-  const std::string names[] = {"Algorithm 6, exact tensors", fmt::format("Algorithm 6, {} samples, residualised", n),
+  const std::string names[] = {"Algorithm 6, exact tensors",
+                               fmt::format("Algorithm 6, {} samples, residualised", n),
                                "default road, 5,000 samples"};
   for (std::size_t s = 0; s < 3; ++s) {
     svg::Series& series = success.add(names[s]);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr Index kTileRows = 256;
 
-// Every product He_alpha of order up to p, each from a shorter one: He_alpha = He_(alpha without j) He_{n_j}(x_j),
-// j the largest index of alpha.
+// Every product He_alpha of order up to p, each from a shorter one: He_alpha = He_(alpha without j)
+// He_{n_j}(x_j), j the largest index of alpha.
 struct HermiteProducts {
   struct Step {
     Index shorter;   // column of alpha without j
@@ -60,7 +60,8 @@ struct HermiteProducts {
     for (std::size_t i = 1; i < steps.size(); ++i) {
       const Step& step = steps[i];
       products.col(static_cast<Index>(i)) =
-          products.col(step.shorter).cwiseProduct(scalar[static_cast<std::size_t>(step.degree)].col(step.variable));
+          products.col(step.shorter)
+              .cwiseProduct(scalar[static_cast<std::size_t>(step.degree)].col(step.variable));
     }
   }
 };
@@ -81,20 +82,21 @@ HighSums high_sums(const SampleSource& samples, const Control& control) {
   const Index from = table.first[5], size = static_cast<Index>(table.steps.size()) - from;
   HighSums empty;
   empty.sums = Matrix::Zero(size, 2 * m);
-  return reduce_blocks(samples, empty, control, "moments of orders 5 and 6", [&](HighSums& sums, const SampleBlock& block) {
-    Matrix products;
-    for (Index first = 0; first < block.rows(); first += kTileRows) {
-      const Index rows = std::min(kTileRows, block.rows() - first);
-      table.fill(block.x().middleRows(first, rows), 6, products);
-      Matrix halves = Matrix::Zero(rows, 2 * m);
-      for (Index r = 0; r < rows; ++r) {
-        const Index half = (block.first_row() + first + r) % 2;
-        halves.block(r, half * m, 1, m) = block.y().row(first + r);
-        ++sums.count[half];
-      }
-      sums.sums.noalias() += products.rightCols(size).transpose() * halves;
-    }
-  });
+  return reduce_blocks(samples, empty, control, "moments of orders 5 and 6",
+                       [&](HighSums& sums, const SampleBlock& block) {
+                         Matrix products;
+                         for (Index first = 0; first < block.rows(); first += kTileRows) {
+                           const Index rows = std::min(kTileRows, block.rows() - first);
+                           table.fill(block.x().middleRows(first, rows), 6, products);
+                           Matrix halves = Matrix::Zero(rows, 2 * m);
+                           for (Index r = 0; r < rows; ++r) {
+                             const Index half = (block.first_row() + first + r) % 2;
+                             halves.block(r, half * m, 1, m) = block.y().row(first + r);
+                             ++sums.count[half];
+                           }
+                           sums.sums.noalias() += products.rightCols(size).transpose() * halves;
+                         }
+                       });
 }
 
 // From the p x (p m) and p x (d m) matrices of moments.h to one column an output.
@@ -113,7 +115,8 @@ SymmetricTensor from_moment_matrix(const Matrix& moment, Index d, Index m, int o
     const double scale = weight(i[0], i[1]) * (order == 4 ? weight(i[2], i[3]) : 1.0);
     const Index column = order == 3 ? i[2] : symmetric_position(i[2], i[3]);
     for (Index o = 0; o < m; ++o) {
-      out.entries(static_cast<Index>(at), o) = moment(symmetric_position(i[0], i[1]), o * block + column) / scale;
+      out.entries(static_cast<Index>(at), o) =
+          moment(symmetric_position(i[0], i[1]), o * block + column) / scale;
     }
   }
   return out;
@@ -171,7 +174,8 @@ HermiteTensors population_hermite_tensors(const Network& network, int order) {
   Vector b = network.b;
   for (Index i = 0; i < k; ++i) {
     const double norm = W.row(i).norm();
-    if (!(norm > 0)) throw std::invalid_argument(fmt::format("unit {} has no weights; drop it (canonical form)", i));
+    if (!(norm > 0))
+      throw std::invalid_argument(fmt::format("unit {} has no weights; drop it (canonical form)", i));
     W.row(i) /= norm;
     b(i) /= norm;
     A.col(i) *= norm;
@@ -183,7 +187,9 @@ HermiteTensors population_hermite_tensors(const Network& network, int order) {
     Vector factor(k);
     for (Index i = 0; i < k; ++i) {
       const double z = b(i), density = normal_density(z), below = normal_distribution(z);
-      factor(i) = p == 0 ? z * below + density : p == 1 ? below : (p % 2 ? -1 : 1) * hermite(p - 2, z) * density;
+      factor(i) = p == 0   ? z * below + density
+                  : p == 1 ? below
+                           : (p % 2 ? -1 : 1) * hermite(p - 2, z) * density;
     }
     const Matrix terms = symmetric_weights(d, p).cwiseInverse().asDiagonal() * rank_one_tensors(W, p);
     SymmetricTensor tensor{d, p, terms * factor.asDiagonal() * A.transpose()};
@@ -196,7 +202,8 @@ HermiteTensors population_hermite_tensors(const Network& network, int order) {
 }
 
 void HermiteTensorOptions::validate() const {
-  if (order != 4 && order != 6) throw std::invalid_argument(fmt::format("order is {}, expected 4 or 6", order));
+  if (order != 4 && order != 6)
+    throw std::invalid_argument(fmt::format("order is {}, expected 4 or 6", order));
 }
 
 HermiteTensors estimate_hermite_tensors(const SamplePtr& standard, const HermiteTensorOptions& options,
@@ -207,8 +214,9 @@ HermiteTensors estimate_hermite_tensors(const SamplePtr& standard, const Hermite
   out.inputs = standard->inputs();
   out.outputs = standard->outputs();
   if (options.order == 6 && out.inputs > kMostInputsOfOrder6) {
-    throw std::invalid_argument(fmt::format("orders 5 and 6 are formed for at most {} inputs, and there are {}",
-                                            kMostInputsOfOrder6, out.inputs));
+    throw std::invalid_argument(
+        fmt::format("orders 5 and 6 are formed for at most {} inputs, and there are {}", kMostInputsOfOrder6,
+                    out.inputs));
   }
   if (!options.residualise) {
     const HermiteMoments moments = hermite_moments(*standard, 4, control);

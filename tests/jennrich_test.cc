@@ -23,10 +23,12 @@ namespace {
 constexpr double kExact = 1e-8;
 
 Network one_output(Index d, Index k, double bias, std::uint64_t seed) {
-  return plant({.inputs = d, .hidden = k, .outputs = 1, .bias = bias, .amplitudes = Amplitudes::kSigns, .seed = seed});
+  return plant(
+      {.inputs = d, .hidden = k, .outputs = 1, .bias = bias, .amplitudes = Amplitudes::kSigns, .seed = seed});
 }
 
-// Worst difference of (w, b, a) over the true units, each up to the sign of (w, b); infinite if the number differs.
+// Worst difference of (w, b, a) over the true units, each up to the sign of (w, b); infinite if the number
+// differs.
 double unsigned_error(const UnsignedUnits& found, const Network& truth) {
   if (found.W.rows() != truth.hidden()) return std::numeric_limits<double>::infinity();
   double worst = 0;
@@ -104,9 +106,7 @@ std::vector<Matrix> array_of(const Matrix& U, const Matrix& V, const Matrix& W) 
 }
 
 TEST(Jennrich, FindsTheTermsOfExactArrays) {
-  const struct {
-    Index n1, n2, n3, r;
-  } cases[] = {{1, 1, 1, 1}, {3, 2, 2, 2}, {6, 7, 2, 5}, {9, 8, 12, 8}};
+  const struct { Index n1, n2, n3, r; } cases[] = {{1, 1, 1, 1}, {3, 2, 2, 2}, {6, 7, 2, 5}, {9, 8, 12, 8}};
   for (const auto& c : cases) {
     const Stream random(7, "factors");
     const Matrix U = random.normal_matrix(c.n1, c.r), V = Stream(8, "factors").normal_matrix(c.n2, c.r),
@@ -157,7 +157,8 @@ TEST(HermiteTensors, EstimatesMatchProductsOfScalarPolynomialsRowByRow) {
         for (Index r = 0; r < n; ++r) {
           double product = y(r, o);
           for (Index j = 0; j < d; ++j) {
-            product *= hermite(static_cast<int>(std::count(indices[at].begin(), indices[at].end(), j)), x(r, j));
+            product *=
+                hermite(static_cast<int>(std::count(indices[at].begin(), indices[at].end(), j)), x(r, j));
           }
           half[r % 2] += product / static_cast<double>(r % 2 ? n / 2 : (n + 1) / 2);
         }
@@ -174,9 +175,10 @@ TEST(HermiteTensors, EstimatesApproachLemma35) {
   Network network = plant({.inputs = 3, .hidden = 4, .outputs = 2, .bias = 1, .seed = 3});
   network.c << 0.5, -1;
   const HermiteTensors truth = population_hermite_tensors(network, 6);
-  const SamplePtr samples = planted_samples(network, {.samples = 200000, .seed = 3});
+  const SamplePtr samples = planted_samples(network, {.samples = 50000, .seed = 3});
   for (const bool residualise : {false, true}) {
-    const HermiteTensors found = estimate_hermite_tensors(samples, {.order = 6, .residualise = residualise}, {});
+    const HermiteTensors found =
+        estimate_hermite_tensors(samples, {.order = 6, .residualise = residualise}, {});
     for (std::size_t p = 0; p <= 6; ++p) {
       const double error = (found.estimate[p].entries - truth.estimate[p].entries).norm();
       // The noise has the law of the error; over at least 2 entries the ratio of norms stays below 6.
@@ -239,7 +241,8 @@ TEST(Depth2, Algorithm3TurnsUnitsTheRightWay) {
 
 TEST(Depth2, Algorithm6OnExactTensors) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    Network network = plant({.inputs = 5, .hidden = 5, .outputs = seed % 2 ? 1 : 3, .bias = 1.2, .seed = seed});
+    Network network =
+        plant({.inputs = 5, .hidden = 5, .outputs = seed % 2 ? 1 : 3, .bias = 1.2, .seed = seed});
     network.c.setConstant(0.25);
     const FullRankResult result = full_rank_network(population_hermite_tensors(network, 4));
     EXPECT_EQ(result.outcome, FullRankOutcome::kRecovered) << "seed " << seed << " misfit " << result.misfit;
@@ -270,21 +273,23 @@ TEST(Depth2, SignsOfDependentWeightsAreNotClaimed) {
 }
 
 TEST(Depth2, Algorithm6FromSamplesImprovesLikeTheRootOfTheSamples) {
-  // Median over 9 networks; 16 times the samples should divide the error by 4.
+  // Median over 7 networks; 16 times the samples should divide the error by 4.
   double medians[2];
   for (const int step : {0, 1}) {
     std::vector<double> errors;
-    for (std::uint64_t seed = 1; seed <= 9; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 7; ++seed) {
       const Network network = one_output(5, 3, 0.8, seed);
-      const SamplePtr samples = planted_samples(network, {.samples = step ? 320000 : 20000, .seed = seed});
+      const SamplePtr samples = planted_samples(network, {.samples = step ? 160000 : 10000, .seed = seed});
       Depth2JennrichOptions options;
       options.hidden = 3;
       options.jennrich.als = true;
-      const HermiteTensors tensors = estimate_hermite_tensors(samples, {.residualise = true}, {});
+      Control control;
+      control.threads = 2;
+      const HermiteTensors tensors = estimate_hermite_tensors(samples, {.residualise = true}, control);
       errors.push_back(worst_error(full_rank_network(tensors, options).network, network));
     }
     std::sort(errors.begin(), errors.end());
-    medians[step] = errors[4];
+    medians[step] = errors[3];
   }
   EXPECT_LT(medians[0], 0.5);
   EXPECT_GT(medians[0] / medians[1], 2);
@@ -295,7 +300,8 @@ TEST(Depth2, Algorithm5FoldsToTwoMoreUnits) {
   const Index k = 3, d = 4;
   const Matrix W = Stream(1, "W").normal_matrix(k, d);
   const Vector b = Stream(2, "b").uniform_vector(k, -1, 1), alpha = Stream(3, "a").uniform_vector(k, -1, 1),
-               turned = Stream(4, "a").uniform_vector(k, -1, 1), linear = Stream(5, "v").uniform_vector(d, -1, 1);
+               turned = Stream(4, "a").uniform_vector(k, -1, 1),
+               linear = Stream(5, "v").uniform_vector(d, -1, 1);
   const Network folded = fold_features(W, b, alpha, turned, linear, 0.3);
   EXPECT_EQ(folded.hidden(), k + 2);
   EXPECT_FALSE(folded.has_linear_term());
@@ -320,7 +326,8 @@ TEST(Depth2, Algorithm5FitsAFunctionWithLargeBiases) {
   network.b(1) = -6;
   RegressionOptions options;
   options.residualise = true;
-  const RegressionResult result = regression_network(planted_samples(network, {.samples = 100000, .seed = 21}), options, {});
+  const RegressionResult result =
+      regression_network(planted_samples(network, {.samples = 100000, .seed = 21}), options, {});
   EXPECT_EQ(result.units.W.rows(), 2);
   EXPECT_LE(result.network.hidden(), 4);
   EXPECT_FALSE(result.network.has_linear_term());
@@ -352,7 +359,8 @@ TEST(Depth2, RefusesBadOptions) {
   EXPECT_THROW(options.validate(), std::invalid_argument);
   options = {};
   options.ell = 2;
-  EXPECT_THROW((void)exact_units(population_hermite_tensors(one_output(3, 2, 0, 1), 4), options), std::invalid_argument);
+  EXPECT_THROW((void)exact_units(population_hermite_tensors(one_output(3, 2, 0, 1), 4), options),
+               std::invalid_argument);
 }
 
 TEST(Smoothed, PerturbedNetworksKeepUnitRowsAndMoveByTau) {

@@ -14,14 +14,14 @@
 namespace exhume {
 namespace {
 
-constexpr double kRounding = 1e-9;       // eta_1 of exact tensors, share of the largest singular value
-constexpr double kAboveNoise = 1.1;      // eta_1 over the largest singular value of the noise
+constexpr double kRounding = 1e-9;   // eta_1 of exact tensors, share of the largest singular value
+constexpr double kAboveNoise = 1.1;  // eta_1 over the largest singular value of the noise
 constexpr double kLeastDouble = 1e-6, kMostDouble = 0.35;  // range of eta_3
 constexpr double kMostBias = 8;
-constexpr double kSingular = 1e-8;       // condition of the signs' system that counts as no full rank
+constexpr double kSingular = 1e-8;  // condition of the signs' system that counts as no full rank
 constexpr double kMostDoubt = 0.25;
-constexpr double kExplained = 3;         // misfit, in noises, that counts as explained
-constexpr double kExactMisfit = 1e-6;    // share of the tensor that exact ones may miss
+constexpr double kExplained = 3;       // misfit, in noises, that counts as explained
+constexpr double kExactMisfit = 1e-6;  // share of the tensor that exact ones may miss
 
 // flatten(T, l, p - l, 0), outputs side by side.
 Matrix unfolded(const SymmetricTensor& T, int l) {
@@ -60,20 +60,41 @@ std::vector<Direction> decompose(const SymmetricTensor& T, int l, Index rank, do
   const RankOneTerms terms = jennrich(flatten_to_slices(T, l), rank, options);
   for (Index i = 0; i < terms.weights.size(); ++i) {
     if (terms.weights(i) < least) continue;  // step 4: eta_2
-    out.push_back({direction_of(terms, i, T.dimension, T.entries.cols(), l, T.order - 2 * l), terms.weights(i), floor});
+    out.push_back(
+        {direction_of(terms, i, T.dimension, T.entries.cols(), l, T.order - 2 * l), terms.weights(i), floor});
   }
   return out;
+}
+
+// Adds to `list`, strongest first.
+void append(std::vector<Direction>& list, const std::vector<Direction>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Direction& a, const Direction& b) { return a.strength() > b.strength(); });
+}
+
+// Step 4: those farther than eta_3, up to sign, from all kept so far, until there are enough.
+void keep_distinct(const std::vector<Direction>& list, double eta3, const std::optional<Index>& enough,
+                   std::vector<Direction>& kept) {
+  for (const Direction& one : list) {
+    if (enough && static_cast<Index>(kept.size()) >= *enough) return;
+    const bool twice = std::any_of(kept.begin(), kept.end(), [&](const Direction& other) {
+      return std::min((one.w - other.w).norm(), (one.w + other.w).norm()) <= eta3;
+    });
+    if (!twice) kept.push_back(one);
+  }
 }
 
 UnsignedUnits find_units(const HermiteTensors& tensors, const Depth2JennrichOptions& options, bool noisy) {
   options.validate();
   const int l = options.ell;
   if (tensors.order() < 2 * l + 2) {
-    throw std::invalid_argument(
-        fmt::format("l = {} needs tensors up to order {}, but they end at {}", l, 2 * l + 2, tensors.order()));
+    throw std::invalid_argument(fmt::format("l = {} needs tensors up to order {}, but they end at {}", l,
+                                            2 * l + 2, tensors.order()));
   }
   const Index d = tensors.inputs, m = tensors.outputs;
-  const Index most = std::min(symmetric_tensor_size(d, l), options.hidden.value_or(std::numeric_limits<Index>::max()));
+  const Index most =
+      std::min(symmetric_tensor_size(d, l), options.hidden.value_or(std::numeric_limits<Index>::max()));
   const auto at = static_cast<std::size_t>(2 * l + 1);
   Vector values[2];
   double floors[2] = {0, 0}, largest = 0;
@@ -84,28 +105,30 @@ UnsignedUnits find_units(const HermiteTensors& tensors, const Depth2JennrichOpti
   }
   UnsignedUnits units;
   std::vector<Direction> all;
+  Index ranks[2] = {0, 0};
   for (std::size_t o = 0; o < 2; ++o) {
     floors[o] = options.eta1.value_or(std::max(floors[o], kRounding * largest));
-    const Index rank = std::min<Index>(most, (values[o].array() > floors[o]).count());
-    (o == 0 ? units.rank_odd : units.rank_even) = rank;
-    const auto found =
-        decompose(tensors.estimate[at + o], l, rank, floors[o], options.eta2.value_or(floors[o]), options.jennrich);
-    all.insert(all.end(), found.begin(), found.end());
+    ranks[o] = std::min<Index>(most, (values[o].array() > floors[o]).count());
+    append(all, decompose(tensors.estimate[at + o], l, ranks[o], floors[o], options.eta2.value_or(floors[o]),
+                          options.jennrich));
   }
+  units.rank_odd = ranks[0];
+  units.rank_even = ranks[1];
   units.eta1_odd = floors[0];
   units.eta1_even = floors[1];
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Direction& a, const Direction& b) { return a.strength() > b.strength(); });
   const double weakest = all.empty() ? 1 : all.back().strength();
   units.eta3 = options.eta3.value_or(std::clamp(2 / weakest, kLeastDouble, kMostDouble));
   std::vector<Direction> kept;
-  for (const Direction& one : all) {
-    const bool twice = std::any_of(kept.begin(), kept.end(), [&](const Direction& other) {
-      return std::min((one.w - other.w).norm(), (one.w + other.w).norm()) <= units.eta3;
-    });
-    if (!twice && static_cast<Index>(kept.size()) < options.hidden.value_or(std::numeric_limits<Index>::max())) {
-      kept.push_back(one);
+  keep_distinct(all, units.eta3, options.hidden, kept);
+  if (noisy && options.hidden && static_cast<Index>(kept.size()) < *options.hidden && !options.eta1 &&
+      !options.eta2) {
+    // There are more units than stand out: the rest from below the floor.
+    std::vector<Direction> weak;
+    for (std::size_t o = 0; o < 2; ++o) {
+      if (ranks[o] < most)
+        append(weak, decompose(tensors.estimate[at + o], l, most, floors[o], 0, options.jennrich));
     }
+    keep_distinct(weak, units.eta3, options.hidden, kept);
   }
   const auto k = static_cast<Index>(kept.size());
   units.W.resize(k, d);
@@ -126,18 +149,20 @@ UnsignedUnits find_units(const HermiteTensors& tensors, const Depth2JennrichOpti
 }
 
 // Isometric coordinates of a tensor, so that norms are Frobenius norms.
-Matrix isometric(const SymmetricTensor& T) { return symmetric_weights(T.dimension, T.order).asDiagonal() * T.entries; }
+Matrix isometric(const SymmetricTensor& T) {
+  return symmetric_weights(T.dimension, T.order).asDiagonal() * T.entries;
+}
 
 double tensor_misfit(const HermiteTensors& tensors, const Network& network, int order) {
   const HermiteTensors ours = population_hermite_tensors(network, order);
-  double largest = 0, worst = 0;
+  // Directions carry the noise of the highest orders into all of them.
+  double allowed = 0, worst = 0;
   for (std::size_t p = 2; p <= static_cast<std::size_t>(order); ++p) {
-    largest = std::max(largest, isometric(tensors.estimate[p]).norm());
+    allowed = std::max(
+        {allowed, isometric(tensors.noise[p]).norm(), kExactMisfit * isometric(tensors.estimate[p]).norm()});
   }
-  for (std::size_t p = 2; p <= static_cast<std::size_t>(order); ++p) {
-    const double left = (isometric(tensors.estimate[p]) - isometric(ours.estimate[p])).norm();
-    const double noise = std::max(isometric(tensors.noise[p]).norm(), kExactMisfit * largest);
-    worst = std::max(worst, noise > 0 ? left / noise : 0);
+  for (std::size_t p = 2; p <= static_cast<std::size_t>(order) && allowed > 0; ++p) {
+    worst = std::max(worst, (isometric(tensors.estimate[p]) - isometric(ours.estimate[p])).norm() / allowed);
   }
   return worst;
 }
@@ -146,9 +171,11 @@ double tensor_misfit(const HermiteTensors& tensors, const Network& network, int 
 
 void Depth2JennrichOptions::validate() const {
   if (ell != 1 && ell != 2) throw std::invalid_argument(fmt::format("ell is {}, expected 1 or 2", ell));
-  if (hidden && *hidden < 1) throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1", *hidden));
+  if (hidden && *hidden < 1)
+    throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1", *hidden));
   const auto check = [](const char* name, const std::optional<double>& eta) {
-    if (eta && !(*eta > 0)) throw std::invalid_argument(fmt::format("{} is {}, expected above 0", name, *eta));
+    if (eta && !(*eta > 0))
+      throw std::invalid_argument(fmt::format("{} is {}, expected above 0", name, *eta));
   };
   check("eta1", eta1);
   check("eta2", eta2);
@@ -169,13 +196,15 @@ Scalars recover_scalars(int ell, const Matrix& W, const HermiteTensors& tensors)
   const int first = std::max(ell, 2), last = ell == 1 ? 3 : ell + 3;
   if (tensors.order() < last) {
     throw std::invalid_argument(
-        fmt::format("the scalars for l = {} need tensors up to order {}, but they end at {}", ell, last, tensors.order()));
+        fmt::format("the scalars for l = {} need tensors up to order {}, but they end at {}", ell, last,
+                    tensors.order()));
   }
   const Index k = W.rows(), m = tensors.outputs;
   std::vector<Matrix> gamma(static_cast<std::size_t>(last - 1));  // gamma[j - 2] = zeta_j, k x m
   for (int j = first; j <= last; ++j) {
     const Eigen::ColPivHouseholderQR<Matrix> qr(rank_one_tensors(W, j));
-    gamma[static_cast<std::size_t>(j - 2)] = qr.solve(isometric(tensors.estimate[static_cast<std::size_t>(j)]));
+    gamma[static_cast<std::size_t>(j - 2)] =
+        qr.solve(isometric(tensors.estimate[static_cast<std::size_t>(j)]));
   }
   Scalars out{Matrix(m, k), Vector(k)};
   for (Index i = 0; i < k; ++i) {

@@ -13,17 +13,21 @@
 namespace exhume {
 namespace {
 
-constexpr double kNullShare = 1e-13;  // eigenvalues of the Gram matrix below this share of the largest are zero
-constexpr double kMostBound = 1e3;    // B from units that noise has spoilt
+constexpr double kNullShare =
+    1e-13;                          // eigenvalues of the Gram matrix below this share of the largest are zero
+constexpr double kMostBound = 1e3;  // B from units that noise has spoilt
 
 // Rows [first, first + count) of a source.
 class RowRange final : public SampleSource {
  public:
-  RowRange(SamplePtr source, Index first, Index count) : source_(std::move(source)), first_(first), count_(count) {}
+  RowRange(SamplePtr source, Index first, Index count)
+      : source_(std::move(source)), first_(first), count_(count) {}
   Index rows() const override { return count_; }
   Index inputs() const override { return source_->inputs(); }
   Index outputs() const override { return source_->outputs(); }
-  void read(Index first, Index count, SampleBlock& block) const override { source_->read(first_ + first, count, block); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    source_->read(first_ + first, count, block);
+  }
 
  private:
   SamplePtr source_;
@@ -58,7 +62,8 @@ Matrix features(const UnsignedUnits& units, const SampleBlock& block) {
   return out;
 }
 
-// argmin beta^T G beta - 2 g^T beta in the ball |beta| <= radius: beta = (G + mu)^+ g with the least mu >= 0 that fits.
+// argmin beta^T G beta - 2 g^T beta in the ball |beta| <= radius: beta = (G + mu)^+ g with the least mu >= 0
+// that fits.
 Vector least_squares_in_ball(const Matrix& G, const Vector& g, double radius, bool& boundary) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(G);
   const Vector lambda = eigen.eigenvalues().cwiseMax(0), rotated = eigen.eigenvectors().transpose() * g;
@@ -84,9 +89,10 @@ Network fold_features(const Matrix& W, const Vector& b, const Vector& alpha, con
                       const Vector& linear, double constant) {
   const Index k = W.rows(), d = linear.size();
   if (b.size() != k || alpha.size() != k || alpha_turned.size() != k || (k > 0 && W.cols() != d)) {
-    throw std::invalid_argument(fmt::format("fold_features: {} units of {} inputs with {} biases, {} and {} coefficients, "
-                                            "and a linear part of {} entries",
-                                            k, W.cols(), b.size(), alpha.size(), alpha_turned.size(), d));
+    throw std::invalid_argument(
+        fmt::format("fold_features: {} units of {} inputs with {} biases, {} and {} coefficients, "
+                    "and a linear part of {} entries",
+                    k, W.cols(), b.size(), alpha.size(), alpha_turned.size(), d));
   }
   const Vector slope = k > 0 ? Vector(linear - W.transpose() * alpha_turned) : linear;
   const double level = constant - (k > 0 ? b.dot(alpha_turned) : 0), norm = slope.norm();
@@ -112,11 +118,14 @@ Network fold_features(const Matrix& W, const Vector& b, const Vector& alpha, con
   return out;
 }
 
-RegressionResult regression_network(const SamplePtr& standard, const RegressionOptions& options, const Control& control) {
+RegressionResult regression_network(const SamplePtr& standard, const RegressionOptions& options,
+                                    const Control& control) {
   if (standard->outputs() != 1) {
-    throw std::invalid_argument(fmt::format("the regression folds one output, and there are {}", standard->outputs()));
+    throw std::invalid_argument(
+        fmt::format("the regression folds one output, and there are {}", standard->outputs()));
   }
-  if (!(options.epsilon > 0)) throw std::invalid_argument(fmt::format("epsilon is {}, expected above 0", options.epsilon));
+  if (!(options.epsilon > 0))
+    throw std::invalid_argument(fmt::format("epsilon is {}, expected above 0", options.epsilon));
   const SingleThreadedBlas single;
   const Index n = standard->rows(), half = n / 2;
   const auto first = std::make_shared<RowRange>(standard, 0, half);
@@ -134,36 +143,38 @@ RegressionResult regression_network(const SamplePtr& standard, const RegressionO
   bound = options.bound.value_or(std::min(bound, kMostBound));
   const double count = static_cast<double>(std::max<Index>(k, 1)), inputs = static_cast<double>(d);
   out.radius = std::sqrt(8 * count) + count * (1 + bound);
-  out.truncation =
-      20 * count * (8 * count + inputs) * bound * std::sqrt(std::log(count * inputs * bound * count / options.epsilon));
+  out.truncation = 20 * count * (8 * count + inputs) * bound *
+                   std::sqrt(std::log(count * inputs * bound * count / options.epsilon));
   Gram empty;
   empty.sums = Matrix::Zero(q + 1, q + 1);
-  const Gram gram = reduce_blocks(*second, empty, control, "regression", [&](Gram& sums, const SampleBlock& block) {
-    Matrix F = features(out.units, block);
-    for (Index r = 0; r < F.rows(); ++r) {
-      if (F.row(r).head(q).norm() > out.truncation) {
-        F.row(r).setZero();
-        ++sums.truncated;
-      }
-    }
-    sums.sums.noalias() += F.transpose() * F;
-    sums.rows += F.rows();
-    sums.y += block.y().sum();
-    sums.yy += block.y().squaredNorm();
-  });
+  const Gram gram =
+      reduce_blocks(*second, empty, control, "regression", [&](Gram& sums, const SampleBlock& block) {
+        Matrix F = features(out.units, block);
+        for (Index r = 0; r < F.rows(); ++r) {
+          if (F.row(r).head(q).norm() > out.truncation) {
+            F.row(r).setZero();
+            ++sums.truncated;
+          }
+        }
+        sums.sums.noalias() += F.transpose() * F;
+        sums.rows += F.rows();
+        sums.y += block.y().sum();
+        sums.yy += block.y().squaredNorm();
+      });
   out.truncated = gram.truncated;
-  const Vector beta =
-      least_squares_in_ball(gram.sums.topLeftCorner(q, q), gram.sums.col(q).head(q), out.radius, out.on_the_boundary);
+  const Vector beta = least_squares_in_ball(gram.sums.topLeftCorner(q, q), gram.sums.col(q).head(q),
+                                            out.radius, out.on_the_boundary);
   const Vector a = out.units.A.row(0).transpose();
-  out.network = fold_features(out.units.W, out.units.b, beta.head(k).cwiseProduct(a), beta.segment(k, k).cwiseProduct(a),
-                              beta.segment(2 * k, d), beta(2 * k + d));
+  out.network = fold_features(out.units.W, out.units.b, beta.head(k).cwiseProduct(a),
+                              beta.segment(k, k).cwiseProduct(a), beta.segment(2 * k, d), beta(2 * k + d));
   struct Squares {
     double sum = 0;
     void merge(const Squares& other) { sum += other.sum; }
   };
-  const Squares left = reduce_blocks(*second, Squares{}, control, "", [&](Squares& sums, const SampleBlock& block) {
-    sums.sum += (evaluate(out.network, block.x()) - block.y()).squaredNorm();
-  });
+  const Squares left =
+      reduce_blocks(*second, Squares{}, control, "", [&](Squares& sums, const SampleBlock& block) {
+        sums.sum += (evaluate(out.network, block.x()) - block.y()).squaredNorm();
+      });
   const double rows = static_cast<double>(std::max<Index>(gram.rows, 1));
   const double variance = gram.yy / rows - gram.y * gram.y / (rows * rows);
   out.relative_mse = variance > 0 ? left.sum / rows / variance : 0;

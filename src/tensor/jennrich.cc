@@ -97,7 +97,8 @@ Matrix contraction(const std::vector<Matrix>& core, const Eigen::Ref<const Vecto
 
 void JennrichOptions::validate() const {
   if (trials < 1) throw std::invalid_argument(fmt::format("trials is {}, expected at least 1", trials));
-  if (als_sweeps < 0) throw std::invalid_argument(fmt::format("als_sweeps is {}, expected at least 0", als_sweeps));
+  if (als_sweeps < 0)
+    throw std::invalid_argument(fmt::format("als_sweeps is {}, expected at least 0", als_sweeps));
 }
 
 RankOneTerms jennrich(const std::vector<Matrix>& slices, Index rank, const JennrichOptions& options) {
@@ -106,13 +107,14 @@ RankOneTerms jennrich(const std::vector<Matrix>& slices, Index rank, const Jennr
   const Index n1 = slices[0].rows(), n2 = slices[0].cols();
   for (const Matrix& slice : slices) {
     if (slice.rows() != n1 || slice.cols() != n2) {
-      throw std::invalid_argument(
-          fmt::format("jennrich: a slice is {} x {}, the first one {} x {}", slice.rows(), slice.cols(), n1, n2));
+      throw std::invalid_argument(fmt::format("jennrich: a slice is {} x {}, the first one {} x {}",
+                                              slice.rows(), slice.cols(), n1, n2));
     }
     if (!slice.allFinite()) throw std::invalid_argument("jennrich: a slice has an entry that is not finite");
   }
   if (rank < 0 || rank > std::min(n1, n2)) {
-    throw std::invalid_argument(fmt::format("jennrich: rank is {}, expected 0 to {}", rank, std::min(n1, n2)));
+    throw std::invalid_argument(
+        fmt::format("jennrich: rank is {}, expected 0 to {}", rank, std::min(n1, n2)));
   }
   RankOneTerms best;
   best.U = Matrix(n1, 0);
@@ -126,12 +128,13 @@ RankOneTerms jennrich(const std::vector<Matrix>& slices, Index rank, const Jennr
   for (int trial = 0; trial < options.trials; ++trial) {
     RowMatrix g(2, static_cast<Index>(compressed.core.size()));
     random.fill_normal(static_cast<std::uint64_t>(2 * trial), g);
-    const Matrix U =
-        first_factors(contraction(compressed.core, g.row(0).transpose()), contraction(compressed.core, g.row(1).transpose()));
+    const Matrix U = first_factors(contraction(compressed.core, g.row(0).transpose()),
+                                   contraction(compressed.core, g.row(1).transpose()));
     if (U.size() == 0) continue;
     RankOneTerms terms = complete(compressed.core, U);
     terms.relative_residual = relative_residual(compressed.core, terms);
-    if (std::isfinite(terms.relative_residual) && (!found || terms.relative_residual < inner.relative_residual)) {
+    if (std::isfinite(terms.relative_residual) &&
+        (!found || terms.relative_residual < inner.relative_residual)) {
       inner = std::move(terms);
       found = true;
     }

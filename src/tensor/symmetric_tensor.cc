@@ -99,12 +99,13 @@ Matrix flatten(const SymmetricTensor& T, int l1, Index output) {
 std::vector<Matrix> flatten_to_slices(const SymmetricTensor& T, int l) {
   const int rest = T.order - 2 * l;
   if (l < 1 || rest < 1) {
-    throw std::invalid_argument(
-        fmt::format("a tensor of order {} cannot be flattened to modes of order {}, {} and at least 1", T.order, l, l));
+    throw std::invalid_argument(fmt::format(
+        "a tensor of order {} cannot be flattened to modes of order {}, {} and at least 1", T.order, l, l));
   }
   const auto modes = symmetric_indices(T.dimension, l);
   const auto third = symmetric_indices(T.dimension, rest);
-  const Vector weights = symmetric_weights(T.dimension, l), third_weights = symmetric_weights(T.dimension, rest);
+  const Vector weights = symmetric_weights(T.dimension, l),
+               third_weights = symmetric_weights(T.dimension, rest);
   const auto size = static_cast<Index>(modes.size());
   std::vector<Matrix> slices;
   for (Index o = 0; o < T.entries.cols(); ++o) {
@@ -129,8 +130,9 @@ std::vector<Matrix> flatten_to_slices(const SymmetricTensor& T, int l) {
 
 Vector rank_one_root(const Eigen::Ref<const Vector>& coordinates, Index dimension, int order) {
   if (coordinates.size() != symmetric_tensor_size(dimension, order) || order < 1 || order > 2) {
-    throw std::invalid_argument(fmt::format("a root of order {} over {} dimensions does not have {} coordinates", order,
-                                            dimension, coordinates.size()));
+    throw std::invalid_argument(
+        fmt::format("a root of order {} over {} dimensions does not have {} coordinates", order, dimension,
+                    coordinates.size()));
   }
   if (order == 1) return coordinates.normalized();
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(from_coordinates(coordinates));
