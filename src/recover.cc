@@ -14,6 +14,7 @@
 #include "exhume/inspect.h"
 #include "exhume/moments.h"
 #include "exhume/routes/depth2.h"
+#include "exhume/routes/depth2_jennrich.h"
 #include "exhume/routes/symmetric.h"
 #include "exhume/standard_errors.h"
 #include "exhume/standardise.h"
@@ -106,7 +107,7 @@ class Recovery {
   }
 
  private:
-  enum class Start { kOrder2, kStacked, kSymmetric, kNone };
+  enum class Start { kOrder2, kStacked, kJennrich, kSymmetric, kNone };
   struct Road {
     std::string route;
     Start start;
@@ -123,6 +124,7 @@ class Recovery {
   [[nodiscard]] std::vector<Road> roads() const {
     const Index m = standard_->outputs();
     std::vector<Road> plan;
+    if (options_.route == "depth2-jennrich") return {{"depth2-jennrich", Start::kJennrich, 0}};
     const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
     const bool any = options_.route == "auto";
     if (any || options_.route == "depth2") {
@@ -137,6 +139,11 @@ class Recovery {
   Matrix rough_units(const Road& road, const Control& control) {
     if (road.start == Start::kNone) return Matrix(0, standard_->inputs() + 1);
     if (road.start == Start::kSymmetric) return symmetric_units(control);
+    if (road.start == Start::kJennrich) {
+      Matrix V = jennrich_start(standard_, options_.hidden, options_.seed, control);
+      stamp("Hermite tensors");
+      return V;
+    }
     Depth2Options depth2;
     depth2.hidden = options_.hidden;
     depth2.seed = options_.seed;
@@ -301,8 +308,9 @@ void RecoverOptions::validate() const {
     throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
   }
   if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
-  if (route != "auto" && route != "depth2" && route != "symmetric" && route != "any_inputs") {
-    throw std::invalid_argument(fmt::format("route is '{}', expected auto, depth2, symmetric or any_inputs", route));
+  const std::vector<std::string> known = {"auto", "depth2", "depth2-jennrich", "symmetric", "any_inputs"};
+  if (std::find(known.begin(), known.end(), route) == known.end()) {
+    throw std::invalid_argument(fmt::format("route is '{}', expected {}", route, fmt::join(known, ", ")));
   }
   if (!(leak >= 0 && leak < 1)) throw std::invalid_argument(fmt::format("leak is {}, expected in [0, 1)", leak));
 }

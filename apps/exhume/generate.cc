@@ -14,6 +14,7 @@
 #include "exhume/io/safetensors.h"
 #include "exhume/parallel.h"
 #include "exhume/planted.h"
+#include "exhume/smoothed.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -85,6 +86,7 @@ class Generate final : public Command {
     app->add_option("--rows", rows_, "Table of data rows for --distribution rows, each drawn with a random sign");
     app->add_option("--perturb-inputs", sampling_.perturb_inputs,
                     "Replace a row with probability LAMBDA by Q z, Q a random square matrix [0]");
+    app->add_option("--perturb", perturb_, "Move every weight by N(0, TAU^2/d) first; rows stay of unit norm [0]");
     app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
     app->add_option("--condition", sampling_.condition, "Condition number of the inputs' covariance [1]");
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
@@ -108,7 +110,7 @@ class Generate final : public Command {
   }
 
   int run(const Session& session) override {
-    const Network network = teacher();
+    const Network network = perturbed(teacher(), perturb_, seed_);
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
     if (rows_.empty() == (sampling_.distribution == Distribution::kRows)) {
@@ -181,6 +183,7 @@ class Generate final : public Command {
   PlantedOptions network_;
   SamplingOptions sampling_;
   std::uint64_t seed_ = 0;
+  double perturb_ = 0;
   std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", rows_, file_, out_;
 };
 

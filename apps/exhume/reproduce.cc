@@ -27,6 +27,8 @@ constexpr Entry kExperiments[] = {
     {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
      experiments::symmetric},
     {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)", experiments::rectified},
+    {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
+     experiments::depth2},
 };
 
 class Reproduce final : public Command {
