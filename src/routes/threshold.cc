@@ -28,6 +28,8 @@ constexpr double kSideFrom = 1.5;        // activity is compared beyond +- this
 constexpr int kBins = 120;               // of a profile
 constexpr double kBinLow = -6, kBinWidth = 0.1;
 constexpr int kRescues = 3;
+constexpr double kStrayPull = 6;         // standard errors beyond which stray activity is a missed unit
+constexpr double kLeastResponse = 0.85;  // of a unit that is kept, in units of the median one (UnitFit::response)
 
 class Clock {
  public:
@@ -89,7 +91,7 @@ Profiles profiles(const SampleSource& samples, const Matrix& directions, const R
         const auto bin = std::clamp(static_cast<Index>((Z(r, i) - kBinLow) / kBinWidth), Index{0}, Index{kBins - 1});
         to.count(i, bin) += 1;
         to.response(i, bin) += response;
-        to.magnitude(i, bin) += std::abs(f);
+        to.magnitude(i, bin) += std::abs(rest.exact ? response : f);
       }
     }
   });
@@ -241,9 +243,16 @@ void drop_idle_and_doubled(LowestUnits& units, std::vector<UnitFit>& fits) {
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
     return fits[static_cast<std::size_t>(a)].rows > fits[static_cast<std::size_t>(b)].rows;
   });
+  // Turned labels lower the response of every unit alike.
+  std::vector<double> responses;
+  for (const UnitFit& fit : fits) {
+    if (fit.outcome == FitOutcome::kFitted) responses.push_back(fit.response);
+  }
+  std::sort(responses.begin(), responses.end());
+  const double usual = responses.empty() ? 1 : std::max(0.3, responses[responses.size() / 2]);
   for (const Index i : order) {
     const UnitFit& fit = fits[static_cast<std::size_t>(i)];
-    if (fit.outcome != FitOutcome::kFitted || fit.misfit > 0.5) continue;
+    if (fit.outcome != FitOutcome::kFitted || fit.response < kLeastResponse * usual) continue;
     const bool doubled = std::any_of(kept.begin(), kept.end(), [&](Index j) {
       return angle(units.W.row(i).transpose(), units.W.row(j).transpose()) < kSameUnit;
     });
@@ -254,27 +263,58 @@ void drop_idle_and_doubled(LowestUnits& units, std::vector<UnitFit>& fits) {
 
 // Activity by the number of units that are active.
 struct Activity {
-  double none = 0, one = 0, more = 0;  // sums of |f - c_0|, less what the noise alone shows
+  double none = 0, one = 0, more = 0;  // sums of |f - c_0| where it is above the tolerance
   double fourth = 0;                   // sum of |x|^4
   Index rows = 0;
+  // Rows on which no unit is active: those that rest, and those that do not.
+  struct Quiet {
+    double count = 0, square = 0;
+    Vector x;
+    void merge(const Quiet& other) {
+      count += other.count;
+      square += other.square;
+      x += other.x;
+    }
+  } resting, stray;
+
+  explicit Activity(Index d) { resting.x = stray.x = Vector::Zero(d); }
   void merge(const Activity& other) {
     none += other.none;
     one += other.one;
     more += other.more;
     fourth += other.fourth;
     rows += other.rows;
+    resting.merge(other.resting);
+    stray.merge(other.stray);
   }
   [[nodiscard]] double all() const { return none + one + more; }
+  // Stray rows that are like the resting ones are noise (labels turned around); a unit that was missed would pull their
+  // mean towards it and make them longer. Both differences in standard errors.
+  [[nodiscard]] double stray_pull() const {
+    if (stray.count < 1 || resting.count < 1) return 0;
+    const auto d = static_cast<double>(stray.x.size());
+    const Vector shift = stray.x / stray.count - resting.x / resting.count;
+    const double mean = (stray.count * shift.squaredNorm() - d) / std::sqrt(2 * d);
+    const double length = (stray.square / stray.count - resting.square / resting.count) * std::sqrt(stray.count / (2 * d));
+    return std::max(mean, length);
+  }
+  [[nodiscard]] double stray_rate() const { return stray.count / std::max(1.0, stray.count + resting.count); }
 };
 
 Activity measure(const SampleSource& samples, const LowestUnits& units, const RestLevel& rest, const Control& control) {
   const Matrix W = units.W;
-  return reduce_blocks(samples, Activity{}, control, "held-out rows", [&](Activity& to, const SampleBlock& b) {
-    const RowMatrix Z = b.x() * W.transpose();
+  return reduce_blocks(samples, Activity(samples.inputs()), control, "held-out rows", [&](Activity& to, const SampleBlock& b) {
+    const RowMatrix Z = W.rows() > 0 ? RowMatrix(b.x() * W.transpose()) : RowMatrix(b.rows(), 0);
     for (Index r = 0; r < b.rows(); ++r) {
       const double f = std::abs(b.y()(r, 0) - rest.value);
       const Index active = (Z.row(r).transpose().array() > units.t.array()).count();
       to.fourth += std::pow(b.x().row(r).squaredNorm(), 2);
+      if (active == 0) {
+        Activity::Quiet& quiet = f <= rest.tolerance ? to.resting : to.stray;
+        quiet.count += 1;
+        quiet.square += b.x().row(r).squaredNorm();
+        quiet.x += b.x().row(r).transpose();
+      }
       if (f <= rest.tolerance) continue;
       (active == 0 ? to.none : active == 1 ? to.one : to.more) += f;
     }
@@ -314,6 +354,14 @@ void judge(LowestLayerResult& result, const LowestLayerOptions& options, const A
   add(result, "the inputs are Gaussian: E|x|^4 over d(d+2), standardised", gaussian, 1 + slack,
       std::abs(gaussian - 1) <= slack);
   const bool refined = options.refine && options.activation != LowestActivation::kSigmoid;
+  if (refined) {
+    add(result, "thresholds are high: the least of them", result.least_threshold, options.least_threshold,
+        result.least_threshold >= options.least_threshold);
+    add(result, "directions are apart: least angle in radians", result.least_angle, options.least_angle,
+        result.least_angle >= options.least_angle);
+    add(result, "the nonlinear part is small: share of the activity with two or more units active",
+        result.nonlinear_share, options.most_overlap, result.nonlinear_share <= options.most_overlap);
+  }
   const auto k = static_cast<double>(result.W.rows());
   if (options.hidden) {
     add(result, "all units were found: number of them", k, static_cast<double>(*options.hidden),
@@ -322,14 +370,13 @@ void judge(LowestLayerResult& result, const LowestLayerOptions& options, const A
     add(result, "a unit was found: number of them", k, 1, k >= 1);
   }
   if (refined) {
-    add(result, "thresholds are high: the least of them", result.least_threshold, options.least_threshold,
-        result.least_threshold >= options.least_threshold);
-    add(result, "directions are apart: least angle in radians", result.least_angle, options.least_angle,
-        result.least_angle >= options.least_angle);
-    add(result, "the nonlinear part is small: share of the activity with two or more units active",
-        result.nonlinear_share, options.most_overlap, result.nonlinear_share <= options.most_overlap);
-    add(result, "the units explain the activity: share on rows where none is active", result.unexplained,
-        options.most_unexplained, result.unexplained <= options.most_unexplained);
+    if (result.unexplained > options.most_unexplained && result.stray_rate <= 0.2) {
+      add(result, "activity without an active unit is noise: standard errors by which it leans to a side",
+          activity.stray_pull(), kStrayPull, activity.stray_pull() < kStrayPull);
+    } else {
+      add(result, "the units explain the activity: share on rows where none is active", result.unexplained,
+          options.most_unexplained, result.unexplained <= options.most_unexplained);
+    }
     add(result, "the samples are enough: worst standard error of a direction in radians", result.worst_error,
         options.most_error, result.worst_error <= options.most_error);
   } else {
@@ -443,17 +490,20 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   to_user(units, result.start, unused);
 
   std::vector<UnitFit> fits(static_cast<std::size_t>(units.W.rows()));
+  LowestUnits candidates = units;  // before any is dropped: they tell which assumption fails where units are missing
   if (options.refine && options.activation != LowestActivation::kSigmoid && units.W.rows() > 0) {
     fits = refine_units(*training, units, result.activation, rest, options, control);
+    candidates = units;
     drop_idle_and_doubled(units, fits);
     for (int rescue = 0; rescue < kRescues; ++rescue) {
       const Activity seen = measure(*training, units, rest, control);
       const Index missing = options.hidden ? *options.hidden - units.W.rows() : 1;
-      if (missing < 1 || seen.none <= 1e-3 * seen.all()) break;
+      if (missing < 1 || seen.none <= 1e-3 * seen.all() || seen.stray_pull() < kStrayPull) break;
       // Only the rows on which all known units are off, everything else at rest.
       const LowestUnits known = units;
       const SamplePtr masked =
           with_outputs(training, [known, rest](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
+            if (known.W.rows() == 0) return;
             const RowMatrix Z = x * known.W.transpose();
             for (Index r = 0; r < y.rows(); ++r) {
               if ((Z.row(r).transpose().array() > known.t.array()).any()) y(r, 0) = rest.value;
@@ -489,15 +539,18 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   result.fits = fits;
   const Activity activity = measure(*parts.held_out, units, rest, control);
   const double all = std::max(activity.all(), 1e-300);
-  result.nonlinear_share = activity.more / all;
+  const bool missing = units.W.rows() < options.hidden.value_or(1);
+  const LowestUnits& looked_at = missing ? candidates : units;
+  result.nonlinear_share = missing ? measure(*parts.held_out, candidates, rest, control).more / all : activity.more / all;
   result.unexplained = activity.none / all;
+  result.stray_rate = activity.stray_rate();
   result.least_angle = std::numbers::pi;
-  result.least_threshold = units.t.size() > 0 ? units.t.minCoeff() : 0;
-  for (Index i = 0; i < units.W.rows(); ++i) {
-    result.worst_error = std::max(result.worst_error, fits[static_cast<std::size_t>(i)].angle_error);
-    for (Index j = i + 1; j < units.W.rows(); ++j) {
+  result.least_threshold = looked_at.t.size() > 0 ? looked_at.t.minCoeff() : 0;
+  for (const UnitFit& fit : fits) result.worst_error = std::max(result.worst_error, fit.angle_error);
+  for (Index i = 0; i < looked_at.W.rows(); ++i) {
+    for (Index j = i + 1; j < looked_at.W.rows(); ++j) {
       result.least_angle =
-          std::min(result.least_angle, angle(units.W.row(i).transpose(), units.W.row(j).transpose()));
+          std::min(result.least_angle, angle(looked_at.W.row(i).transpose(), looked_at.W.row(j).transpose()));
     }
   }
   clock.lap("held-out check");

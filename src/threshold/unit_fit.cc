@@ -72,6 +72,40 @@ double root(const Vector& beta, double level) {
   return a;
 }
 
+// The gap of z = w.x between rows that are off and rows that are on: the cut with the fewest rows on the wrong side.
+struct Gap {
+  double low = 0, high = 0;
+};
+Gap activity_gap(const Vector& z, const std::vector<bool>& on) {
+  std::vector<Index> order(on.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return z(a) < z(b); });
+  // Cutting before position i: rows that are on before it and off from it on are wrong.
+  Index wrong = std::count(on.begin(), on.end(), false), least = wrong;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    wrong += on[static_cast<std::size_t>(order[i])] ? 1 : -1;
+    if (wrong < least) least = wrong, best = i + 1;
+  }
+  if (best == 0) return {z(order.front()), z(order.front())};
+  if (best == order.size()) return {z(order.back()), z(order.back())};
+  return {z(order[best - 1]), z(order[best])};
+}
+
+// Share of responding rows beyond t + 0.1 less the share before t - 0.1.
+double contrast(const Vector& z, double t, const std::vector<bool>& on) {
+  constexpr double kAway = 0.1;
+  double hits[2] = {0, 0}, counts[2] = {0, 0};
+  for (Index r = 0; r < z.size(); ++r) {
+    if (std::abs(z(r) - t) < kAway) continue;
+    const int side = z(r) > t;
+    counts[side] += 1;
+    hits[side] += on[static_cast<std::size_t>(r)] ? 1 : 0;
+  }
+  if (counts[0] == 0 || counts[1] == 0) return 0;
+  return hits[1] / counts[1] - hits[0] / counts[0];
+}
+
 }  // namespace
 
 Matrix complement(const Vector& w) {
@@ -114,9 +148,21 @@ UnitFit fit_kink(const AloneRows& rows, const Vector& w, double t, const RestLev
   }
   a = kept.x * fit.w - Vector::Constant(n, fit.t);
   beta = least_squares(powers(a, degree), kept.y);
-  const double shift = root(beta, rest.value);
+  double shift = root(beta, rest.value);
+  std::vector<bool> on(static_cast<std::size_t>(rows.y.size()));
+  for (Index r = 0; r < rows.y.size(); ++r) {
+    on[static_cast<std::size_t>(r)] = std::abs(rows.y(r) - rest.value) > rest.tolerance;
+  }
+  const Vector z = rows.x * fit.w;
+  if (rest.exact) {
+    const Gap gap = activity_gap(z, on);
+    if (fit.t + shift < gap.low || fit.t + shift > gap.high) shift = 0.5 * (gap.low + gap.high) - fit.t;
+    fit.threshold_error = 0.5 * (gap.high - gap.low);
+  }
   fit.t += shift;
   fit.size = slope(beta, shift);
+  // With noise a small response may drown; then nothing is said against the unit here.
+  fit.response = rest.exact ? contrast(z, fit.t, on) : 1;
   const Vector left = kept.y - powers(a, degree) * beta;
   const double total = (kept.y.array() - rest.value).matrix().norm();
   fit.misfit = total > 0 ? left.norm() / total : 0;
@@ -234,10 +280,18 @@ UnitFit fit_step(const AloneRows& rows, const Vector& w, double t, const StepOpt
   fit.size = high - low;
   if (!moved) return fit;
   fit.outcome = FitOutcome::kFitted;
+  const auto respond = [&](const Vector& at) {
+    std::vector<bool> on(static_cast<std::size_t>(n));
+    for (Index r = 0; r < n; ++r) {
+      on[static_cast<std::size_t>(r)] = std::abs(rows.y(r) - high) < std::abs(rows.y(r) - low);
+    }
+    fit.response = contrast(at, 0, on);
+  };
   const Vector z = (rows.x * fit.w).array() - fit.t;
   const Vector response = (rows.y.array() - low) / (high - low);
   fit.misfit = std::sqrt((response - (z.array() > 0).cast<double>().matrix()).squaredNorm() /
                          std::max(1.0, response.squaredNorm()));
+  respond(z);
   if (!options.maximum_margin) return fit;
 
   std::vector<Index> order(static_cast<std::size_t>(n));
@@ -267,6 +321,10 @@ UnitFit fit_step(const AloneRows& rows, const Vector& w, double t, const StepOpt
   fit.w = w_new;
   fit.t = t_new;
   fit.margin = best.margin;
+  // Every plane that separates the rows is as good as this one; they differ by the margin a coordinate.
+  fit.angle_error = std::max(fit.angle_error, best.margin * std::sqrt(static_cast<double>(d)));
+  fit.threshold_error = std::max(fit.threshold_error, best.margin);
+  respond(all);
   fit.misfit = std::sqrt((response - (all.array() > 0).cast<double>().matrix()).squaredNorm() /
                          std::max(1.0, response.squaredNorm()));
   return fit;

@@ -73,6 +73,7 @@ struct LowestLayerResult {
   Index samples = 0, held_out = 0;
   double nonlinear_share = 0;   // activity on rows with two or more active units / all activity, held-out rows
   double unexplained = 0;       // activity where no unit is active / all activity, held-out rows
+  double stray_rate = 0;        // share of such rows among all rows where no unit is active: label noise, if it leans nowhere
   double least_angle = 0, least_threshold = 0, worst_error = 0;
   Vector singular_values;       // of the stacked moments
   double noise_floor = 0;

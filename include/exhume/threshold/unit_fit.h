@@ -5,7 +5,8 @@
 //
 //     y ~ sum_s beta_s a^s + p'(a) (x_perp . v),   a = w.x - t,      then w <- normalise(w + v)
 //
-// and t moves by the root of p(a) = c_0. Exact where q is a polynomial of degree r (P of degree r in every unit), without
+// and t moves by the root of p(a) = c_0; where activity is exact, t is held to the gap of w.x between the rows where the
+// unit is off and those where it is on. Exact where q is a polynomial of degree r (P of degree r in every unit), without
 // any knowledge of P.
 //
 // Step (sign units, labels). Inside the band |w.x - t| <= h the response s = (y - low)/(high - low) is 1[w*.x > t*]; its
@@ -39,6 +40,7 @@ struct UnitFit {
   double threshold_error = 0;
   double margin = 0;        // maximum margin; 0 where it was not sought or the labels are not separable
   double misfit = 0;        // root mean square of what is left, over that of y - c_0
+  double response = 0;      // share of active rows beyond t + 0.1 less the share before t - 0.1; near 1 for a true unit
 };
 
 struct KinkOptions {
