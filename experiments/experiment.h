@@ -35,5 +35,6 @@ struct Report {
 };
 
 [[nodiscard]] Report memorize(const Options& options);
+[[nodiscard]] Report threshold(const Options& options);
 
 }  // namespace exhume::experiments

@@ -24,6 +24,7 @@ struct Entry {
 constexpr Entry kExperiments[] = {
     {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
      experiments::memorize},
+    {"threshold", "lowest layers, halfspaces, detectors and structure (an hour; --quick: minutes)", experiments::threshold},
 };
 
 class Reproduce final : public Command {
