@@ -1,10 +1,9 @@
 // Paper threshold: what its theorems promise, measured. The paper has no experiments of its own.
 //
-//   errors against t        ReLU, orthonormal, d = k = 10, linear terms and all products; step 1 alone and with step 2
-//   errors against n        the same at t = 2
-//   errors against angles   random directions with a least angle, t = 2
-//   starts                  the tensor road beside the paper's two objectives
-//   halfspaces              intersection of 10 at distance 2.5, pairwise angles of 60 degrees or more, with and without 1%
+//   errors against t        ReLU, orthonormal, d = k = 10, linear terms and all products; step 1 alone and
+//   with step 2 errors against n        the same at t = 2 errors against angles   random directions with a
+//   least angle, t = 2 starts                  the tensor road beside the paper's two objectives halfspaces
+//   intersection of 10 at distance 2.5, pairwise angles of 60 degrees or more, with and without 1%
 //                           of the labels turned around
 //   deep                    12-8-8-1, first thresholds 2, sigmoids above
 //   detectors               P without linear terms: scores of true directions and of directions 0.3 away
@@ -13,8 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <nlohmann/json.hpp>
+#include <numbers>
 
 #include "exhume/io/atomic_file.h"
 #include "exhume/network.h"
@@ -106,8 +105,8 @@ Line measure(Bench& bench, double x, const ThresholdPlan& base, Index samples, i
   return line;
 }
 
-void figure(Bench& bench, const std::string& file, const std::string& title, const std::string& axis, bool log,
-            const std::vector<Line>& lines) {
+void figure(Bench& bench, const std::string& file, const std::string& title, const std::string& axis,
+            bool log, const std::vector<Line>& lines) {
   std::string csv = "x,step1,step2,certified\n";
   svg::Series start{.name = "step 1", .points = true}, refined{.name = "with step 2", .points = true};
   for (const Line& line : lines) {
@@ -140,19 +139,21 @@ void sweeps(Bench& bench) {
   for (const Index rows : {Index{30000}, Index{100000}, Index{300000}, bench.samples}) {
     lines.push_back(measure(bench, static_cast<double>(rows), ThresholdPlan{}, rows, seeds));
   }
-  figure(bench, "error_against_samples", "Worst angle against the number of samples", "samples n", true, lines);
+  figure(bench, "error_against_samples", "Worst angle against the number of samples", "samples n", true,
+         lines);
   lines.clear();
   for (const double degrees : {20.0, 40.0, 60.0, 75.0}) {
     ThresholdPlan plan;
     plan.least_angle = degrees * std::numbers::pi / 180;
     lines.push_back(measure(bench, degrees, plan, n, seeds));
   }
-  figure(bench, "error_against_angle", "Worst angle against the least angle between directions", "least angle (degrees)",
-         false, lines);
+  figure(bench, "error_against_angle", "Worst angle against the least angle between directions",
+         "least angle (degrees)", false, lines);
 }
 
 void starts(Bench& bench) {
-  for (const StartMethod method : {StartMethod::kTensor, StartMethod::kOneByOne, StartMethod::kSimultaneous}) {
+  for (const StartMethod method :
+       {StartMethod::kTensor, StartMethod::kOneByOne, StartMethod::kSimultaneous}) {
     std::vector<double> worst;
     for (int s = 0; s < std::min(bench.seeds, 3); ++s) {
       ThresholdPlan plan;
@@ -174,8 +175,9 @@ void relu(Bench& bench) {
     ThresholdPlan plan;
     plan.seed = bench.seed(s);
     const ThresholdModel model = plant(plan);
-    const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = plan.seed}),
-                                                 {.hidden = 10, .seed = plan.seed}, bench.options.control);
+    const LowestLayerResult found =
+        lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = plan.seed}),
+                     {.hidden = 10, .seed = plan.seed}, bench.options.control);
     start += errors(found.start, Vector(), model).angle <= 0.1;
     refined += errors(found.W, found.t, model).angle <= 0.02;
   }
@@ -193,9 +195,9 @@ void polytopes(Bench& bench) {
                                                        .least_angle = std::numbers::pi / 3,
                                                        .upper = UpperKind::kIntersection,
                                                        .seed = bench.seed(s)});
-      const HalfspacesResult found =
-          halfspaces(threshold_samples(model, {.samples = bench.samples, .flips = flips, .seed = bench.seed(s)}),
-                     {.hidden = 10, .seed = bench.seed(s)}, bench.options.control);
+      const HalfspacesResult found = halfspaces(
+          threshold_samples(model, {.samples = bench.samples, .flips = flips, .seed = bench.seed(s)}),
+          {.hidden = 10, .seed = bench.seed(s)}, bench.options.control);
       const Errors e = errors(found.layer.W, found.layer.t, model);
       SampleBlock fresh;
       threshold_samples(model, {.samples = 100000, .seed = bench.seed(s) + 7919})->read(0, 100000, fresh);
@@ -203,8 +205,8 @@ void polytopes(Bench& bench) {
       const double agreement = (labels.array() == fresh.y().col(0).array()).cast<double>().mean();
       good += e.angle <= angle_most && e.threshold <= angle_most && agreement >= agree_least;
     }
-    bench.count(fmt::format("intersection of 10 halfspaces, {}% of labels turned", 100 * flips), good, bench.seeds,
-                bench.most());
+    bench.count(fmt::format("intersection of 10 halfspaces, {}% of labels turned", 100 * flips), good,
+                bench.seeds, bench.most());
   }
 }
 
@@ -213,8 +215,9 @@ void deep(Bench& bench) {
   for (int s = 0; s < bench.seeds; ++s) {
     const ThresholdModel model = plant(ThresholdPlan{
         .inputs = 12, .hidden = 8, .least_angle = 0.5, .upper = UpperKind::kDeep, .seed = bench.seed(s)});
-    const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = bench.seed(s)}),
-                                                 {.hidden = 8, .seed = bench.seed(s)}, bench.options.control);
+    const LowestLayerResult found =
+        lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = bench.seed(s)}),
+                     {.hidden = 8, .seed = bench.seed(s)}, bench.options.control);
     good += errors(found.W, found.t, model).angle <= 0.05;
   }
   bench.count("deep network 12-8-8-1: first layer within 0.05", good, bench.seeds, bench.most());
@@ -226,8 +229,8 @@ void detectors(Bench& bench) {
   svg::Series off{.name = "0.3 away", .line = false, .points = true};
   for (int s = 0; s < bench.seeds; ++s) {
     const std::uint64_t seed = bench.seed(s);
-    const ThresholdModel model = plant(
-        ThresholdPlan{.activation = UnitActivation::kSign, .threshold = 1.5, .upper = UpperKind::kPairs, .seed = seed});
+    const ThresholdModel model = plant(ThresholdPlan{
+        .activation = UnitActivation::kSign, .threshold = 1.5, .upper = UpperKind::kPairs, .seed = seed});
     const Matrix away = Stream(seed, "directions away").normal_matrix(9, 10);
     Matrix D(10, 20);
     for (Index i = 0; i < 10; ++i) {
@@ -235,8 +238,8 @@ void detectors(Bench& bench) {
       D.col(i) = w;
       D.col(10 + i) = std::cos(0.3) * w + std::sin(0.3) * (complement(w) * away.col(i).normalized());
     }
-    const Detection seen = detect(*threshold_samples(model, {.samples = bench.samples, .seed = seed}), Detector::kStep, D,
-                                  Vector::Constant(20, 1.5), 0.1, bench.options.control);
+    const Detection seen = detect(*threshold_samples(model, {.samples = bench.samples, .seed = seed}),
+                                  Detector::kStep, D, Vector::Constant(20, 1.5), 0.1, bench.options.control);
     const Vector score = seen.score();
     for (Index i = 0; i < 10; ++i) {
       good += score(i) > 6 && score(10 + i) < 6;
@@ -293,9 +296,10 @@ void structure(Bench& bench) {
                                 bench.options.control)
                  .groups == first.groups;
     const Grouped second = grouped(3, 4, 1, 0, 0.02, bench.seed(s));
-    nine += exponential_groups(load(*threshold_samples(second.model, {.samples = 500000, .seed = bench.seed(s)})), {},
-                               bench.options.control)
-                .groups == second.groups;
+    nine +=
+        exponential_groups(load(*threshold_samples(second.model, {.samples = 500000, .seed = bench.seed(s)})),
+                           {}, bench.options.control)
+            .groups == second.groups;
   }
   bench.count("Theorem 8: 60 coordinates in 6 groups", eight, bench.seeds, bench.seeds);
   bench.count("Theorem 9: 12 coordinates in 3 groups", nine, bench.seeds, bench.most());
@@ -313,12 +317,13 @@ void structure(Bench& bench) {
       for (Index i = 0; i < 8; ++i) {
         top.terms.push_back({linear(i), {{i, 1}}});
         for (Index j = 0; j < i; ++j) {
-          top.terms.push_back({(u == UnitActivation::kSquare ? 1 : 0.02) * products(8 * i + j), {{i, 1}, {j, 1}}});
+          top.terms.push_back(
+              {(u == UnitActivation::kSquare ? 1 : 0.02) * products(8 * i + j), {{i, 1}, {j, 1}}});
         }
       }
       model.upper = top;
-      const EvenDirections found =
-          even_directions(load(*threshold_samples(model, {.samples = 200000, .seed = seed})), 8, seed, bench.options.control);
+      const EvenDirections found = even_directions(
+          load(*threshold_samples(model, {.samples = 200000, .seed = seed})), 8, seed, bench.options.control);
       double worst = 0;
       for (Index i = 0; i < 8; ++i) {
         double best = kMissing;
@@ -330,7 +335,8 @@ void structure(Bench& bench) {
       }
       good += worst <= 0.02;
     }
-    bench.count(fmt::format("Theorem 10 with u = {}: within 0.02", to_string(u)), good, bench.seeds, bench.most());
+    bench.count(fmt::format("Theorem 10 with u = {}: within 0.02", to_string(u)), good, bench.seeds,
+                bench.most());
   }
 }
 

@@ -50,7 +50,8 @@ RestLevel exact_rest() {
 
 TEST(KinkFit, PolynomialResponsesComeOutExactly) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    const AloneRows rows = rows_of(20000, 6, seed, [](double a) { return 0.3 * a - 0.7 * a * a + a * a * a; });
+    const AloneRows rows =
+        rows_of(20000, 6, seed, [](double a) { return 0.3 * a - 0.7 * a * a + a * a * a; });
     const UnitFit fit = fit_kink(rows, turned(6, 0.1, seed), 1.95, exact_rest(), {.degree = 3, .steps = 12});
     ASSERT_EQ(fit.outcome, FitOutcome::kFitted);
     EXPECT_LT(angle(fit.w, Vector::Unit(6, 0)), 1e-11) << "seed " << seed;
@@ -165,7 +166,8 @@ TEST(TanAlpha, EstimatesTheAngleWithinAFifth) {
 TEST(TanAlpha, RefineEstimateBringsTheAngleDown) {
   const AloneRows rows = rows_of(1000000, 5, 11, [](double) { return 1.0; });
   const Vector z = turned(5, 0.2, 11);
-  const Refined refined = refine_estimate(rows, exact_rest(), z, {.perturbations = 150, .target = 0.03, .seed = 11});
+  const Refined refined =
+      refine_estimate(rows, exact_rest(), z, {.perturbations = 150, .target = 0.03, .seed = 11});
   EXPECT_GT(refined.accepted, 3);
   EXPECT_LT(angle(refined.direction, Vector::Unit(5, 0)), 0.1);
 }

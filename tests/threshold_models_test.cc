@@ -46,7 +46,8 @@ TEST(ThresholdModel, DeepUpperPartIsANetworkOfSigmoids) {
 }
 
 TEST(ThresholdModel, RowsDoNotDependOnTheBlock) {
-  const ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 4, .upper = UpperKind::kUnion, .seed = 3});
+  const ThresholdModel model =
+      plant(ThresholdPlan{.inputs = 6, .hidden = 4, .upper = UpperKind::kUnion, .seed = 3});
   const SamplePtr samples = threshold_samples(model, {.samples = 5000, .flips = 0.1, .seed = 3});
   SampleBlock whole, part;
   samples->read(0, 500, whole);
@@ -58,7 +59,8 @@ TEST(ThresholdModel, RowsDoNotDependOnTheBlock) {
 }
 
 TEST(ThresholdModel, FlipsTurnTheRightShareOfLabels) {
-  const ThresholdModel model = plant(ThresholdPlan{.activation = UnitActivation::kSign, .upper = UpperKind::kUnion, .seed = 4});
+  const ThresholdModel model =
+      plant(ThresholdPlan{.activation = UnitActivation::kSign, .upper = UpperKind::kUnion, .seed = 4});
   SampleBlock clean, turned;
   threshold_samples(model, {.samples = 40000, .seed = 4})->read(0, 40000, clean);
   threshold_samples(model, {.samples = 40000, .flips = 0.1, .seed = 4})->read(0, 40000, turned);
@@ -100,8 +102,10 @@ TEST(ThresholdModel, Refusals) {
   expect_refused<std::invalid_argument>([] { (void)parse_upper("tower"); }, {"tower", "intersection"});
   expect_refused<std::invalid_argument>([] { (void)parse_unit_activation("step"); }, {"step", "sign"});
   const ThresholdModel model = plant(ThresholdPlan{});
-  expect_refused<std::invalid_argument>([&] { (void)threshold_samples(model, {.flips = 0.1}); }, {"flips", "labels"});
-  expect_refused<std::invalid_argument>([&] { (void)threshold_samples(model, {.samples = 0}); }, {"samples", "0"});
+  expect_refused<std::invalid_argument>([&] { (void)threshold_samples(model, {.flips = 0.1}); },
+                                        {"flips", "labels"});
+  expect_refused<std::invalid_argument>([&] { (void)threshold_samples(model, {.samples = 0}); },
+                                        {"samples", "0"});
   ThresholdModel bad = model;
   bad.t.resize(3);
   expect_refused<std::invalid_argument>([&] { bad.validate(); }, {"10 x 10", "3"});

@@ -12,7 +12,8 @@
 namespace exhume {
 namespace {
 
-// Population moments of sum_i c_i relu(w_i.x - t): orders 2 and 4 have coefficients phi(t) and (t^2 - 1) phi(t).
+// Population moments of sum_i c_i relu(w_i.x - t): orders 2 and 4 have coefficients phi(t) and (t^2 - 1)
+// phi(t).
 struct Population {
   Matrix order2, order4;
 };
@@ -52,8 +53,10 @@ TEST_P(ExactPopulation, BothObjectivesGiveTheWeights) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, ExactPopulation,
-                         testing::Values(std::tuple<Index, Index, double>{2, 2, 1}, std::tuple<Index, Index, double>{6, 6, 1},
-                                         std::tuple<Index, Index, double>{7, 4, 1}, std::tuple<Index, Index, double>{5, 5, -1},
+                         testing::Values(std::tuple<Index, Index, double>{2, 2, 1},
+                                         std::tuple<Index, Index, double>{6, 6, 1},
+                                         std::tuple<Index, Index, double>{7, 4, 1},
+                                         std::tuple<Index, Index, double>{5, 5, -1},
                                          std::tuple<Index, Index, double>{4, 1, 1}));
 
 // Central differences of the value and of the gradient.
@@ -65,7 +68,8 @@ void expect_derivatives(const SmoothFunction& f, const Vector& at) {
     up(i) += kStep;
     down(i) -= kStep;
     const SecondOrderModel above = f(up), below = f(down);
-    EXPECT_NEAR(here.gradient(i), (above.value - below.value) / (2 * kStep), 1e-7 * (1 + here.gradient.norm()));
+    EXPECT_NEAR(here.gradient(i), (above.value - below.value) / (2 * kStep),
+                1e-7 * (1 + here.gradient.norm()));
     const Vector column = (above.gradient - below.gradient) / (2 * kStep);
     EXPECT_LT((here.hessian.col(i) - column).norm(), 1e-7 * (1 + here.hessian.norm()));
   }
@@ -85,7 +89,8 @@ TEST(Objectives, DerivativesAreThoseOfTheValue) {
 
 TEST(Objectives, RefuseMoreDirectionsThanInputs) {
   const Population p = population(spread_directions(3, 3, 0.5, 1), Vector::Ones(3), 2);
-  expect_refused<std::invalid_argument>([&] { (void)one_by_one(p.order2, p.order4, 4); }, {"3", "4", "tensor"});
+  expect_refused<std::invalid_argument>([&] { (void)one_by_one(p.order2, p.order4, 4); },
+                                        {"3", "4", "tensor"});
 }
 
 TEST(TrustRegion, LeavesASaddleAndEndsInAMinimum) {

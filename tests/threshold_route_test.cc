@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 
 #include "exhume/error.h"
@@ -23,7 +24,8 @@ Match match(const LowestLayerResult& found, const ThresholdModel& truth) {
   Matrix cost = Matrix::Constant(k, k, 4);
   for (Index i = 0; i < truth.W.rows(); ++i) {
     for (Index j = 0; j < found.W.rows(); ++j) {
-      cost(i, j) = 2 * std::atan2((truth.W.row(i) - found.W.row(j)).norm(), (truth.W.row(i) + found.W.row(j)).norm());
+      cost(i, j) =
+          2 * std::atan2((truth.W.row(i) - found.W.row(j)).norm(), (truth.W.row(i) + found.W.row(j)).norm());
     }
   }
   const std::vector<Index> column = optimal_assignment(cost);
@@ -44,9 +46,10 @@ Control two_threads() {
 
 TEST(LowestLayer, ReluUnderProductsIsExact) {
   for (const std::uint64_t seed : {31u, 32u}) {
-    const ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 5, .threshold = 1.8, .seed = seed});
-    const LowestLayerResult found =
-        lowest_layer(threshold_samples(model, {.samples = 100000, .seed = seed}), {.hidden = 5, .seed = seed}, two_threads());
+    const ThresholdModel model =
+        plant(ThresholdPlan{.inputs = 6, .hidden = 5, .threshold = 1.8, .seed = seed});
+    const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 100000, .seed = seed}),
+                                                 {.hidden = 5, .seed = seed}, two_threads());
     const Match m = match(found, model);
     EXPECT_LT(m.angle, 1e-9) << "seed " << seed;
     EXPECT_LT(m.threshold, 1e-9);
@@ -78,17 +81,17 @@ TEST(LowestLayer, SamplesInOtherCoordinatesGiveTheSameLayer) {
 }
 
 TEST(LowestLayer, DeepUpperPart) {
-  const ThresholdModel model =
-      plant(ThresholdPlan{.inputs = 6, .hidden = 4, .least_angle = 1, .upper = UpperKind::kDeep, .width = 4, .seed = 34});
-  const LowestLayerResult found =
-      lowest_layer(threshold_samples(model, {.samples = 200000, .seed = 34}), {.hidden = 4, .seed = 34}, two_threads());
+  const ThresholdModel model = plant(ThresholdPlan{
+      .inputs = 6, .hidden = 4, .least_angle = 1, .upper = UpperKind::kDeep, .width = 4, .seed = 34});
+  const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 200000, .seed = 34}),
+                                               {.hidden = 4, .seed = 34}, two_threads());
   EXPECT_LT(match(found, model).angle, 0.01);
 }
 
 TEST(LowestLayer, ThresholdZeroIsNotCertifiedAndTheReasonNamesIt) {
   const ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 6, .threshold = 0, .seed = 35});
-  const LowestLayerResult found =
-      lowest_layer(threshold_samples(model, {.samples = 60000, .seed = 35}), {.hidden = 6, .seed = 35}, two_threads());
+  const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 60000, .seed = 35}),
+                                               {.hidden = 6, .seed = 35}, two_threads());
   EXPECT_EQ(found.status, Status::kUncertified);
   EXPECT_NE(found.reason.find("thresholds are high"), std::string::npos) << found.reason;
 }
@@ -97,8 +100,8 @@ TEST(LowestLayer, CorrelatedWeightsAreNotCertifiedAndTheReasonNamesThem) {
   ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 6, .threshold = 2, .seed = 36});
   const Eigen::RowVectorXd axis = model.W.colwise().sum();
   for (Index i = 0; i < 6; ++i) model.W.row(i) = (axis + model.W.row(i)).normalized();
-  const LowestLayerResult found =
-      lowest_layer(threshold_samples(model, {.samples = 100000, .seed = 36}), {.hidden = 6, .seed = 36}, two_threads());
+  const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 100000, .seed = 36}),
+                                               {.hidden = 6, .seed = 36}, two_threads());
   EXPECT_EQ(found.status, Status::kUncertified);
   const bool named = found.reason.find("directions are apart") != std::string::npos ||
                      found.reason.find("nonlinear part is small") != std::string::npos;
@@ -118,10 +121,12 @@ TEST(LowestLayer, BadDataIsRefused) {
       [] { (void)lowest_layer(memory_samples(RowMatrix::Random(9000, 3), RowMatrix::Random(9000, 2)), {}); },
       {"one output", "2"});
   expect_refused<DataError>(
-      [] { (void)lowest_layer(memory_samples(RowMatrix::Random(50, 3), RowMatrix::Random(50, 1)), {}); }, {"50", "300"});
+      [] { (void)lowest_layer(memory_samples(RowMatrix::Random(50, 3), RowMatrix::Random(50, 1)), {}); },
+      {"50", "300"});
   expect_refused<std::invalid_argument>(
       [] {
-        (void)lowest_layer(memory_samples(RowMatrix::Random(9000, 3), RowMatrix::Random(9000, 1)), {.hidden = 0});
+        (void)lowest_layer(memory_samples(RowMatrix::Random(9000, 3), RowMatrix::Random(9000, 1)),
+                           {.hidden = 0});
       },
       {"hidden is 0"});
 }
@@ -136,8 +141,9 @@ TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
                                                    .upper = UpperKind::kIntersection,
                                                    .seed = 41});
   for (const double flips : {0.0, 0.01}) {
-    const HalfspacesResult found = halfspaces(
-        threshold_samples(model, {.samples = 300000, .flips = flips, .seed = 41}), {.hidden = 4, .seed = 41}, two_threads());
+    const HalfspacesResult found =
+        halfspaces(threshold_samples(model, {.samples = 300000, .flips = flips, .seed = 41}),
+                   {.hidden = 4, .seed = 41}, two_threads());
     EXPECT_TRUE(found.intersection);
     EXPECT_LT(match(found.layer, model).angle, 0.02) << flips;
     EXPECT_LT(match(found.layer, model).threshold, 0.02) << flips;

@@ -52,7 +52,8 @@ GroupList strided(Index groups, Index size) {
 }
 
 TEST(Theorem8, GroupsAreExact) {
-  const SamplePtr samples = threshold_samples(exponential(4, 6, 0.4, 4, 0.1), {.samples = 100000, .seed = 21});
+  const SamplePtr samples =
+      threshold_samples(exponential(4, 6, 0.4, 4, 0.1), {.samples = 100000, .seed = 21});
   EXPECT_EQ(correlation_groups(samples).groups, strided(4, 6));
 }
 
@@ -105,8 +106,12 @@ TEST(Detectors, AKinkIsSeenAndAParabolaIsSmall) {
 }
 
 TEST(Detectors, TheClimbEndsAtTheDirection) {
-  const ThresholdModel model = plant(ThresholdPlan{
-      .inputs = 4, .hidden = 4, .activation = UnitActivation::kSign, .threshold = 1, .upper = UpperKind::kPairs, .seed = 27});
+  const ThresholdModel model = plant(ThresholdPlan{.inputs = 4,
+                                                   .hidden = 4,
+                                                   .activation = UnitActivation::kSign,
+                                                   .threshold = 1,
+                                                   .upper = UpperKind::kPairs,
+                                                   .seed = 27});
   const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 27}));
   const Vector w = model.W.row(0);
   const Vector start = (w + 0.2 * complement(w).col(1)).normalized();
@@ -118,9 +123,11 @@ TEST(Detectors, TheClimbEndsAtTheDirection) {
 TEST(Detectors, RefuseWhatDoesNotFit) {
   const SamplePtr samples = memory_samples(RowMatrix::Zero(10, 2), RowMatrix::Zero(10, 1));
   expect_refused<std::invalid_argument>(
-      [&] { (void)detect(*samples, Detector::kStep, Matrix::Identity(3, 3), Vector::Ones(3), 0.1); }, {"3 x 3", "2 inputs"});
+      [&] { (void)detect(*samples, Detector::kStep, Matrix::Identity(3, 3), Vector::Ones(3), 0.1); },
+      {"3 x 3", "2 inputs"});
   expect_refused<std::invalid_argument>(
-      [&] { (void)detect(*samples, Detector::kStep, Matrix::Identity(2, 2), Vector::Ones(2), 0); }, {"width 0"});
+      [&] { (void)detect(*samples, Detector::kStep, Matrix::Identity(2, 2), Vector::Ones(2), 0); },
+      {"width 0"});
 }
 
 }  // namespace

@@ -7,13 +7,16 @@
 namespace exhume::cli {
 
 void ThresholdGenerator::declare(CLI::App& app) {
-  app.add_option("--model", model_, "network, or threshold: a first layer with thresholds under something else [network]")
+  app.add_option("--model", model_,
+                 "network, or threshold: a first layer with thresholds under something else [network]")
       ->check(CLI::IsMember({"network", "threshold"}).description(""));
   const char* group = "With --model threshold";
-  app.add_option("--activation", activation_, "relu, sign, sigmoid, exponential, square or absolute [relu]")->group(group);
+  app.add_option("--activation", activation_, "relu, sign, sigmoid, exponential, square or absolute [relu]")
+      ->group(group);
   app.add_option("--threshold", threshold_, "Threshold t of the units [2]")->group(group);
   app.add_option("--threshold-spread", spread_, "Thresholds are uniform in [t - s, t + s] [0]")->group(group);
-  app.add_option("--least-angle", least_angle_, "Random directions at least this many degrees apart [orthonormal]")
+  app.add_option("--least-angle", least_angle_,
+                 "Random directions at least this many degrees apart [orthonormal]")
       ->group(group);
   app.add_option("--upper", upper_, "linear, products, pairs, powers, union, intersection or deep [products]")
       ->group(group);

@@ -1,4 +1,5 @@
-// The options of `generate --model threshold`: a lowest layer with thresholds under a polynomial, a gate or a network.
+// The options of `generate --model threshold`: a lowest layer with thresholds under a polynomial, a gate or a
+// network.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,7 +20,8 @@ class ThresholdGenerator {
     std::string units;
     Index inputs = 0, hidden = 0;
   };
-  [[nodiscard]] Planted make(Index inputs, Index hidden, Index samples, double noise, std::uint64_t seed) const;
+  [[nodiscard]] Planted make(Index inputs, Index hidden, Index samples, double noise,
+                             std::uint64_t seed) const;
 
  private:
   std::string model_ = "network", activation_ = "relu", upper_ = "products";

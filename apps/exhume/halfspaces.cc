@@ -29,7 +29,8 @@ class Halfspaces final : public Command {
         "Row i of W and entry i of t: the halfspace w.x <= t of an intersection, w.x > t of a union.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
         "Examples:\n"
-        "  exhume generate --model threshold -d 10 -k 10 -m 1 -n 1000000 --activation sign --threshold 2.5 \\\n"
+        "  exhume generate --model threshold -d 10 -k 10 -m 1 -n 1000000 --activation sign --threshold 2.5 "
+        "\\\n"
         "      --least-angle 60 --upper intersection --flips 0.01 --out polytope\n"
         "  exhume halfspaces polytope/x.npy polytope/y.npy --hidden 10 --out found");
     return app;
@@ -57,9 +58,11 @@ class Halfspaces final : public Command {
       put(text);
     } else if (!session.quiet) {
       put(lowest_layer_summary(result.layer));
-      put(fmt::format("  {} of {} halfspaces; agrees with {:.4f}% of the held-out labels; labels turned around: {:.3g}%\n",
-                      result.intersection ? "intersection" : "union", result.layer.W.rows(), 100 * result.agreement,
-                      100 * result.flip_rate));
+      put(
+          fmt::format("  {} of {} halfspaces; agrees with {:.4f}% of the held-out labels; labels turned "
+                      "around: {:.3g}%\n",
+                      result.intersection ? "intersection" : "union", result.layer.W.rows(),
+                      100 * result.agreement, 100 * result.flip_rate));
       if (folder) put(fmt::format("  written to {}: units.safetensors, certificate.json\n", out_));
     }
     return result.layer.status == Status::kCertified ? kOk : kNotCertified;

@@ -31,7 +31,8 @@ class LowestLayer final : public Command {
         "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
         "Examples:\n"
-        "  exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out deep\n"
+        "  exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out "
+        "deep\n"
         "  exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first\n"
         "  exhume recover first/features.npy deep/y.npy --out rest");
     return app;
@@ -63,7 +64,8 @@ class LowestLayer final : public Command {
       put(json);
     } else if (!session.quiet) {
       put(lowest_layer_summary(result));
-      if (folder) put(fmt::format("  written to {}: units.safetensors, features.npy, certificate.json\n", out_));
+      if (folder)
+        put(fmt::format("  written to {}: units.safetensors, features.npy, certificate.json\n", out_));
     }
     return result.status == Status::kCertified ? kOk : kNotCertified;
   }

@@ -51,8 +51,10 @@ Json lowest_layer_json(const LowestLayerResult& result, const std::vector<std::s
   }
   json["assumptions"] = Json::array();
   for (const Assumption& a : result.assumptions) {
-    json["assumptions"].push_back(
-        {{"name", a.name}, {"value", number(a.value)}, {"threshold", number(a.threshold)}, {"holds", a.holds}});
+    json["assumptions"].push_back({{"name", a.name},
+                                   {"value", number(a.value)},
+                                   {"threshold", number(a.threshold)},
+                                   {"holds", a.holds}});
   }
   json["timings"] = Json::object();
   for (const StageTime& stage : result.timings) json["timings"][stage.stage] = stage.seconds;
@@ -79,7 +81,8 @@ void write_features(AtomicFile& file, const LowestLayerResult& result, const Sam
     control.check();
     samples.read(first, std::min(kBlockRows, samples.rows() - first), block);
     writer.append(lowest_layer_features(result.W, result.t, result.activation, block.x()));
-    control.report("features", static_cast<double>(first + block.rows()) / static_cast<double>(samples.rows()));
+    control.report("features",
+                   static_cast<double>(first + block.rows()) / static_cast<double>(samples.rows()));
   }
   writer.finish();
 }
@@ -87,19 +90,23 @@ void write_features(AtomicFile& file, const LowestLayerResult& result, const Sam
 std::string lowest_layer_summary(const LowestLayerResult& result) {
   constexpr Index kShown = 16;
   const bool good = result.status == Status::kCertified;
-  std::string out = fmt::format("{} {}.\n\n", toned(good ? Tone::kGood : Tone::kWarn, good ? "Certified." : "Not certified."),
-                                result.reason);
-  out += fmt::format("  {:>5}  {:>10}  {:>10}  {:>11}  {:>10}\n", "unit", "threshold", "size", "angle error", "rows");
+  std::string out = fmt::format(
+      "{} {}.\n\n", toned(good ? Tone::kGood : Tone::kWarn, good ? "Certified." : "Not certified."),
+      result.reason);
+  out += fmt::format("  {:>5}  {:>10}  {:>10}  {:>11}  {:>10}\n", "unit", "threshold", "size", "angle error",
+                     "rows");
   for (Index i = 0; i < std::min(kShown, result.W.rows()); ++i) {
     const UnitFit& fit = result.fits[static_cast<std::size_t>(i)];
     out += fmt::format("  {:>5}  {:>10.5f}  {:>10.4g}  {:>11.2g}  {:>10}\n", i + 1, result.t(i), fit.size,
                        fit.angle_error, grouped(fit.rows));
   }
   if (result.W.rows() > kShown) out += fmt::format("  and {} more\n", result.W.rows() - kShown);
-  out += fmt::format("\n  activation {}; least angle {:.3g}; activity with two or more units {:.3g}, with none {:.2g}\n",
-                     to_string(result.activation), result.least_angle, result.nonlinear_share, result.unexplained);
+  out += fmt::format(
+      "\n  activation {}; least angle {:.3g}; activity with two or more units {:.3g}, with none {:.2g}\n",
+      to_string(result.activation), result.least_angle, result.nonlinear_share, result.unexplained);
   for (const Assumption& a : result.assumptions) {
-    if (!a.holds) out += fmt::format("  does not hold: {} ({:.4g}, threshold {:.4g})\n", a.name, a.value, a.threshold);
+    if (!a.holds)
+      out += fmt::format("  does not hold: {} ({:.4g}, threshold {:.4g})\n", a.name, a.value, a.threshold);
   }
   return out;
 }

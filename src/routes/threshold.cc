@@ -22,14 +22,15 @@
 namespace exhume {
 namespace {
 
-constexpr double kLoadBytes = 1e9;       // samples up to this size are held in memory
-constexpr double kSameUnit = 0.15;       // radians: two directions this close are one unit
-constexpr double kSideFrom = 1.5;        // activity is compared beyond +- this
-constexpr int kBins = 120;               // of a profile
+constexpr double kLoadBytes = 1e9;  // samples up to this size are held in memory
+constexpr double kSameUnit = 0.15;  // radians: two directions this close are one unit
+constexpr double kSideFrom = 1.5;   // activity is compared beyond +- this
+constexpr int kBins = 120;          // of a profile
 constexpr double kBinLow = -6, kBinWidth = 0.1;
 constexpr int kRescues = 3;
-constexpr double kStrayPull = 6;         // standard errors beyond which stray activity is a missed unit
-constexpr double kLeastResponse = 0.85;  // of a unit that is kept, in units of the median one (UnitFit::response)
+constexpr double kStrayPull = 6;  // standard errors beyond which stray activity is a missed unit
+constexpr double kLeastResponse =
+    0.85;  // of a unit that is kept, in units of the median one (UnitFit::response)
 
 class Clock {
  public:
@@ -79,22 +80,25 @@ struct Profiles {
   }
 };
 
-Profiles profiles(const SampleSource& samples, const Matrix& directions, const RestLevel& rest, const Control& control) {
+Profiles profiles(const SampleSource& samples, const Matrix& directions, const RestLevel& rest,
+                  const Control& control) {
   const Index k = directions.cols();
   const Matrix zero = Matrix::Zero(k, kBins);
-  return reduce_blocks(samples, Profiles{zero, zero, zero}, control, "profiles", [&](Profiles& to, const SampleBlock& b) {
-    const RowMatrix Z = b.x() * directions;
-    for (Index r = 0; r < b.rows(); ++r) {
-      const double f = b.y()(r, 0) - rest.value;
-      const double response = rest.exact ? (std::abs(f) > rest.tolerance ? 1 : 0) : f;
-      for (Index i = 0; i < k; ++i) {
-        const auto bin = std::clamp(static_cast<Index>((Z(r, i) - kBinLow) / kBinWidth), Index{0}, Index{kBins - 1});
-        to.count(i, bin) += 1;
-        to.response(i, bin) += response;
-        to.magnitude(i, bin) += std::abs(rest.exact ? response : f);
-      }
-    }
-  });
+  return reduce_blocks(
+      samples, Profiles{zero, zero, zero}, control, "profiles", [&](Profiles& to, const SampleBlock& b) {
+        const RowMatrix Z = b.x() * directions;
+        for (Index r = 0; r < b.rows(); ++r) {
+          const double f = b.y()(r, 0) - rest.value;
+          const double response = rest.exact ? (std::abs(f) > rest.tolerance ? 1 : 0) : f;
+          for (Index i = 0; i < k; ++i) {
+            const auto bin =
+                std::clamp(static_cast<Index>((Z(r, i) - kBinLow) / kBinWidth), Index{0}, Index{kBins - 1});
+            to.count(i, bin) += 1;
+            to.response(i, bin) += response;
+            to.magnitude(i, bin) += std::abs(rest.exact ? response : f);
+          }
+        }
+      });
 }
 
 double bin_middle(Index bin) { return kBinLow + (static_cast<double>(bin) + 0.5) * kBinWidth; }
@@ -104,7 +108,8 @@ struct Scan {
 };
 
 // The threshold that explains a profile best: a step where activity is exact, otherwise a step or a kink.
-Scan scan_threshold(const Eigen::Ref<const Vector>& count, const Eigen::Ref<const Vector>& response, bool exact) {
+Scan scan_threshold(const Eigen::Ref<const Vector>& count, const Eigen::Ref<const Vector>& response,
+                    bool exact) {
   Scan scan;
   const Vector mean = response.cwiseQuotient(count.cwiseMax(1));
   const auto fit = [&](const Matrix& basis) {
@@ -138,7 +143,8 @@ struct Oriented {
 };
 
 // Directions turned to the side where f is active, with thresholds from the profiles.
-Oriented orient(const SampleSource& samples, Matrix directions, const RestLevel& rest, const Control& control) {
+Oriented orient(const SampleSource& samples, Matrix directions, const RestLevel& rest,
+                const Control& control) {
   const Index k = directions.cols();
   const Profiles p = profiles(samples, directions, rest, control);
   Oriented out;
@@ -167,7 +173,8 @@ Oriented orient(const SampleSource& samples, Matrix directions, const RestLevel&
   return out;
 }
 
-// Whether f jumps (then the active rows of a unit alone share one value) or bends, where the rest level is exact.
+// Whether f jumps (then the active rows of a unit alone share one value) or bends, where the rest level is
+// exact.
 bool jumps(const std::vector<AloneRows>& rows, const RestLevel& rest) {
   Index jumping = 0, bending = 0;
   for (const AloneRows& unit : rows) {
@@ -176,10 +183,12 @@ bool jumps(const std::vector<AloneRows>& rows, const RestLevel& rest) {
       if (std::abs(y - rest.value) > rest.tolerance) active.push_back(y);
     }
     if (active.size() < 10) continue;
-    std::nth_element(active.begin(), active.begin() + static_cast<std::ptrdiff_t>(active.size() / 2), active.end());
+    std::nth_element(active.begin(), active.begin() + static_cast<std::ptrdiff_t>(active.size() / 2),
+                     active.end());
     const double middle = active[active.size() / 2];
-    const auto same = std::count_if(active.begin(), active.end(),
-                                    [&](double y) { return std::abs(y - middle) <= std::max(rest.tolerance, 1e-12); });
+    const auto same = std::count_if(active.begin(), active.end(), [&](double y) {
+      return std::abs(y - middle) <= std::max(rest.tolerance, 1e-12);
+    });
     (2 * same > static_cast<std::ptrdiff_t>(active.size()) ? jumping : bending) += 1;
   }
   return jumping > bending;
@@ -206,19 +215,22 @@ void select(LowestUnits& units, std::vector<UnitFit>& fits, const std::vector<In
 
 // Step 2: rounds of gathering and fitting, with a guard that shrinks as the units sharpen.
 std::vector<UnitFit> refine_units(const SampleSource& samples, LowestUnits& units, LowestActivation& kind,
-                                  const RestLevel& rest, const LowestLayerOptions& options, const Control& control) {
+                                  const RestLevel& rest, const LowestLayerOptions& options,
+                                  const Control& control) {
   std::vector<UnitFit> fits;
   constexpr double kGuards[] = {0.3, 0.15, 0.05, 0.02};
   for (const double guard : kGuards) {
     const std::vector<AloneRows> rows = alone_rows(samples, units, 0.6, guard, control);
-    if (kind == LowestActivation::kAuto) kind = jumps(rows, rest) ? LowestActivation::kSign : LowestActivation::kRelu;
+    if (kind == LowestActivation::kAuto)
+      kind = jumps(rows, rest) ? LowestActivation::kSign : LowestActivation::kRelu;
     fits.assign(rows.size(), {});
     parallel_for(static_cast<Index>(rows.size()), control, [&](Index i) {
       const Vector w = units.W.row(i);
       auto& fit = fits[static_cast<std::size_t>(i)];
       const AloneRows& mine = rows[static_cast<std::size_t>(i)];
       if (kind == LowestActivation::kSign) {
-        fit = fit_step(mine, w, units.t(i), {.band = std::min(0.4, 4 * guard), .maximum_margin = guard < 0.1});
+        fit =
+            fit_step(mine, w, units.t(i), {.band = std::min(0.4, 4 * guard), .maximum_margin = guard < 0.1});
       } else {
         fit = fit_kink(mine, w, units.t(i), rest,
                        {.degree = rest.exact ? options.profile_degree : std::min(2, options.profile_degree),
@@ -288,38 +300,41 @@ struct Activity {
     stray.merge(other.stray);
   }
   [[nodiscard]] double all() const { return none + one + more; }
-  // Stray rows that are like the resting ones are noise (labels turned around); a unit that was missed would pull their
-  // mean towards it and make them longer. Both differences in standard errors.
+  // Stray rows that are like the resting ones are noise (labels turned around); a unit that was missed would
+  // pull their mean towards it and make them longer. Both differences in standard errors.
   [[nodiscard]] double stray_pull() const {
     if (stray.count < 1 || resting.count < 1) return 0;
     const auto d = static_cast<double>(stray.x.size());
     const Vector shift = stray.x / stray.count - resting.x / resting.count;
     const double mean = (stray.count * shift.squaredNorm() - d) / std::sqrt(2 * d);
-    const double length = (stray.square / stray.count - resting.square / resting.count) * std::sqrt(stray.count / (2 * d));
+    const double length =
+        (stray.square / stray.count - resting.square / resting.count) * std::sqrt(stray.count / (2 * d));
     return std::max(mean, length);
   }
   [[nodiscard]] double stray_rate() const { return stray.count / std::max(1.0, stray.count + resting.count); }
 };
 
-Activity measure(const SampleSource& samples, const LowestUnits& units, const RestLevel& rest, const Control& control) {
+Activity measure(const SampleSource& samples, const LowestUnits& units, const RestLevel& rest,
+                 const Control& control) {
   const Matrix W = units.W;
-  return reduce_blocks(samples, Activity(samples.inputs()), control, "held-out rows", [&](Activity& to, const SampleBlock& b) {
-    const RowMatrix Z = W.rows() > 0 ? RowMatrix(b.x() * W.transpose()) : RowMatrix(b.rows(), 0);
-    for (Index r = 0; r < b.rows(); ++r) {
-      const double f = std::abs(b.y()(r, 0) - rest.value);
-      const Index active = (Z.row(r).transpose().array() > units.t.array()).count();
-      to.fourth += std::pow(b.x().row(r).squaredNorm(), 2);
-      if (active == 0) {
-        Activity::Quiet& quiet = f <= rest.tolerance ? to.resting : to.stray;
-        quiet.count += 1;
-        quiet.square += b.x().row(r).squaredNorm();
-        quiet.x += b.x().row(r).transpose();
-      }
-      if (f <= rest.tolerance) continue;
-      (active == 0 ? to.none : active == 1 ? to.one : to.more) += f;
-    }
-    to.rows += b.rows();
-  });
+  return reduce_blocks(
+      samples, Activity(samples.inputs()), control, "held-out rows", [&](Activity& to, const SampleBlock& b) {
+        const RowMatrix Z = W.rows() > 0 ? RowMatrix(b.x() * W.transpose()) : RowMatrix(b.rows(), 0);
+        for (Index r = 0; r < b.rows(); ++r) {
+          const double f = std::abs(b.y()(r, 0) - rest.value);
+          const Index active = (Z.row(r).transpose().array() > units.t.array()).count();
+          to.fourth += std::pow(b.x().row(r).squaredNorm(), 2);
+          if (active == 0) {
+            Activity::Quiet& quiet = f <= rest.tolerance ? to.resting : to.stray;
+            quiet.count += 1;
+            quiet.square += b.x().row(r).squaredNorm();
+            quiet.x += b.x().row(r).transpose();
+          }
+          if (f <= rest.tolerance) continue;
+          (active == 0 ? to.none : active == 1 ? to.one : to.more) += f;
+        }
+        to.rows += b.rows();
+      });
 }
 
 Matrix step_one(const SamplePtr& samples, const RestLevel& rest, const LowestLayerOptions& options,
@@ -328,8 +343,9 @@ Matrix step_one(const SamplePtr& samples, const RestLevel& rest, const LowestLay
     const ResidualisedMoments moments = residualised_moments(samples, control);
     const Index k = options.hidden.value_or(samples->inputs());
     const ObjectiveOptions objective{.seed = options.seed};
-    return options.start == StartMethod::kOneByOne ? one_by_one(moments.order2, moments.order4, k, objective)
-                                                   : simultaneous(moments.order2, moments.order4, k, objective);
+    return options.start == StartMethod::kOneByOne
+               ? one_by_one(moments.order2, moments.order4, k, objective)
+               : simultaneous(moments.order2, moments.order4, k, objective);
   }
   Depth2Options depth2;
   depth2.hidden = options.hidden;
@@ -350,7 +366,8 @@ void judge(LowestLayerResult& result, const LowestLayerOptions& options, const A
   const double gaussian = activity.fourth / static_cast<double>(std::max<Index>(1, activity.rows)) /
                           (static_cast<double>(d) * static_cast<double>(d + 2));
   // |x|^4 has relative standard deviation sqrt(8/d) or so; five of them over the held-out rows.
-  const double slack = 0.03 + 5 * std::sqrt(8.0 / static_cast<double>(d) / static_cast<double>(activity.rows + 1));
+  const double slack =
+      0.03 + 5 * std::sqrt(8.0 / static_cast<double>(d) / static_cast<double>(activity.rows + 1));
   add(result, "the inputs are Gaussian: E|x|^4 over d(d+2), standardised", gaussian, 1 + slack,
       std::abs(gaussian - 1) <= slack);
   const bool refined = options.refine && options.activation != LowestActivation::kSigmoid;
@@ -386,13 +403,14 @@ void judge(LowestLayerResult& result, const LowestLayerOptions& options, const A
   for (const Assumption& a : result.assumptions) {
     if (a.holds) continue;
     result.status = Status::kUncertified;
-    result.reason = fmt::format("it is not so that {} ({:.4g}, threshold {:.4g})", a.name, a.value, a.threshold);
+    result.reason =
+        fmt::format("it is not so that {} ({:.4g}, threshold {:.4g})", a.name, a.value, a.threshold);
     break;
   }
   if (result.status == Status::kCertified) {
-    result.reason = fmt::format(
-        "{} units, each confirmed on rows where it is active alone; directions to {:.2g} radians", result.W.rows(),
-        result.worst_error);
+    result.reason =
+        fmt::format("{} units, each confirmed on rows where it is active alone; directions to {:.2g} radians",
+                    result.W.rows(), result.worst_error);
   }
 }
 
@@ -403,15 +421,20 @@ LowestActivation parse_lowest_activation(std::string_view name) {
                                    LowestActivation::kSigmoid}) {
     if (name == to_string(a)) return a;
   }
-  throw std::invalid_argument(fmt::format("activation is '{}', but must be auto, relu, sign or sigmoid", name));
+  throw std::invalid_argument(
+      fmt::format("activation is '{}', but must be auto, relu, sign or sigmoid", name));
 }
 
 const char* to_string(LowestActivation activation) {
   switch (activation) {
-    case LowestActivation::kAuto: return "auto";
-    case LowestActivation::kRelu: return "relu";
-    case LowestActivation::kSign: return "sign";
-    case LowestActivation::kSigmoid: return "sigmoid";
+    case LowestActivation::kAuto:
+      return "auto";
+    case LowestActivation::kRelu:
+      return "relu";
+    case LowestActivation::kSign:
+      return "sign";
+    case LowestActivation::kSigmoid:
+      return "sigmoid";
   }
   return "";
 }
@@ -426,31 +449,41 @@ StartMethod parse_start_method(std::string_view name) {
 
 const char* to_string(StartMethod method) {
   switch (method) {
-    case StartMethod::kTensor: return "tensor";
-    case StartMethod::kOneByOne: return "one-by-one";
-    case StartMethod::kSimultaneous: return "simultaneous";
+    case StartMethod::kTensor:
+      return "tensor";
+    case StartMethod::kOneByOne:
+      return "one-by-one";
+    case StartMethod::kSimultaneous:
+      return "simultaneous";
   }
   return "";
 }
 
 void LowestLayerOptions::validate() const {
-  if (hidden && *hidden < 1) throw std::invalid_argument(fmt::format("hidden is {}, but must be at least 1", *hidden));
+  if (hidden && *hidden < 1)
+    throw std::invalid_argument(fmt::format("hidden is {}, but must be at least 1", *hidden));
   if (profile_degree < 1 || profile_degree > 12) {
-    throw std::invalid_argument(fmt::format("profile_degree is {}, but must be from 1 to 12", profile_degree));
+    throw std::invalid_argument(
+        fmt::format("profile_degree is {}, but must be from 1 to 12", profile_degree));
   }
 }
 
-LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOptions& options, const Control& control) {
+LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOptions& options,
+                               const Control& control) {
   options.validate();
   const Index d = samples->inputs();
   if (samples->outputs() != 1) {
-    throw DataError(fmt::format("the lowest layer is found from one output, but there are {}; pass one column of them",
-                                samples->outputs()));
+    throw DataError(
+        fmt::format("the lowest layer is found from one output, but there are {}; pass one column of them",
+                    samples->outputs()));
   }
-  if (d < 2) throw DataError("the lowest layer needs at least two inputs; with one input there are no directions to find");
+  if (d < 2)
+    throw DataError(
+        "the lowest layer needs at least two inputs; with one input there are no directions to find");
   if (samples->rows() < 100 * d) {
-    throw DataError(fmt::format("{} samples of {} inputs are too few for moments of order 4; give at least {}",
-                                samples->rows(), d, 100 * d));
+    throw DataError(
+        fmt::format("{} samples of {} inputs are too few for moments of order 4; give at least {}",
+                    samples->rows(), d, 100 * d));
   }
   const SingleThreadedBlas single;
   LowestLayerResult result;
@@ -463,7 +496,8 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   map.nu = Vector::Zero(1);
   const Split parts = split(affine(samples, map), 20, options.seed);
   SamplePtr training = parts.training;
-  if (8.0 * static_cast<double>(training->rows()) * static_cast<double>(d + 1) < kLoadBytes) training = load(*training);
+  if (8.0 * static_cast<double>(training->rows()) * static_cast<double>(d + 1) < kLoadBytes)
+    training = load(*training);
   result.held_out = parts.held_out->rows();
   result.rest = rest_level(*training);
   const RestLevel& rest = result.rest;
@@ -490,7 +524,8 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   to_user(units, result.start, unused);
 
   std::vector<UnitFit> fits(static_cast<std::size_t>(units.W.rows()));
-  LowestUnits candidates = units;  // before any is dropped: they tell which assumption fails where units are missing
+  LowestUnits candidates =
+      units;  // before any is dropped: they tell which assumption fails where units are missing
   if (options.refine && options.activation != LowestActivation::kSigmoid && units.W.rows() > 0) {
     fits = refine_units(*training, units, result.activation, rest, options, control);
     candidates = units;
@@ -541,7 +576,8 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   const double all = std::max(activity.all(), 1e-300);
   const bool missing = units.W.rows() < options.hidden.value_or(1);
   const LowestUnits& looked_at = missing ? candidates : units;
-  result.nonlinear_share = missing ? measure(*parts.held_out, candidates, rest, control).more / all : activity.more / all;
+  result.nonlinear_share =
+      missing ? measure(*parts.held_out, candidates, rest, control).more / all : activity.more / all;
   result.unexplained = activity.none / all;
   result.stray_rate = activity.stray_rate();
   result.least_angle = std::numbers::pi;
@@ -561,15 +597,18 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
 RowMatrix lowest_layer_features(const Matrix& W, const Vector& t, LowestActivation activation,
                                 const Eigen::Ref<const RowMatrix>& x) {
   if (x.cols() != W.cols() || t.size() != W.rows()) {
-    throw std::invalid_argument(
-        fmt::format("features: W is {} x {}, t has {} entries and x has {} columns", W.rows(), W.cols(), t.size(), x.cols()));
+    throw std::invalid_argument(fmt::format("features: W is {} x {}, t has {} entries and x has {} columns",
+                                            W.rows(), W.cols(), t.size(), x.cols()));
   }
   RowMatrix Z = x * W.transpose();
   Z.rowwise() -= t.transpose();
   switch (activation) {
-    case LowestActivation::kSign: return (Z.array() > 0).cast<double>();
-    case LowestActivation::kSigmoid: return 1 / (1 + (-Z.array()).exp());
-    default: return Z.cwiseMax(0);
+    case LowestActivation::kSign:
+      return (Z.array() > 0).cast<double>();
+    case LowestActivation::kSigmoid:
+      return 1 / (1 + (-Z.array()).exp());
+    default:
+      return Z.cwiseMax(0);
   }
 }
 

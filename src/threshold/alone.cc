@@ -42,26 +42,28 @@ RestLevel rest_level(const SampleSource& samples) {
   const double high = *std::max_element(values.begin(), values.end());
   const double atom = 1e-12 * std::max({high - low, std::abs(low), std::abs(high)});
   for (double& v : values) v = std::abs(v - rest.value);
-  rest.share = static_cast<double>(std::count_if(values.begin(), values.end(), [&](double v) { return v <= atom; })) /
-               static_cast<double>(values.size());
+  rest.share =
+      static_cast<double>(std::count_if(values.begin(), values.end(), [&](double v) { return v <= atom; })) /
+      static_cast<double>(values.size());
   rest.exact = rest.share >= kAtomShare;
   rest.noise_sd = rest.exact ? 0 : 1.4826 * middle(values);
   rest.tolerance = rest.exact ? atom : 5 * rest.noise_sd;
   return rest;
 }
 
-std::vector<AloneRows> alone_rows(const SampleSource& samples, const LowestUnits& units, double below, double guard,
-                                  const Control& control) {
+std::vector<AloneRows> alone_rows(const SampleSource& samples, const LowestUnits& units, double below,
+                                  double guard, const Control& control) {
   const Index k = units.W.rows(), d = samples.inputs();
   const auto count = static_cast<std::size_t>(k);
   const Matrix W = units.W;
   const Gathered all = reduce_blocks(
-      samples, Gathered{std::vector<std::vector<double>>(count), std::vector<std::vector<double>>(count)}, control,
-      "rows of single units", [&](Gathered& to, const SampleBlock& block) {
+      samples, Gathered{std::vector<std::vector<double>>(count), std::vector<std::vector<double>>(count)},
+      control, "rows of single units", [&](Gathered& to, const SampleBlock& block) {
         const RowMatrix Z = block.x() * W.transpose();
         const auto x = block.x();
         for (Index r = 0; r < block.rows(); ++r) {
-          // The row belongs to unit i if every other unit is safely off: at most one unit may be above its guard.
+          // The row belongs to unit i if every other unit is safely off: at most one unit may be above its
+          // guard.
           Index above = -1;
           bool crowded = false;
           for (Index j = 0; j < k && !crowded; ++j) {

@@ -22,30 +22,32 @@ struct Slabs {
 
 }  // namespace
 
-Detection detect(const SampleSource& samples, Detector detector, const Matrix& directions, const Vector& s, double width,
-                 const Control& control) {
+Detection detect(const SampleSource& samples, Detector detector, const Matrix& directions, const Vector& s,
+                 double width, const Control& control) {
   const Index q = directions.cols();
   if (directions.rows() != samples.inputs() || s.size() != q || !(width > 0) || samples.outputs() != 1) {
     throw std::invalid_argument(
-        fmt::format("detect: directions are {} x {}, {} thresholds, width {}, for samples of {} inputs and {} outputs; one "
+        fmt::format("detect: directions are {} x {}, {} thresholds, width {}, for samples of {} inputs and "
+                    "{} outputs; one "
                     "threshold a direction, a positive width and one output are needed",
                     directions.rows(), q, s.size(), width, samples.inputs(), samples.outputs()));
   }
   const Matrix zero = Matrix::Zero(4, q);
-  const Slabs slabs = reduce_blocks(samples, Slabs{zero, zero, zero}, control, "slabs", [&](Slabs& to, const SampleBlock& b) {
-    const RowMatrix Z = b.x() * directions;
-    for (Index r = 0; r < b.rows(); ++r) {
-      const double f = b.y()(r, 0);
-      for (Index i = 0; i < q; ++i) {
-        const double place = (Z(r, i) - s(i)) / width + 2;
-        if (!(place >= 0 && place < 4)) continue;
-        const auto j = static_cast<Index>(place);
-        to.count(j, i) += 1;
-        to.sum(j, i) += f;
-        to.square(j, i) += f * f;
-      }
-    }
-  });
+  const Slabs slabs =
+      reduce_blocks(samples, Slabs{zero, zero, zero}, control, "slabs", [&](Slabs& to, const SampleBlock& b) {
+        const RowMatrix Z = b.x() * directions;
+        for (Index r = 0; r < b.rows(); ++r) {
+          const double f = b.y()(r, 0);
+          for (Index i = 0; i < q; ++i) {
+            const double place = (Z(r, i) - s(i)) / width + 2;
+            if (!(place >= 0 && place < 4)) continue;
+            const auto j = static_cast<Index>(place);
+            to.count(j, i) += 1;
+            to.sum(j, i) += f;
+            to.square(j, i) += f * f;
+          }
+        }
+      });
   // Weights of m_-2, m_-1, m_0, m_1.
   const double step[4] = {0.5, -1.5, 1.5, -0.5};
   const double kink[4] = {1 / width, -1 / width, -1 / width, 1 / width};
@@ -75,7 +77,8 @@ Detected climb_detector(const SampleSource& samples, Detector detector, const Ve
   best.direction = z.normalized();
   best.threshold = s;
   {
-    const Detection here = detect(samples, detector, best.direction, Vector::Constant(1, s), options.width, control);
+    const Detection here =
+        detect(samples, detector, best.direction, Vector::Constant(1, s), options.width, control);
     best.value = here.value(0);
     best.error = here.error(0);
   }

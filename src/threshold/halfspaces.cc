@@ -25,7 +25,9 @@ struct Values {
     high = std::max(a.high, other.high);
     rows = a.rows + other.rows;
     bad_row = a.bad_row >= 0 ? a.bad_row : other.bad_row;
-    const auto fits = [&](const Values& v) { return (v.low == low || v.low == high) && (v.high == low || v.high == high); };
+    const auto fits = [&](const Values& v) {
+      return (v.low == low || v.low == high) && (v.high == low || v.high == high);
+    };
     if (bad_row < 0 && (!fits(a) || !fits(other))) bad_row = 0;
     const auto count_low = [&](const Values& v) {
       if (v.low == v.high) return v.low == low ? v.rows : Index{0};
@@ -54,13 +56,15 @@ Values values_of(const SampleSource& samples, const Control& control) {
 
 HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options, const Control& control) {
   if (samples->outputs() != 1) {
-    throw DataError(fmt::format("halfspaces are found from one column of labels, but there are {}", samples->outputs()));
+    throw DataError(
+        fmt::format("halfspaces are found from one column of labels, but there are {}", samples->outputs()));
   }
   const Values values = values_of(*samples, control);
   if (values.bad_row >= 0) {
-    throw DataError(fmt::format("the labels take more than two values (seen up to row {}); halfspaces need two, use "
-                                "lowest-layer for other outputs",
-                                values.bad_row + 1));
+    throw DataError(
+        fmt::format("the labels take more than two values (seen up to row {}); halfspaces need two, use "
+                    "lowest-layer for other outputs",
+                    values.bad_row + 1));
   }
   if (values.low == values.high) {
     throw DataError(fmt::format("all labels are {}; halfspaces need rows of both labels", values.low));
@@ -78,16 +82,17 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
     double same = 0;
     void merge(const Count& other) { same += other.same; }
   };
-  const Count count = reduce_blocks(*held_out, Count{}, control, "", [&](Count& to, const SampleBlock& block) {
-    const Vector labels = halfspace_labels(result, block.x());
-    to.same += static_cast<double>((labels.array() == block.y().col(0).array()).count());
-  });
+  const Count count =
+      reduce_blocks(*held_out, Count{}, control, "", [&](Count& to, const SampleBlock& block) {
+        const Vector labels = halfspace_labels(result, block.x());
+        to.same += static_cast<double>((labels.array() == block.y().col(0).array()).count());
+      });
   result.agreement = count.same / static_cast<double>(std::max<Index>(1, held_out->rows()));
   // Labels turned around cost their share of the agreement; beyond that the set itself is wrong.
   const double wanted = 0.999 - result.flip_rate;
   LowestLayerResult& layer = result.layer;
-  layer.assumptions.push_back(
-      {"the set agrees with held-out labels, label noise apart", result.agreement, wanted, result.agreement >= wanted});
+  layer.assumptions.push_back({"the set agrees with held-out labels, label noise apart", result.agreement,
+                               wanted, result.agreement >= wanted});
   if (layer.status == Status::kCertified && result.agreement < wanted) {
     layer.status = Status::kUncertified;
     layer.reason = fmt::format("the set agrees with {:.4g} of the held-out labels where {:.4g} are asked for",

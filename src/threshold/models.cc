@@ -13,13 +13,14 @@ namespace exhume {
 namespace {
 
 constexpr std::pair<const char*, UnitActivation> kActivations[] = {
-    {"relu", UnitActivation::kRelu},         {"sign", UnitActivation::kSign},
-    {"sigmoid", UnitActivation::kSigmoid},   {"exponential", UnitActivation::kExponential},
-    {"square", UnitActivation::kSquare},     {"absolute", UnitActivation::kAbsolute}};
+    {"relu", UnitActivation::kRelu},       {"sign", UnitActivation::kSign},
+    {"sigmoid", UnitActivation::kSigmoid}, {"exponential", UnitActivation::kExponential},
+    {"square", UnitActivation::kSquare},   {"absolute", UnitActivation::kAbsolute}};
 
 constexpr std::pair<const char*, UpperKind> kUppers[] = {
-    {"linear", UpperKind::kLinear}, {"products", UpperKind::kProducts}, {"pairs", UpperKind::kPairs},
-    {"powers", UpperKind::kPowers}, {"union", UpperKind::kUnion},       {"intersection", UpperKind::kIntersection},
+    {"linear", UpperKind::kLinear}, {"products", UpperKind::kProducts},
+    {"pairs", UpperKind::kPairs},   {"powers", UpperKind::kPowers},
+    {"union", UpperKind::kUnion},   {"intersection", UpperKind::kIntersection},
     {"deep", UpperKind::kDeep}};
 
 template <class Table>
@@ -77,7 +78,9 @@ class ModelSamples final : public SampleSource {
 
 }  // namespace
 
-UnitActivation parse_unit_activation(std::string_view name) { return parse(kActivations, name, "activation"); }
+UnitActivation parse_unit_activation(std::string_view name) {
+  return parse(kActivations, name, "activation");
+}
 
 UpperKind parse_upper(std::string_view name) { return parse(kUppers, name, "upper"); }
 
@@ -90,29 +93,35 @@ const char* to_string(UnitActivation activation) {
 
 double activate(UnitActivation activation, double a) {
   switch (activation) {
-    case UnitActivation::kRelu: return std::max(a, 0.0);
-    case UnitActivation::kSign: return a > 0 ? 1 : 0;
-    case UnitActivation::kSigmoid: return sigmoid(a);
-    case UnitActivation::kExponential: return std::exp(a);
-    case UnitActivation::kSquare: return a * a;
-    case UnitActivation::kAbsolute: return std::abs(a);
+    case UnitActivation::kRelu:
+      return std::max(a, 0.0);
+    case UnitActivation::kSign:
+      return a > 0 ? 1 : 0;
+    case UnitActivation::kSigmoid:
+      return sigmoid(a);
+    case UnitActivation::kExponential:
+      return std::exp(a);
+    case UnitActivation::kSquare:
+      return a * a;
+    case UnitActivation::kAbsolute:
+      return std::abs(a);
   }
   return 0;
 }
 
 void ThresholdModel::validate() const {
   if (W.rows() < 1 || W.cols() < 1 || t.size() != W.rows() || !W.allFinite() || !t.allFinite()) {
-    throw std::invalid_argument(
-        fmt::format("threshold model: W is {} x {} and t has {} entries; one finite threshold a row is needed", W.rows(),
-                    W.cols(), t.size()));
+    throw std::invalid_argument(fmt::format(
+        "threshold model: W is {} x {} and t has {} entries; one finite threshold a row is needed", W.rows(),
+        W.cols(), t.size()));
   }
   if (const auto* polynomial = std::get_if<PolynomialTop>(&upper)) {
     for (const Monomial& term : polynomial->terms) {
       for (const auto& [unit, exponent] : term.factors) {
         if (unit < 0 || unit >= hidden() || exponent < 1) {
-          throw std::invalid_argument(
-              fmt::format("threshold model: a term has unit {} to the power {}; units go from 0 to {}, powers from 1",
-                          unit, exponent, hidden() - 1));
+          throw std::invalid_argument(fmt::format(
+              "threshold model: a term has unit {} to the power {}; units go from 0 to {}, powers from 1",
+              unit, exponent, hidden() - 1));
         }
       }
     }
@@ -121,11 +130,13 @@ void ThresholdModel::validate() const {
     for (std::size_t l = 0; l < layers->W.size(); ++l) {
       if (layers->W[l].cols() != width || layers->b.size() != layers->W.size() ||
           layers->b[l].size() != layers->W[l].rows()) {
-        throw std::invalid_argument(fmt::format("threshold model: layer {} does not fit the one below it", l + 2));
+        throw std::invalid_argument(
+            fmt::format("threshold model: layer {} does not fit the one below it", l + 2));
       }
       width = layers->W[l].rows();
     }
-    if (layers->W.empty() || width != 1) throw std::invalid_argument("threshold model: the last layer needs one row");
+    if (layers->W.empty() || width != 1)
+      throw std::invalid_argument("threshold model: the last layer needs one row");
   }
 }
 
@@ -173,7 +184,8 @@ Vector evaluate(const ThresholdModel& model, const Eigen::Ref<const RowMatrix>& 
 }
 
 Matrix orthonormal_directions(Index k, Index d, std::uint64_t seed) {
-  if (k > d || k < 1) throw std::invalid_argument(fmt::format("{} orthonormal directions do not exist in R^{}", k, d));
+  if (k > d || k < 1)
+    throw std::invalid_argument(fmt::format("{} orthonormal directions do not exist in R^{}", k, d));
   const Matrix G = Stream(seed, "threshold directions").normal_matrix(d, d);
   const Matrix Q = Eigen::HouseholderQR<Matrix>(G).householderQ();
   return Q.leftCols(k).transpose();
@@ -191,7 +203,8 @@ Matrix spread_directions(Index k, Index d, double least_angle, std::uint64_t see
     while (true) {
       if (row == last) {
         throw std::invalid_argument(
-            fmt::format("no place for direction {} of {} in R^{} with pairwise angles of at least {:.3g} radians; ask for "
+            fmt::format("no place for direction {} of {} in R^{} with pairwise angles of at least {:.3g} "
+                        "radians; ask for "
                         "fewer directions or a smaller angle",
                         i + 1, k, d, least_angle));
       }
@@ -214,7 +227,8 @@ void ThresholdPlan::validate() const {
   require(least_angle < 3.15, "least_angle", least_angle, "at most pi");
   require(linear_low <= linear_high, "linear_low", linear_low, "at most linear_high");
   if (least_angle < 0) {
-    require(hidden <= inputs, "hidden", static_cast<double>(hidden), "at most inputs where rows are orthonormal");
+    require(hidden <= inputs, "hidden", static_cast<double>(hidden),
+            "at most inputs where rows are orthonormal");
   }
 }
 
@@ -225,8 +239,9 @@ ThresholdModel plant(const ThresholdPlan& plan) {
   model.activation = plan.activation;
   model.W = plan.least_angle < 0 ? orthonormal_directions(k, plan.inputs, plan.seed)
                                  : spread_directions(k, plan.inputs, plan.least_angle, plan.seed);
-  model.t = Stream(plan.seed, "thresholds")
-                .uniform_vector(k, plan.threshold - plan.threshold_spread, plan.threshold + plan.threshold_spread);
+  model.t =
+      Stream(plan.seed, "thresholds")
+          .uniform_vector(k, plan.threshold - plan.threshold_spread, plan.threshold + plan.threshold_spread);
   if (plan.threshold_spread == 0) model.t.setConstant(plan.threshold);
   if (plan.upper == UpperKind::kUnion) {
     model.upper = GateTop::kUnion;
@@ -248,7 +263,8 @@ ThresholdModel plant(const ThresholdPlan& plan) {
   }
   PolynomialTop top;
   if (plan.upper != UpperKind::kPairs) {
-    const Vector linear = Stream(plan.seed, "linear terms").uniform_vector(k, plan.linear_low, plan.linear_high);
+    const Vector linear =
+        Stream(plan.seed, "linear terms").uniform_vector(k, plan.linear_low, plan.linear_high);
     for (Index i = 0; i < k; ++i) top.terms.push_back({linear(i), {{i, 1}}});
   }
   if (plan.upper == UpperKind::kPowers) {
@@ -281,12 +297,14 @@ SamplePtr threshold_samples(const ThresholdModel& model, const ThresholdSampling
   model.validate();
   options.validate();
   if (options.flips > 0 && !std::holds_alternative<GateTop>(model.upper)) {
-    throw std::invalid_argument(fmt::format("flips is {}, but must be 0 unless the outputs are labels", options.flips));
+    throw std::invalid_argument(
+        fmt::format("flips is {}, but must be 0 unless the outputs are labels", options.flips));
   }
   return std::make_shared<ModelSamples>(model, options);
 }
 
-SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound, std::uint64_t seed, Index most_draws) {
+SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound, std::uint64_t seed,
+                         Index most_draws) {
   model.validate();
   require(keep >= 1, "keep", static_cast<double>(keep), "at least 1");
   require(bound > 0 && std::isfinite(bound), "bound", bound, "a finite number above 0");
@@ -299,9 +317,11 @@ SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound, 
     for (Index r = 0; r < kBlockRows && kept < keep; ++r) {
       const double f = model(draw.row(r).transpose());
       if (f < 0 || f > bound) {
-        throw std::invalid_argument(fmt::format("biased samples: f is {} at a sample, outside of [0, {}]", f, bound));
+        throw std::invalid_argument(
+            fmt::format("biased samples: f is {} at a sample, outside of [0, {}]", f, bound));
       }
-      if (coins.uniforms(static_cast<std::uint64_t>(first + r), 0).first * bound < f) x.row(kept++) = draw.row(r);
+      if (coins.uniforms(static_cast<std::uint64_t>(first + r), 0).first * bound < f)
+        x.row(kept++) = draw.row(r);
     }
   }
   RowMatrix rows = x.topRows(kept);

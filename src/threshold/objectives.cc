@@ -32,8 +32,8 @@ Whitened whiten(const Matrix& order2, const Matrix& order4, Index k) {
   const Matrix M = from_coordinates(order2.col(0));
   const Index d = M.rows();
   if (k < 1 || k > d) {
-    throw std::invalid_argument(
-        fmt::format("the objectives find up to d = {} directions, but {} were asked for; use the tensor road", d, k));
+    throw std::invalid_argument(fmt::format(
+        "the objectives find up to d = {} directions, but {} were asked for; use the tensor road", d, k));
   }
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(M);
   std::vector<Index> order(static_cast<std::size_t>(d));
@@ -93,7 +93,8 @@ SamplePtr residual(const SamplePtr& samples, int degree, const Control& control)
 
 }  // namespace
 
-SecondOrderModel one_by_one_model(const LandscapeMoments& moments, double lambda, double beta, const Vector& z) {
+SecondOrderModel one_by_one_model(const LandscapeMoments& moments, double lambda, double beta,
+                                  const Vector& z) {
   const Vector k = to_coordinates(z * z.transpose());
   const Matrix S = from_coordinates(moments.T * k);
   const Vector Mz = moments.M * z;
@@ -127,8 +128,8 @@ SecondOrderModel simultaneous_model(const LandscapeMoments& moments, double lamb
     out.value += s * (z.dot(others * z) - gamma * z.dot(own * z)) + lambda * gap * gap;
     // Every pair j != l stands in the sum twice.
     out.gradient.segment(j * k, k) = s * (4 * (others * z) - 4 * gamma * (own * z)) + 4 * lambda * gap * Mz;
-    out.hessian.block(j * k, j * k, k, k) = s * (4 * others - 12 * gamma * own) + 4 * lambda * gap * moments.M +
-                                            8 * lambda * Mz * Mz.transpose();
+    out.hessian.block(j * k, j * k, k, k) =
+        s * (4 * others - 12 * gamma * own) + 4 * lambda * gap * moments.M + 8 * lambda * Mz * Mz.transpose();
     for (Index l = 0; l < j; ++l) {
       const Matrix cross = 8 * s * from_coordinates(moments.T * pair_coordinates(z, Z.col(l)));
       out.hessian.block(j * k, l * k, k, k) = cross;
@@ -177,8 +178,8 @@ Matrix simultaneous(const Matrix& order2, const Matrix& order4, Index k, const O
   const Matrix Q = Eigen::HouseholderQR<Matrix>(G).householderQ();
   const Vector start = Eigen::Map<const Vector>(Q.data(), k * k);
   const LocalMinimum found = minimise(
-      [&](const Vector& at) { return simultaneous_model(white.moments, lambda, options.gamma, 1, k, at); }, start,
-      {.radius = 0.5, .max_iterations = 400});
+      [&](const Vector& at) { return simultaneous_model(white.moments, lambda, options.gamma, 1, k, at); },
+      start, {.radius = 0.5, .max_iterations = 400});
   return invert(Eigen::Map<const Matrix>(found.at.data(), k, k), white.back);
 }
 

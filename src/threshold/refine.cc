@@ -24,7 +24,8 @@ TanAlpha estimate_tan_alpha(const AloneRows& rows, const RestLevel& rest, const 
   std::vector<std::pair<double, double>> line(static_cast<std::size_t>(n));
   const Vector place = rows.x * z;
   for (Index r = 0; r < n; ++r) {
-    line[static_cast<std::size_t>(r)] = {place(r), std::abs(rows.y(r) - rest.value) > rest.tolerance ? 1.0 : 0.0};
+    line[static_cast<std::size_t>(r)] = {place(r),
+                                         std::abs(rows.y(r) - rest.value) > rest.tolerance ? 1.0 : 0.0};
   }
   std::sort(line.begin(), line.end());
   std::vector<double> before(line.size() + 1, 0);
@@ -46,16 +47,19 @@ TanAlpha estimate_tan_alpha(const AloneRows& rows, const RestLevel& rest, const 
   const Index first = crossing(0.4), second = crossing(0.6);
   if (first < 0 || second < 0) return out;
   const auto centre = [&](Index end) {
-    return 0.5 * (line[static_cast<std::size_t>(end - 1)].first + line[static_cast<std::size_t>(end - slab_rows)].first);
+    return 0.5 * (line[static_cast<std::size_t>(end - 1)].first +
+                  line[static_cast<std::size_t>(end - slab_rows)].first);
   };
   out.t1 = centre(first);
   out.t2 = centre(second);
-  out.width = line[static_cast<std::size_t>(second - 1)].first - line[static_cast<std::size_t>(second - slab_rows)].first;
+  out.width = line[static_cast<std::size_t>(second - 1)].first -
+              line[static_cast<std::size_t>(second - slab_rows)].first;
   out.tan_alpha = std::max(0.0, out.t2 - out.t1) / (2 * kQuantile);
   return out;
 }
 
-Refined refine_estimate(const AloneRows& rows, const RestLevel& rest, const Vector& z, const RefineOptions& options) {
+Refined refine_estimate(const AloneRows& rows, const RestLevel& rest, const Vector& z,
+                        const RefineOptions& options) {
   const Index d = z.size();
   const Stream stream(options.seed, "refine perturbations");
   Refined out;

@@ -7,7 +7,8 @@
 namespace exhume {
 namespace {
 
-// argmin g.s + s.diag(h) s/2 over |s| <= radius, in the eigenbasis: s = -g/(h + mu), mu >= max(0, -least h), by bisection.
+// argmin g.s + s.diag(h) s/2 over |s| <= radius, in the eigenbasis: s = -g/(h + mu), mu >= max(0, -least h),
+// by bisection.
 Vector step_in_eigenbasis(const Vector& g, const Vector& h, double radius) {
   const double floor = 1e-14 * std::max(1e-300, h.cwiseAbs().maxCoeff());
   const auto at = [&](double mu) { return Vector(-(g.array() / (h.array() + mu).max(floor))); };
@@ -38,13 +39,16 @@ LocalMinimum minimise(const SmoothFunction& f, Vector start, const TrustRegionOp
   double radius = options.radius;
   Eigen::SelfAdjointEigenSolver<Matrix> eigen(here.hessian);
   for (; out.iterations < options.max_iterations; ++out.iterations) {
-    const double curvature_scale = std::max(std::abs(eigen.eigenvalues()(0)), eigen.eigenvalues().cwiseAbs().maxCoeff());
-    if (here.gradient.norm() <= options.tolerance * first && eigen.eigenvalues()(0) >= -1e-9 * curvature_scale) {
+    const double curvature_scale =
+        std::max(std::abs(eigen.eigenvalues()(0)), eigen.eigenvalues().cwiseAbs().maxCoeff());
+    if (here.gradient.norm() <= options.tolerance * first &&
+        eigen.eigenvalues()(0) >= -1e-9 * curvature_scale) {
       out.converged = true;
       break;
     }
-    const Vector s = eigen.eigenvectors() *
-                     step_in_eigenbasis(eigen.eigenvectors().transpose() * here.gradient, eigen.eigenvalues(), radius);
+    const Vector s =
+        eigen.eigenvectors() *
+        step_in_eigenbasis(eigen.eigenvectors().transpose() * here.gradient, eigen.eigenvalues(), radius);
     const double promised = -(here.gradient.dot(s) + 0.5 * s.dot(here.hessian * s));
     SecondOrderModel there = f(out.at + s);
     const double got = here.value - there.value;

@@ -9,8 +9,8 @@ namespace exhume {
 namespace {
 
 constexpr Index kRowsPerUnknown = 3;
-constexpr Index kMostRows = 20000;     // of a least-squares problem
-constexpr Index kMarginRows = 3000;    // nearest rows that the maximum margin looks at
+constexpr Index kMostRows = 20000;   // of a least-squares problem
+constexpr Index kMarginRows = 3000;  // nearest rows that the maximum margin looks at
 constexpr Index kBandRowsPerUnknown = 12;
 
 double polynomial(const Vector& beta, double a) {
@@ -72,7 +72,8 @@ double root(const Vector& beta, double level) {
   return a;
 }
 
-// The gap of z = w.x between rows that are off and rows that are on: the cut with the fewest rows on the wrong side.
+// The gap of z = w.x between rows that are off and rows that are on: the cut with the fewest rows on the
+// wrong side.
 struct Gap {
   double low = 0, high = 0;
 };
@@ -113,7 +114,8 @@ Matrix complement(const Vector& w) {
   return Q.rightCols(w.size() - 1);
 }
 
-UnitFit fit_kink(const AloneRows& rows, const Vector& w, double t, const RestLevel& rest, const KinkOptions& options) {
+UnitFit fit_kink(const AloneRows& rows, const Vector& w, double t, const RestLevel& rest,
+                 const KinkOptions& options) {
   UnitFit fit;
   fit.w = w;
   fit.t = t;
@@ -205,7 +207,8 @@ MaximumMargin maximum_margin(const Matrix& X, const Vector& g, const Vector& lab
       const double gain = direction.dot(mean);
       if (!(gain > 1e-12 * scale)) break;
       double length = 1;
-      while (length > 1e-6 && soft(theta + length * direction, s, nullptr) > value - 1e-4 * length * gain) length /= 2;
+      while (length > 1e-6 && soft(theta + length * direction, s, nullptr) > value - 1e-4 * length * gain)
+        length /= 2;
       if (length <= 1e-6) break;
       theta += length * direction;
     }

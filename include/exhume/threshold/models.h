@@ -1,12 +1,14 @@
-// Networks whose lowest layer has thresholds and whose upper part is anything (paper threshold, Sections 1 and 2).
+// Networks whose lowest layer has thresholds and whose upper part is anything (paper threshold, Sections 1
+// and 2).
 //
 //     f(x) = P(X_1, ..., X_k),   X_i = u(w_i.x - t_i)          W: k x d, unit rows    t: k
 //
 //   u: max(a, 0), 1[a > 0], 1/(1 + exp(-a)), exp(a), a^2 or |a|
-//   P: a polynomial; the union of {X_i > 0}, or the intersection of their complements; or further layers with sigmoids
+//   P: a polynomial; the union of {X_i > 0}, or the intersection of their complements; or further layers with
+//   sigmoids
 //
-// With orthonormal rows and t ~ sqrt(log d) products of units are rarely alive, so f is close in expectation to its
-// part that is linear in the X_i (Lemma 2), which is what the recovery lives on.
+// With orthonormal rows and t ~ sqrt(log d) products of units are rarely alive, so f is close in expectation
+// to its part that is linear in the X_i (Lemma 2), which is what the recovery lives on.
 //
 // Samples are made while they are read: row i is a function of (seed, i) alone. O(dk + size of P) a row.
 #pragma once
@@ -68,25 +70,26 @@ struct ThresholdModel {
 
 // k orthonormal rows in R^d, k <= d.
 [[nodiscard]] Matrix orthonormal_directions(Index k, Index d, std::uint64_t seed);
-// k unit rows in R^d, uniform on the sphere given that all pairwise angles are at least `least_angle` (radians), by
-// rejection one after the other. Throws std::invalid_argument where 100,000 draws find no place for a row.
+// k unit rows in R^d, uniform on the sphere given that all pairwise angles are at least `least_angle`
+// (radians), by rejection one after the other. Throws std::invalid_argument where 100,000 draws find no place
+// for a row.
 [[nodiscard]] Matrix spread_directions(Index k, Index d, double least_angle, std::uint64_t seed);
 
 // What P to plant.
 enum class UpperKind {
-  kLinear,        // sum X_i
-  kProducts,      // linear terms plus all products of two, coefficients below
-  kPairs,         // products of two only, no linear term, coefficients 1
-  kPowers,        // linear terms, squares and cubes of single units, and all products of two (B.7)
+  kLinear,    // sum X_i
+  kProducts,  // linear terms plus all products of two, coefficients below
+  kPairs,     // products of two only, no linear term, coefficients 1
+  kPowers,    // linear terms, squares and cubes of single units, and all products of two (B.7)
   kUnion,
   kIntersection,
-  kDeep,          // layers with sigmoids: k -> width -> 1
+  kDeep,  // layers with sigmoids: k -> width -> 1
 };
 [[nodiscard]] UpperKind parse_upper(std::string_view name);
 
 struct ThresholdPlan {
-  Index inputs = 10;   // d >= 1
-  Index hidden = 10;   // k >= 1
+  Index inputs = 10;  // d >= 1
+  Index hidden = 10;  // k >= 1
   UnitActivation activation = UnitActivation::kRelu;
   double threshold = 2;         // t
   double threshold_spread = 0;  // every t_i is uniform in [t - s, t + s]
@@ -95,7 +98,7 @@ struct ThresholdPlan {
   UpperKind upper = UpperKind::kProducts;
   // Linear coefficients are uniform in [linear_low, linear_high], those of products in [-1, 1].
   double linear_low = 1, linear_high = 1;
-  Index width = 8;              // of the layer of a deep upper part
+  Index width = 8;  // of the layer of a deep upper part
   std::uint64_t seed = 0;
   void validate() const;
 };
@@ -111,10 +114,10 @@ struct ThresholdSampling {
 // Standard Gaussian inputs, one output.
 [[nodiscard]] SamplePtr threshold_samples(const ThresholdModel& model, const ThresholdSampling& options);
 
-// The oracle of B.6: standard Gaussian rows kept with probability f(x)/bound, 0 <= f <= bound; the output is 1, so
-// that moments of these rows are E[f(x) h(x)]/E[f(x)]. Draws until `keep` rows were kept or `most_draws` were made.
-// Throws std::invalid_argument where f leaves [0, bound].
-[[nodiscard]] SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound, std::uint64_t seed,
-                                       Index most_draws = 200000000);
+// The oracle of B.6: standard Gaussian rows kept with probability f(x)/bound, 0 <= f <= bound; the output is
+// 1, so that moments of these rows are E[f(x) h(x)]/E[f(x)]. Draws until `keep` rows were kept or
+// `most_draws` were made. Throws std::invalid_argument where f leaves [0, bound].
+[[nodiscard]] SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound,
+                                       std::uint64_t seed, Index most_draws = 200000000);
 
 }  // namespace exhume

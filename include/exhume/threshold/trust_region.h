@@ -1,8 +1,8 @@
 // Minimises a smooth function of few variables to an approximate local minimum of second order:
 // gradient ~ 0 and Hessian without negative curvature (Definition 1 of paper threshold).
 //
-// Trust region with the exact Hessian H: each step minimises g.s + s.H s/2 over |s| <= radius through the eigenvectors of
-// H, so negative curvature is followed and saddles are left. O(n^3) an iteration.
+// Trust region with the exact Hessian H: each step minimises g.s + s.H s/2 over |s| <= radius through the
+// eigenvectors of H, so negative curvature is followed and saddles are left. O(n^3) an iteration.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct SecondOrderModel {
 using SmoothFunction = std::function<SecondOrderModel(const Vector&)>;
 
 struct TrustRegionOptions {
-  double radius = 0.3;          // first; never above 10 times this
-  double tolerance = 1e-12;     // of the gradient, relative to its norm at the start
+  double radius = 0.3;       // first; never above 10 times this
+  double tolerance = 1e-12;  // of the gradient, relative to its norm at the start
   int max_iterations = 300;
 };
 
@@ -32,6 +32,7 @@ struct LocalMinimum {
   int iterations = 0;
   bool converged = false;
 };
-[[nodiscard]] LocalMinimum minimise(const SmoothFunction& f, Vector start, const TrustRegionOptions& options = {});
+[[nodiscard]] LocalMinimum minimise(const SmoothFunction& f, Vector start,
+                                    const TrustRegionOptions& options = {});
 
 }  // namespace exhume
