@@ -38,5 +38,6 @@ struct Report {
 [[nodiscard]] Report symmetric(const Options& options);
 [[nodiscard]] Report rectified(const Options& options);
 [[nodiscard]] Report depth2(const Options& options);
+[[nodiscard]] Report threshold(const Options& options);
 
 }  // namespace exhume::experiments

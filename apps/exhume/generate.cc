@@ -15,6 +15,7 @@
 #include "exhume/parallel.h"
 #include "exhume/planted.h"
 #include "exhume/smoothed.h"
+#include "generate_threshold.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -92,6 +93,7 @@ class Generate final : public Command {
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
     app->add_option("--noise-relative", sampling_.noise_relative,
                     "The same as a multiple of the outputs' standard deviation [0]");
+    threshold_.declare(*app);
     app->add_option("--seed", seed_, "Seed of all random numbers [0]");
     app->add_option("--out,-o", out_, "Folder for x.npy, y.npy and network.safetensors")->required();
     app->footer(
@@ -110,6 +112,7 @@ class Generate final : public Command {
   }
 
   int run(const Session& session) override {
+    if (threshold_.wanted()) return run_threshold(session);
     const Network network = perturbed(teacher(), perturb_, seed_);
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
@@ -135,6 +138,32 @@ class Generate final : public Command {
   }
 
  private:
+  int run_threshold(const Session& session) {
+    const auto planted =
+        threshold_.make(network_.inputs, network_.hidden, sampling_.samples, sampling_.noise, seed_);
+    OutputFolder folder(out_);
+    require_room(folder.path(), planted.samples->rows(), planted.inputs + 1);
+    NpyWriter x(folder.open("x.npy"), planted.samples->rows(), planted.inputs);
+    NpyWriter y(folder.open("y.npy"), planted.samples->rows(), 1);
+    folder.add("units.safetensors", planted.units);
+    write_rows(*planted.samples, x, y, session.control);
+    session.control.check();
+    folder.commit();
+    if (session.json) {
+      const nlohmann::ordered_json json = {{"inputs", planted.inputs},
+                                           {"hidden_units", planted.hidden},
+                                           {"outputs", 1},
+                                           {"samples", sampling_.samples},
+                                           {"seed", seed_}};
+      put(json.dump(2) + "\n");
+    } else if (!session.quiet) {
+      put(fmt::format("{} samples of {} units with thresholds under another network, in {}: x.npy, y.npy, "
+                      "units.safetensors.\n",
+                      grouped(sampling_.samples), planted.hidden, out_));
+    }
+    return kOk;
+  }
+
   Network teacher() {
     if (file_.empty()) {
       for (const CLI::Option* option : shape_) {
@@ -181,6 +210,7 @@ class Generate final : public Command {
 
   std::vector<CLI::Option*> shape_, drawn_;  // options that only a random network has
   PlantedOptions network_;
+  ThresholdGenerator threshold_;
   SamplingOptions sampling_;
   std::uint64_t seed_ = 0;
   double perturb_ = 0;

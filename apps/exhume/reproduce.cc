@@ -29,6 +29,7 @@ constexpr Entry kExperiments[] = {
     {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)", experiments::rectified},
     {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
      experiments::depth2},
+    {"threshold", "lowest layers, halfspaces, detectors and structure (an hour; --quick: minutes)", experiments::threshold},
 };
 
 class Reproduce final : public Command {
