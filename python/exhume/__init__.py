@@ -1,0 +1,1 @@
+"""Exhume recovers a neural network from its inputs and outputs."""
