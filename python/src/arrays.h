@@ -1,7 +1,7 @@
 // NumPy arrays in and out.
 //
-//   in    Rows, Entries   views of C-contiguous float64 memory, from NumPy or anything that speaks DLPack; no copy
-//   out   array()         a new array that owns its memory; no second copy for row-major matrices
+//   in    Rows, Entries   views of C-contiguous float64 memory, from NumPy or anything that speaks DLPack; no
+//   copy out   array()         a new array that owns its memory; no second copy for row-major matrices
 #pragma once
 
 #include <nanobind/ndarray.h>

@@ -8,7 +8,8 @@
 namespace exhume::python {
 
 Call::Call(int threads, nb::object progress) : progress_(std::move(progress)) {
-  if (threads < 0) throw std::invalid_argument(fmt::format("threads is {}, expected 0 (one a core) or more", threads));
+  if (threads < 0)
+    throw std::invalid_argument(fmt::format("threads is {}, expected 0 (one a core) or more", threads));
   control_.threads = threads;
   control_.should_stop = [this] { return should_stop(); };
   if (!progress_.is_none()) control_.on_progress = [this](const Progress& progress) { show(progress); };
@@ -21,7 +22,13 @@ bool Call::should_stop() {
   if (now - looked_ < kInterval) return false;
   looked_ = now;
   const nb::gil_scoped_acquire held;
-  if (PyErr_CheckSignals() != 0) keep_python_error();
+  if (PyErr_CheckSignals() != 0) {
+    try {
+      nb::raise_python_error();
+    } catch (...) {
+      keep_error();
+    }
+  }
   return stop_;
 }
 
@@ -33,22 +40,16 @@ void Call::show(const Progress& progress) {
   shown_ = now;
   stage_ = progress.stage;
   const nb::gil_scoped_acquire held;
-  PyObject* shown = PyObject_CallFunction(progress_.ptr(), "s#d", stage_.data(), static_cast<Py_ssize_t>(stage_.size()),
-                                          progress.fraction);
-  if (shown == nullptr) {
-    keep_python_error();
-  } else {
-    Py_DECREF(shown);
+  try {
+    progress_(nb::str(stage_.data(), stage_.size()), progress.fraction);
+  } catch (...) {
+    keep_error();
   }
 }
 
-// The error that Python has set, to be thrown again by the thread that made the call.
-void Call::keep_python_error() {
-  try {
-    nb::raise_python_error();
-  } catch (...) {
-    if (!stop_.exchange(true)) raised_ = std::current_exception();
-  }
+// The exception now in flight, to be thrown again by the thread that made the call.
+void Call::keep_error() {
+  if (!stop_.exchange(true)) raised_ = std::current_exception();
 }
 
 }  // namespace exhume::python

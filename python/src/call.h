@@ -1,8 +1,8 @@
 // One call from Python into long work: the GIL is released, Ctrl-C and the progress callback still work.
 //
-// Signals. Python only runs handlers on its main thread, so the thread that made the call looks for them, at most
-// every kInterval; the library's other threads only read a flag. What the handler raised (KeyboardInterrupt) ends the
-// work and is what the caller sees. So is what the progress callback raised.
+// Signals. Python only runs handlers on its main thread, so the thread that made the call looks for them, at
+// most every kInterval; the library's other threads only read a flag. What the handler raised
+// (KeyboardInterrupt) ends the work and is what the caller sees. So is what the progress callback raised.
 //
 // Locks are taken in one order, the control's mutex before the GIL, so two calls cannot block each other.
 #pragma once
@@ -21,7 +21,8 @@ namespace exhume::python {
 
 class Call {
  public:
-  // progress: None, or callable as progress(stage: str, fraction: float). Made and destroyed with the GIL held.
+  // progress: None, or callable as progress(stage: str, fraction: float). Made and destroyed with the GIL
+  // held.
   Call(int threads, nb::object progress);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -48,7 +49,7 @@ class Call {
 
   bool should_stop();
   void show(const Progress& progress);
-  void keep_python_error();
+  void keep_error();
 
   Control control_;
   nb::object progress_;

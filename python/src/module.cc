@@ -10,7 +10,8 @@ namespace exhume::python {
 
 void bind_errors(nb::module_& m) {
   const nb::exception<DataError> data(m, "DataError", PyExc_ValueError);
-  data.attr("__doc__") = "Data that cannot be used: one sentence that names the place and the remedy. A ValueError.";
+  data.attr("__doc__") =
+      "Data that cannot be used: one sentence that names the place and the remedy. A ValueError.";
   const nb::exception<ResourceError> resource(m, "ResourceError", PyExc_RuntimeError);
   resource.attr("__doc__") = "A limit of the machine was reached: memory, disk. A RuntimeError.";
   const nb::exception<Interrupted> interrupted(m, "Interrupted", PyExc_RuntimeError);
@@ -22,7 +23,7 @@ void bind_errors(nb::module_& m) {
 NB_MODULE(_core, m) {
   using namespace exhume::python;
   m.doc() = "The library behind the package exhume. Private: use exhume itself.";
-  m.attr("__version__") = exhume::kVersion;
+  m.def("version", [] { return exhume::kVersion; });
   m.def("blas_kernels", &exhume::blas_kernels);
   m.def("better_blas_kernels", &exhume::better_blas_kernels);
   bind_errors(m);

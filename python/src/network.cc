@@ -56,24 +56,35 @@ OnnxPrecision precision(bool single) { return single ? OnnxPrecision::kSingle : 
 void bind_network(nb::module_& m) {
   nb::class_<Network>(m, "Network")
       .def(nb::new_(&make), nb::arg("W"), nb::arg("b"), nb::arg("A"), nb::arg("c"), nb::arg("L") = nb::none())
-      .def_prop_ro("W", [](const Network& n) { return array(RowMatrix(n.W)); })
-      .def_prop_ro("b", [](const Network& n) { return array(Vector(n.b)); })
-      .def_prop_ro("A", [](const Network& n) { return array(RowMatrix(n.A)); })
-      .def_prop_ro("c", [](const Network& n) { return array(Vector(n.c)); })
-      .def_prop_ro("L",
-                   [](const Network& n) -> std::optional<Array2> {
-                     if (!n.has_linear_term()) return std::nullopt;
-                     return array(RowMatrix(n.L));
-                   })
+      .def_prop_ro(
+          "W", [](const Network& n) { return array(RowMatrix(n.W)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "b", [](const Network& n) { return array(Vector(n.b)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "A", [](const Network& n) { return array(RowMatrix(n.A)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "c", [](const Network& n) { return array(Vector(n.c)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "L",
+          [](const Network& n) -> std::optional<Array2> {
+            if (!n.has_linear_term()) return std::nullopt;
+            return array(RowMatrix(n.L));
+          },
+          nb::rv_policy::move)
       .def("values", &values, nb::arg("x"), nb::arg("threads"))
       .def("canonical", [](const Network& n) { return canonical(n); })
       .def("safetensors", [](const Network& n) { return bytes(network_bytes(n)); })
-      .def("onnx", [](const Network& n, bool single) { return bytes(onnx_bytes(n, precision(single))); },
-           nb::arg("single"))
-      .def("save", [](const Network& n, const std::string& path) { write_network(path, n); }, nb::arg("path"))
-      .def("save_onnx",
-           [](const Network& n, const std::string& path, bool single) { write_onnx(path, n, precision(single)); },
-           nb::arg("path"), nb::arg("single"));
+      .def(
+          "onnx", [](const Network& n, bool single) { return bytes(onnx_bytes(n, precision(single))); },
+          nb::arg("single"))
+      .def(
+          "save", [](const Network& n, const std::string& path) { write_network(path, n); }, nb::arg("path"))
+      .def(
+          "save_onnx",
+          [](const Network& n, const std::string& path, bool single) {
+            write_onnx(path, n, precision(single));
+          },
+          nb::arg("path"), nb::arg("single"));
 
   nb::class_<Alignment>(m, "Alignment")
       .def_ro("match", &Alignment::match)
@@ -82,13 +93,15 @@ void bind_network(nb::module_& m) {
       .def_ro("rms_error", &Alignment::rms_error)
       .def_ro("worst_unit", &Alignment::worst_unit)
       .def_ro("comparable", &Alignment::comparable);
-  m.def("align",
-        [](const Network& first, const Network& second, bool free_signs) {
-          const nb::gil_scoped_release released;
-          return align(first, second, AlignOptions{free_signs});
-        },
-        nb::arg("first"), nb::arg("second"), nb::arg("free_signs"));
-  m.def("open_network", [](const std::string& path) { return open_network(path); }, nb::arg("path"));
+  m.def(
+      "align",
+      [](const Network& first, const Network& second, bool free_signs) {
+        const nb::gil_scoped_release released;
+        return align(first, second, AlignOptions{free_signs});
+      },
+      nb::arg("first"), nb::arg("second"), nb::arg("free_signs"));
+  m.def(
+      "open_network", [](const std::string& path) { return open_network(path); }, nb::arg("path"));
 
   nb::class_<Verification>(m, "Verification")
       .def_ro("rows", &Verification::rows)
@@ -97,12 +110,13 @@ void bind_network(nb::module_& m) {
       .def_ro("worst_error", &Verification::worst_error)
       .def_ro("worst_row", &Verification::worst_row)
       .def_ro("worst_output", &Verification::worst_output);
-  m.def("verify",
-        [](const Network& network, const Samples& samples, int threads) {
-          Call call(threads, nb::none());
-          return call.run([&](const Control& control) { return verify(network, *samples.source, control); });
-        },
-        nb::arg("network"), nb::arg("samples"), nb::arg("threads"));
+  m.def(
+      "verify",
+      [](const Network& network, const Samples& samples, int threads) {
+        Call call(threads, nb::none());
+        return call.run([&](const Control& control) { return verify(network, *samples.source, control); });
+      },
+      nb::arg("network"), nb::arg("samples"), nb::arg("threads"));
 }
 
 }  // namespace exhume::python

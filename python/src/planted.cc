@@ -14,8 +14,8 @@
 namespace exhume::python {
 namespace {
 
-Network run_plant(Index inputs, Index hidden, Index outputs, double bias, double centre, const std::string& amplitudes,
-                  std::uint64_t seed) {
+Network run_plant(Index inputs, Index hidden, Index outputs, double bias, double centre,
+                  const std::string& amplitudes, std::uint64_t seed) {
   PlantedOptions options;
   options.inputs = inputs;
   options.hidden = hidden;
@@ -28,9 +28,9 @@ Network run_plant(Index inputs, Index hidden, Index outputs, double bias, double
   return plant(options);
 }
 
-std::pair<Array2, Array2> run_sample(const Network& network, Index samples, const std::string& distribution, double mean,
-                                     double condition, double noise, double noise_relative, std::uint64_t seed,
-                                     int threads, nb::object progress) {
+std::pair<Array2, Array2> run_sample(const Network& network, Index samples, const std::string& distribution,
+                                     double mean, double condition, double noise, double noise_relative,
+                                     std::uint64_t seed, int threads, nb::object progress) {
   SamplingOptions options;
   options.samples = samples;
   options.distribution = parse_distribution(distribution);
@@ -62,9 +62,9 @@ std::pair<Array2, Array2> run_sample(const Network& network, Index samples, cons
 void bind_planted(nb::module_& m) {
   m.def("plant", &run_plant, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"), nb::arg("bias"),
         nb::arg("centre"), nb::arg("amplitudes"), nb::arg("seed"));
-  m.def("sample", &run_sample, nb::arg("network"), nb::arg("samples"), nb::arg("distribution"), nb::arg("mean"),
-        nb::arg("condition"), nb::arg("noise"), nb::arg("noise_relative"), nb::arg("seed"), nb::arg("threads"),
-        nb::arg("progress").none());
+  m.def("sample", &run_sample, nb::arg("network"), nb::arg("samples"), nb::arg("distribution"),
+        nb::arg("mean"), nb::arg("condition"), nb::arg("noise"), nb::arg("noise_relative"), nb::arg("seed"),
+        nb::arg("threads"), nb::arg("progress").none());
 }
 
 }  // namespace exhume::python

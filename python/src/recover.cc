@@ -36,7 +36,8 @@ std::optional<Network> unless_empty(const Network& network) {
   return network;
 }
 
-std::string certificate(const RecoverResult& result, const std::vector<std::pair<std::string, std::string>>& files) {
+std::string certificate(const RecoverResult& result,
+                        const std::vector<std::pair<std::string, std::string>>& files) {
   Provenance provenance;
   for (const auto& [role, path] : files) provenance.files.push_back({role, path});
   return to_json(result, provenance);
@@ -48,26 +49,36 @@ void bind_recover(nb::module_& m) {
   nb::class_<RecoverResult>(m, "RecoverResult")
       .def_prop_ro("network", [](const RecoverResult& r) { return unless_empty(r.network); })
       .def_prop_ro("standard_errors", [](const RecoverResult& r) { return unless_empty(r.standard_errors); })
-      .def_prop_ro("singular_values", [](const RecoverResult& r) { return array(Vector(r.singular_values)); })
-      .def_prop_ro("predicted", [](const RecoverResult& r) { return array(RowMatrix(r.predicted)); })
-      .def_prop_ro("observed", [](const RecoverResult& r) { return array(RowMatrix(r.observed)); })
+      .def_prop_ro(
+          "singular_values", [](const RecoverResult& r) { return array(Vector(r.singular_values)); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "predicted", [](const RecoverResult& r) { return array(RowMatrix(r.predicted)); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "observed", [](const RecoverResult& r) { return array(RowMatrix(r.observed)); },
+          nb::rv_policy::move)
       .def_prop_ro("descent",
                    [](const RecoverResult& r) {
                      std::vector<std::pair<std::string, double>> steps;
-                     for (const PolishStep& step : r.descent) steps.emplace_back(step.stage, step.relative_mse);
+                     for (const PolishStep& step : r.descent)
+                       steps.emplace_back(step.stage, step.relative_mse);
                      return steps;
                    })
       .def("certificate", &certificate, nb::arg("files"));
-  m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"), nb::arg("seed"),
-        nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
-  m.def("report_html", [](const std::string& certificate) { return to_html(certificate); }, nb::arg("certificate"));
-  m.def("write_files",
-        [](const std::string& folder, const std::vector<std::pair<std::string, nb::bytes>>& files) {
-          OutputFolder out(folder);
-          for (const auto& [name, content] : files) out.add(name, {content.c_str(), content.size()});
-          out.commit();
-        },
-        nb::arg("folder"), nb::arg("files"));
+  m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
+        nb::arg("seed"), nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
+  m.def(
+      "report_html", [](const std::string& certificate) { return to_html(certificate); },
+      nb::arg("certificate"));
+  m.def(
+      "write_files",
+      [](const std::string& folder, const std::vector<std::pair<std::string, nb::bytes>>& files) {
+        OutputFolder out(folder);
+        for (const auto& [name, content] : files) out.add(name, {content.c_str(), content.size()});
+        out.commit();
+      },
+      nb::arg("folder"), nb::arg("files"));
 }
 
 }  // namespace exhume::python

@@ -22,8 +22,9 @@ void refuse_not_finite(const Rows& rows, const char* name, const Control& contro
     const std::size_t bad = first_not_finite(start, total);
     if (bad < total) {
       const Index at = static_cast<Index>(bad);
-      throw DataError(fmt::format("{}: row {}, column {} (counting from 0) is {}; fill it or remove the row", name,
-                                  first + at / values.cols(), at % values.cols(), name_not_finite(start[bad])));
+      throw DataError(fmt::format("{}: row {}, column {} (counting from 0) is {}; fill it or remove the row",
+                                  name, first + at / values.cols(), at % values.cols(),
+                                  name_not_finite(start[bad])));
     }
   }
 }
