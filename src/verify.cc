@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -34,25 +35,16 @@ struct Sums {
   }
 };
 
-// f_j(x), as the definition says.
-long double output(const Network& n, const std::vector<long double>& hidden, const double* x, Index j) {
-  long double f = n.c(j);
-  for (Index i = 0; i < n.hidden(); ++i)
-    f += static_cast<long double>(n.A(j, i)) * hidden[static_cast<std::size_t>(i)];
-  if (n.has_linear_term()) {
-    for (Index a = 0; a < n.inputs(); ++a) f += static_cast<long double>(n.L(j, a)) * x[a];
-  }
-  return f;
-}
+using Reals = std::vector<long double>;
 
-}  // namespace
-
-Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
-  network.validate();
-  if (samples.inputs() != network.inputs() || samples.outputs() != network.outputs()) {
+// Sums over all rows; predict(x, f) writes the m outputs at one row, one object a block of rows.
+template <class MakePredict>
+Verification compare(Index inputs, Index outputs, const SampleSource& samples, const Control& control,
+                     const MakePredict& make_predict) {
+  if (samples.inputs() != inputs || samples.outputs() != outputs) {
     throw std::invalid_argument(
-        fmt::format("the network has {} inputs and {} outputs, but the samples have {} and {}",
-                    network.inputs(), network.outputs(), samples.inputs(), samples.outputs()));
+        fmt::format("the network has {} inputs and {} outputs, but the samples have {} and {}", inputs,
+                    outputs, samples.inputs(), samples.outputs()));
   }
   Verification result;
   if (samples.rows() == 0) return result;
@@ -60,23 +52,18 @@ Verification verify(const Network& network, const SampleSource& samples, const C
   SampleBlock start;
   samples.read(0, 1, start);
   const Vector origin = start.y().row(0);
-  const RowMatrix W = network.W;  // rows contiguous for the loops below
   Sums empty;
-  empty.shifted.assign(static_cast<std::size_t>(network.outputs()), 0);
+  empty.shifted.assign(static_cast<std::size_t>(outputs), 0);
   empty.shifted_squared = empty.shifted;
 
   const Sums sums = reduce_blocks(samples, empty, control, "verify", [&](Sums& s, const SampleBlock& block) {
-    std::vector<long double> hidden(static_cast<std::size_t>(network.hidden()));
+    auto predict = make_predict();
+    Reals f(static_cast<std::size_t>(outputs));
     const auto xs = block.x(), ys = block.y();
     for (Index r = 0; r < block.rows(); ++r) {
-      const double* x = xs.data() + r * xs.cols();
-      for (Index i = 0; i < network.hidden(); ++i) {
-        long double z = network.b(i);
-        for (Index a = 0; a < network.inputs(); ++a) z += static_cast<long double>(W(i, a)) * x[a];
-        hidden[static_cast<std::size_t>(i)] = z > 0 ? z : 0;
-      }
-      for (Index j = 0; j < network.outputs(); ++j) {
-        const long double error = ys(r, j) - output(network, hidden, x, j);
+      predict(xs.data() + r * xs.cols(), f);
+      for (Index j = 0; j < outputs; ++j) {
+        const long double error = ys(r, j) - f[static_cast<std::size_t>(j)];
         const long double shifted = static_cast<long double>(ys(r, j)) - origin(j);
         s.squared_error += error * error;
         s.shifted[static_cast<std::size_t>(j)] += shifted;
@@ -104,12 +91,66 @@ Verification verify(const Network& network, const SampleSource& samples, const C
     result.relative_mse = variance > 0 ? static_cast<double>(sums.squared_error / variance)
                                        : std::numeric_limits<double>::infinity();
   }
-  result.rms_error = static_cast<double>(
-      std::sqrt(sums.squared_error / (static_cast<long double>(sums.rows) * network.outputs())));
+  result.rms_error =
+      static_cast<double>(std::sqrt(sums.squared_error / (static_cast<long double>(sums.rows) * outputs)));
   result.worst_error = sums.worst;
   result.worst_row = sums.worst_row;
   result.worst_output = sums.worst_output;
   return result;
+}
+
+long double dot(const double* row, Index stride, const double* x, Index size) {
+  long double sum = 0;
+  for (Index a = 0; a < size; ++a) sum += static_cast<long double>(row[a * stride]) * x[a];
+  return sum;
+}
+
+}  // namespace
+
+Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
+  network.validate();
+  const RowMatrix W = network.W, L = network.L;  // rows contiguous for the loops below
+  return compare(network.inputs(), network.outputs(), samples, control, [&] {
+    return
+        [&, hidden = Reals(static_cast<std::size_t>(network.hidden()))](const double* x, Reals& f) mutable {
+          for (Index i = 0; i < network.hidden(); ++i) {
+            const long double z = network.b(i) + dot(W.data() + i * W.cols(), 1, x, network.inputs());
+            hidden[static_cast<std::size_t>(i)] = z > 0 ? z : 0;
+          }
+          for (Index j = 0; j < network.outputs(); ++j) {
+            long double sum = network.c(j);
+            for (Index i = 0; i < network.hidden(); ++i)
+              sum += static_cast<long double>(network.A(j, i)) * hidden[static_cast<std::size_t>(i)];
+            if (network.has_linear_term()) sum += dot(L.data() + j * L.cols(), 1, x, network.inputs());
+            f[static_cast<std::size_t>(j)] = sum;
+          }
+        };
+  });
+}
+
+Verification verify(const QuadraticNetwork& network, const SampleSource& samples, const Control& control) {
+  network.validate();
+  return compare(network.inputs(), network.outputs(), samples, control, [&] {
+    return [&, z = Reals(static_cast<std::size_t>(network.features()))](const double* x, Reals& f) mutable {
+      for (Index c = 0; c < network.features(); ++c) {
+        long double power = x[network.three_layers() ? 0 : c];
+        if (network.three_layers()) {
+          const long double base = dot(&network.R(c, 0), network.R.rows(), x, network.inputs());
+          power = base;
+          for (int p = 1; p < network.power; ++p) power *= base;
+        }
+        z[static_cast<std::size_t>(c)] = power;
+      }
+      std::fill(f.begin(), f.end(), 0);
+      for (Index i = 0; i < network.hidden(); ++i) {
+        long double h = 0;
+        for (Index c = 0; c < network.features(); ++c)
+          h += static_cast<long double>(network.W(i, c)) * z[static_cast<std::size_t>(c)];
+        for (Index j = 0; j < network.outputs(); ++j)
+          f[static_cast<std::size_t>(j)] += static_cast<long double>(network.A(j, i)) * h * h;
+      }
+    };
+  });
 }
 
 }  // namespace exhume

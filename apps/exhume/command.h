@@ -45,5 +45,7 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> compare_command();
 [[nodiscard]] std::unique_ptr<Command> verify_command();
 [[nodiscard]] std::unique_ptr<Command> report_command();
+[[nodiscard]] std::unique_ptr<Command> memorize_command();
+[[nodiscard]] std::unique_ptr<Command> reproduce_command();
 
 }  // namespace exhume::cli

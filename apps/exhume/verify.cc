@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "command.h"
 #include "exhume/error.h"
 #include "exhume/io/open.h"
+#include "exhume/io/safetensors.h"
+#include "exhume/memorize/files.h"
 #include "sample_files.h"
 #include "terminal.h"
 
@@ -40,15 +44,13 @@ class Verify final : public Command {
 
   int run(const Session& session) override {
     check_sample_files(files_);
-    const Network network = open_network(network_);
     const SamplePtr samples = open_sample_files(files_, session.control);
-    if (samples->inputs() != network.inputs() || samples->outputs() != network.outputs()) {
-      throw DataError(fmt::format(
-          "{} has {} inputs and {} outputs, but the samples in {} have {} and {}; are they of "
-          "another network?",
-          network_, network.inputs(), network.outputs(), files_[0], samples->inputs(), samples->outputs()));
+    Verification v;
+    if (const std::optional<QuadraticNetwork> quadratic = open_quadratic()) {
+      v = check(*quadratic, *samples, session.control);
+    } else {
+      v = check(open_network(network_), *samples, session.control);
     }
-    const Verification v = exhume::verify(network, *samples, session.control);
     const bool good = v.relative_mse <= tolerance_;
     if (session.json) {
       const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
@@ -73,6 +75,26 @@ class Verify final : public Command {
   }
 
  private:
+  // A network of `memorize`, told by the activation its metadata name.
+  [[nodiscard]] std::optional<QuadraticNetwork> open_quadratic() const {
+    if (std::filesystem::path(network_).extension() != ".safetensors") return std::nullopt;
+    const Tensors tensors = read_safetensors(network_);
+    if (!is_quadratic(tensors)) return std::nullopt;
+    return to_quadratic_network(tensors, network_);
+  }
+
+  template <class AnyNetwork>
+  [[nodiscard]] Verification check(const AnyNetwork& network, const SampleSource& samples,
+                                   const Control& control) const {
+    if (samples.inputs() != network.inputs() || samples.outputs() != network.outputs()) {
+      throw DataError(fmt::format(
+          "{} has {} inputs and {} outputs, but the samples in {} have {} and {}; are they of "
+          "another network?",
+          network_, network.inputs(), network.outputs(), files_[0], samples.inputs(), samples.outputs()));
+    }
+    return exhume::verify(network, samples, control);
+  }
+
   std::string network_;
   std::vector<std::string> files_;
   double tolerance_ = 1e-12;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "exhume/control.h"
+#include "exhume/memorize/quadratic_network.h"
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
@@ -24,6 +25,8 @@ struct Verification {
 
 // Throws std::invalid_argument where inputs or outputs do not fit the network.
 [[nodiscard]] Verification verify(const Network& network, const SampleSource& samples,
+                                  const Control& control = {});
+[[nodiscard]] Verification verify(const QuadraticNetwork& network, const SampleSource& samples,
                                   const Control& control = {});
 
 }  // namespace exhume

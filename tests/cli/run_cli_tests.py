@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import random
 import select
 import signal
 import struct
@@ -403,6 +404,58 @@ class Recover(CommandLineTest):
             self.run_exhume("recover", "made/x.npy", "made/y.npy", "--threads", threads, "--out", f"result{threads}")
         self.assertEqual((self.folder / "result1/network.safetensors").read_bytes(),
                          (self.folder / "result2/network.safetensors").read_bytes())
+
+
+class Memorize(CommandLineTest):
+    def data(self, n, d, labels=None):
+        """Random rows x.npy and labels y.npy; whole numbers of 0..9 unless given."""
+        source = random.Random(n)
+        rows = [source.gauss(0, 1) for _ in range(n * d)]
+        labels = labels or [source.randrange(10) for _ in range(n)]
+        (self.folder / "x.npy").write_bytes(npy_bytes(rows, n, d))
+        (self.folder / "y.npy").write_bytes(npy_bytes(labels, n, 1))
+        return rows, labels
+
+    def test_end_to_end_whatever_the_threads(self):
+        self.data(60, 12)
+        for options in ([], ["--classes"], ["--layers", 3], ["--perturb", 0.1, "--normalize"]):
+            self.run_exhume("memorize", "x.npy", "y.npy", "--out", "one", "--threads", 1, *options)
+            self.run_exhume("memorize", "x.npy", "y.npy", "--out", "two", "--threads", 2, *options)
+            self.assertEqual(self.files("one"), ["inputs.npy", "labels.npy", "memorize.json", "network.onnx", "network.safetensors"])
+            for name in ("network.safetensors", "network.onnx", "inputs.npy"):
+                self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "two" / name).read_bytes(), name)
+            self.run_exhume("verify", "one/network.safetensors", "one/inputs.npy", "one/labels.npy", "--tolerance", 1e-18)
+
+    def test_json_is_one_document(self):
+        self.data(60, 12)
+        for method in ("closed", "pgd"):
+            found = json.loads(self.run_exhume("memorize", "x.npy", "y.npy", "--json", "--method", method).stdout)
+            self.assertEqual(found["status"], "memorized")
+            self.assertEqual(found["accuracy"], 1)
+            self.assertGreater(found["general_position"]["sigma"], 0)
+        self.assertTrue(found["descent"][0]["lemma1_holds"])
+
+    def test_labels_that_disagree_are_named(self):
+        rows, labels = self.data(20, 8)
+        rows[13 * 8:14 * 8] = rows[4 * 8:5 * 8]
+        labels[13] = labels[4] + 1
+        (self.folder / "x.npy").write_bytes(npy_bytes(rows, 20, 8))
+        (self.folder / "y.npy").write_bytes(npy_bytes(labels, 20, 1))
+        result = self.run_exhume("memorize", "x.npy", "y.npy", "--out", "out", code=BAD_DATA)
+        self.assert_one_sentence(result, "rows 4 and 13", "--perturb")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_too_many_rows_name_the_way_out(self):
+        self.data(37, 8)
+        result = self.run_exhume("memorize", "x.npy", "y.npy", "--layers", 2, code=BAD_DATA)
+        self.assert_one_sentence(result, "36", "--layers 3 --features 14 --power 2")
+        self.run_exhume("memorize", "x.npy", "y.npy", "--layers", 3, "--features", 14, "--power", 2)
+
+    def test_not_to_the_tolerance(self):
+        self.data(30, 8)
+        self.run_exhume("memorize", "x.npy", "y.npy", "--method", "pgd", "--iterations", 2, code=NOT_CERTIFIED)
+        self.run_exhume("memorize", "x.npy", "y.npy", "--method", "pgd-printed", "--iterations", 5, code=NOT_CERTIFIED)
+        self.run_exhume("memorize", "x.npy", "y.npy", "--hidden", 7, code=USAGE)
 
 
 class Report(CommandLineTest):

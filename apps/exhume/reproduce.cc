@@ -1,0 +1,94 @@
+// exhume reproduce: a paper's experiments again, figures and numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "../../experiments/experiment.h"
+#include "command.h"
+#include "exhume/error.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Entry {
+  const char* name;
+  const char* about;
+  experiments::Report (*run)(const experiments::Options&);
+};
+constexpr Entry kExperiments[] = {
+    {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
+     experiments::memorize},
+};
+
+class Reproduce final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app = parent.add_subcommand("reproduce", "Run a paper's experiments again");
+    std::string list;
+    std::vector<std::string> names;
+    for (const Entry& entry : kExperiments) {
+      list += fmt::format("  {:<12} {}\n", entry.name, entry.about);
+      names.push_back(entry.name);
+    }
+    app->add_option("experiment", name_, "Which one")->required()->check(CLI::IsMember(names));
+    app->add_option("--out,-o", out_,
+                    "Folder for figures (.svg), numbers (.csv) and findings (.json) [reproduced]");
+    app->add_option("--data", data_, "Folder with the data sets [examples/data]");
+    app->add_option("--seed", seed_, "Seed of every random choice [0]");
+    app->add_flag("--quick", quick_, "A twentieth of the iterations: a look, not the figures");
+    app->footer("Experiments:\n" + list + "\nExit code 0 where everything holds that should, 3 otherwise.");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    const Entry& entry = *std::find_if(std::begin(kExperiments), std::end(kExperiments),
+                                       [&](const Entry& e) { return name_ == e.name; });
+    const experiments::Options options{out_, data_, seed_, quick_, session.control};
+    const experiments::Report report = entry.run(options);
+    const bool good =
+        std::all_of(report.findings.begin(), report.findings.end(), [](const auto& f) { return f.holds; });
+    if (session.json) {
+      Json findings = Json::array();
+      for (const auto& f : report.findings) {
+        findings.push_back({{"name", f.name},
+                            {"value", std::isfinite(f.value) ? Json(f.value) : Json(nullptr)},
+                            {"should_be", f.should},
+                            {"holds", f.holds}});
+      }
+      put(Json{{"experiment", name_},
+               {"holds", good},
+               {"findings", findings},
+               {"folder", out_},
+               {"files", report.files}}
+              .dump(2) +
+          "\n");
+    } else if (!session.quiet) {
+      for (const auto& f : report.findings) {
+        const std::string mark = f.should.empty()
+                                     ? ""
+                                     : toned(f.holds ? Tone::kGood : Tone::kBad,
+                                             fmt::format("  {} ({})", f.holds ? "holds" : "fails", f.should));
+        put(fmt::format("  {:<72} {:>12.5g}{}\n", f.name, f.value, mark));
+      }
+      put(fmt::format("written to {}: {} files\n", out_, report.files.size()));
+    }
+    return good ? kOk : kNotCertified;
+  }
+
+ private:
+  std::string name_, out_ = "reproduced", data_ = "examples/data";
+  std::uint64_t seed_ = 0;
+  bool quick_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> reproduce_command() { return std::make_unique<Reproduce>(); }
+
+}  // namespace exhume::cli

@@ -1,0 +1,488 @@
+#include "exhume/memorize/closed_form.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <Eigen/QR>
+
+#include "exhume/blas.h"
+#include "exhume/cholesky.h"
+#include "exhume/error.h"
+#include "exhume/lanczos.h"
+#include "exhume/memorize/quadratic_forms.h"
+#include "exhume/parallel.h"
+#include "exhume/random.h"
+
+extern "C" {
+void dgeqp3_(const int* m, const int* n, double* a, const int* lda, int* jpvt, double* tau, double* work,
+             const int* lwork, int* info);
+void dormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k, const double* a,
+             const int* lda, const double* tau, double* c, const int* ldc, double* work, const int* lwork,
+             int* info);
+void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv, int* rank,
+             const double* tol, double* work, int* info);
+}
+
+namespace exhume {
+namespace {
+
+using Forms = std::vector<Matrix>;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Rows and what scales them: u_j = z_j / ||z_j||, so that the kernel of the u_j has a unit diagonal.
+struct Rows {
+  const Eigen::Ref<const RowMatrix>& z;
+  const Control& control;
+  Vector scale;  // 1 / ||z_j||^2, or 0 for a zero row
+
+  Rows(const Eigen::Ref<const RowMatrix>& rows, const Control& c) : z(rows), control(c), scale(rows.rows()) {
+    for (Index j = 0; j < z.rows(); ++j) {
+      const double square = z.row(j).squaredNorm();
+      scale(j) = square > 0 ? 1 / square : 0;
+    }
+  }
+  [[nodiscard]] Index n() const { return z.rows(); }
+  [[nodiscard]] Index k() const { return z.cols(); }
+};
+
+// A way to solve K alpha = r approximately: the change of the forms that removes the residual r (n x m).
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  [[nodiscard]] virtual Forms correction(const Matrix& residual) = 0;
+  // v <- K^-1 v (K unscaled), for sigma; false where there is no such thing.
+  virtual bool inverse(Vector& v) = 0;
+  [[nodiscard]] virtual Index rank() const = 0;
+};
+
+// The scaled kernel's lower triangle, tile by tile.
+void form_kernel(const Rows& rows, Eigen::Ref<Matrix> kernel) {
+  constexpr Index kTile = 512;
+  const Index n = rows.n(), strips = (n + kTile - 1) / kTile;
+  std::vector<std::pair<Index, Index>> tiles;
+  for (Index j = 0; j < strips; ++j) {
+    for (Index i = j; i < strips; ++i) tiles.emplace_back(i * kTile, j * kTile);
+  }
+  parallel_for(static_cast<Index>(tiles.size()), rows.control, [&](Index t) {
+    const auto [i, j] = tiles[static_cast<std::size_t>(t)];
+    const Index height = std::min(kTile, n - i), width = std::min(kTile, n - j);
+    auto tile = kernel.block(i, j, height, width);
+    tile.noalias() = rows.z.middleRows(i, height) * rows.z.middleRows(j, width).transpose();
+    tile = tile.array().square();
+    tile.array().colwise() *= rows.scale.segment(i, height).array();
+    tile.array().rowwise() *= rows.scale.segment(j, width).transpose().array();
+    if (i == j) {
+      for (Index r = 0; r < height; ++r) tile(r, r) = 1;  // also for zero rows, whose alpha then stays 0
+    }
+  });
+}
+
+class CholeskySolver : public Solver {
+ public:
+  // Empty if the kernel is not numerically positive definite.
+  static std::unique_ptr<CholeskySolver> make(const Rows& rows, ClosedForm& times) {
+    std::unique_ptr<CholeskySolver> solver(new CholeskySolver(rows));
+    auto start = Clock::now();
+    form_kernel(rows, solver->factor_);
+    times.kernel_seconds += seconds_since(start);
+    start = Clock::now();
+    const Index failed = cholesky_in_place(solver->factor_, rows.control);
+    times.factor_seconds += seconds_since(start);
+    if (failed >= 0) return nullptr;
+    return solver;
+  }
+  Forms correction(const Matrix& residual) override {
+    Matrix alpha = residual.array().colwise() * rows_.scale.array();
+    cholesky_solve(factor_, alpha);
+    alpha.array().colwise() *= rows_.scale.array();
+    return weighted_grams(rows_.z, alpha, rows_.control);
+  }
+  bool inverse(Vector& v) override {
+    v.array() *= rows_.scale.array();
+    cholesky_solve(factor_, v);
+    v.array() *= rows_.scale.array();
+    return true;
+  }
+  Index rank() const override { return (rows_.scale.array() > 0).count(); }
+
+ private:
+  explicit CholeskySolver(const Rows& rows) : rows_(rows), factor_(rows.n(), rows.n()) {}
+  const Rows& rows_;
+  Matrix factor_;
+};
+
+// QR with column pivoting of the scaled Phi: features (i <= j) of u u^T, off-diagonal ones times sqrt 2.
+class PivotedQr : public Solver {
+ public:
+  static double bytes(Index n, Index k) {
+    return 8.0 * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(k + 1) / 2;
+  }
+  PivotedQr(const Rows& rows, ClosedForm& times) : rows_(rows) {
+    const SingleThreadedBlas single;
+    auto start = Clock::now();
+    const Index n = rows.n(), k = rows.k(), size = k * (k + 1) / 2;
+    phi_.resize(size, n);
+    parallel_for(n, rows.control, [&](Index j) {
+      Index at = 0;
+      for (Index a = 0; a < k; ++a) {
+        phi_(at++, j) = rows.z(j, a) * rows.z(j, a) * rows.scale(j);
+        for (Index b = a + 1; b < k; ++b)
+          phi_(at++, j) = std::sqrt(2.0) * rows.z(j, a) * rows.z(j, b) * rows.scale(j);
+      }
+    });
+    times.kernel_seconds += seconds_since(start);
+    start = Clock::now();
+    const int m = static_cast<int>(size), columns = static_cast<int>(n);
+    pivot_.assign(static_cast<std::size_t>(n), 0);
+    tau_.resize(std::min(size, n));
+    int info = 0, query = -1;
+    double wanted = 0;
+    dgeqp3_(&m, &columns, phi_.data(), &m, pivot_.data(), tau_.data(), &wanted, &query, &info);
+    int length = static_cast<int>(wanted);
+    work_.resize(length);
+    dgeqp3_(&m, &columns, phi_.data(), &m, pivot_.data(), tau_.data(), work_.data(), &length, &info);
+    if (info != 0) throw std::runtime_error("dgeqp3 failed");
+    const double tiny = 16 * static_cast<double>(std::max(size, n)) * std::numeric_limits<double>::epsilon();
+    for (rank_ = 0; rank_ < tau_.size() && std::abs(phi_(rank_, rank_)) > tiny * std::abs(phi_(0, 0));)
+      ++rank_;
+    if (rank_ < n) {
+      // Least squares over all rows: [R11 R12]^T t = P^T r.
+      Matrix trapezoid = phi_.topRows(rank_).triangularView<Eigen::Upper>();
+      tall_.compute(trapezoid.transpose());
+    }
+    times.factor_seconds += seconds_since(start);
+  }
+  Forms correction(const Matrix& residual) override {
+    const SingleThreadedBlas single;
+    const Index n = rows_.n(), m = residual.cols(), k = rows_.k();
+    Matrix permuted(n, m);
+    for (Index j = 0; j < n; ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      permuted.row(j) = rows_.scale(p) * residual.row(p);
+    }
+    Matrix t = Matrix::Zero(phi_.rows(), m);
+    if (rank_ == n) {
+      t.topRows(n) = phi_.topRows(n).triangularView<Eigen::Upper>().transpose().solve(permuted);
+    } else if (rank_ > 0) {
+      t.topRows(rank_) = tall_.solve(permuted);
+    }
+    const int rows = static_cast<int>(phi_.rows()), columns = static_cast<int>(m),
+              reflectors = static_cast<int>(tau_.size());
+    int info = 0, query = -1;
+    double wanted = 0;
+    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows, &wanted,
+            &query, &info);
+    int length = static_cast<int>(wanted);
+    work_.resize(length);
+    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows,
+            work_.data(), &length, &info);
+    Forms forms;
+    for (Index o = 0; o < m; ++o) {
+      Matrix form(k, k);
+      Index at = 0;
+      for (Index a = 0; a < k; ++a) {
+        form(a, a) = t(at++, o);
+        for (Index b = a + 1; b < k; ++b) form(a, b) = form(b, a) = t(at++, o) / std::sqrt(2.0);
+      }
+      forms.push_back(std::move(form));
+    }
+    return forms;
+  }
+  bool inverse(Vector& v) override {
+    const Index n = rows_.n();
+    if (rank_ < n) return false;
+    Vector w(n);
+    for (Index j = 0; j < n; ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      w(j) = rows_.scale(p) * v(p);
+    }
+    const auto r = phi_.topRows(n).triangularView<Eigen::Upper>();
+    r.transpose().solveInPlace(w);
+    r.solveInPlace(w);
+    for (Index j = 0; j < n; ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      v(p) = rows_.scale(p) * w(j);
+    }
+    return true;
+  }
+  Index rank() const override { return rank_; }
+
+ private:
+  const Rows& rows_;
+  Matrix phi_;  // R above the diagonal, reflectors below
+  std::vector<int> pivot_;
+  Vector tau_, work_;
+  Index rank_ = 0;
+  Eigen::HouseholderQR<Matrix> tall_;
+};
+
+// Cholesky with complete pivoting, for what is too large for QR. Fits the rows it found independent.
+class PivotedCholesky : public Solver {
+ public:
+  PivotedCholesky(const Rows& rows, ClosedForm& times) : rows_(rows), factor_(rows.n(), rows.n()) {
+    const SingleThreadedBlas single;
+    auto start = Clock::now();
+    form_kernel(rows, factor_);
+    times.kernel_seconds += seconds_since(start);
+    start = Clock::now();
+    const int n = static_cast<int>(rows.n());
+    pivot_.resize(static_cast<std::size_t>(n));
+    Vector work(2 * n);
+    const double tolerance = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+    int info = 0;
+    dpstrf_("L", &n, factor_.data(), &n, pivot_.data(), &rank_, &tolerance, work.data(), &info);
+    times.factor_seconds += seconds_since(start);
+  }
+  Forms correction(const Matrix& residual) override {
+    Matrix part(rank_, residual.cols());
+    for (Index j = 0; j < rank_; ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      part.row(j) = rows_.scale(p) * residual.row(p);
+    }
+    cholesky_solve(factor_.topLeftCorner(rank_, rank_), part);
+    Matrix alpha = Matrix::Zero(rows_.n(), residual.cols());
+    for (Index j = 0; j < rank_; ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      alpha.row(p) = rows_.scale(p) * part.row(j);
+    }
+    return weighted_grams(rows_.z, alpha, rows_.control);
+  }
+  bool inverse(Vector& v) override {
+    if (rank_ < rows_.n()) return false;
+    Vector w(v.size());
+    for (Index j = 0; j < v.size(); ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      w(j) = rows_.scale(p) * v(p);
+    }
+    cholesky_solve(factor_, w);
+    for (Index j = 0; j < v.size(); ++j) {
+      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
+      v(p) = rows_.scale(p) * w(j);
+    }
+    return true;
+  }
+  Index rank() const override { return rank_; }
+
+ private:
+  const Rows& rows_;
+  Matrix factor_;
+  std::vector<int> pivot_;
+  int rank_ = 0;
+};
+
+class ConjugateGradients : public Solver {
+ public:
+  ConjugateGradients(const Rows& rows, const ClosedFormOptions& options, ClosedForm& times)
+      : rows_(rows), options_(options), times_(times) {}
+  Forms correction(const Matrix& residual) override {
+    const Index n = rows_.n(), m = residual.cols();
+    Matrix alpha = Matrix::Zero(n, m);
+    for (Index o = 0; o < m; ++o) {
+      Vector x = Vector::Zero(n), r = residual.col(o).cwiseProduct(rows_.scale), p = r, kp(n);
+      const double first = r.norm();
+      double rr = r.squaredNorm();
+      for (int i = 0; i < options_.cg_max_iterations && std::sqrt(rr) > options_.cg_tolerance * first; ++i) {
+        if (rows_.control.out_of_time()) break;
+        const Vector weight = p.cwiseProduct(rows_.scale);
+        kp = form_values(rows_.z, weighted_grams(rows_.z, weight, rows_.control), rows_.control).col(0);
+        kp.array() *= rows_.scale.array();
+        ++times_.iterations;
+        const double curvature = p.dot(kp);
+        if (!(curvature > 0)) break;
+        const double step = rr / curvature;
+        x += step * p;
+        r -= step * kp;
+        const double next = r.squaredNorm();
+        p = r + (next / rr) * p;
+        rr = next;
+      }
+      alpha.col(o) = x.cwiseProduct(rows_.scale);
+    }
+    return weighted_grams(rows_.z, alpha, rows_.control);
+  }
+  bool inverse(Vector&) override { return false; }
+  Index rank() const override { return rows_.n(); }
+
+ private:
+  const Rows& rows_;
+  const ClosedFormOptions& options_;
+  ClosedForm& times_;
+};
+
+// Refines the forms until the residual stops falling, `enough` is reached or `most` rounds are done.
+void refine(Solver& solver, const Rows& rows, const Eigen::Ref<const RowMatrix>& y, int most, double enough,
+            ClosedForm& fit) {
+  const auto start = Clock::now();
+  fit.forms = solver.correction(y);
+  Matrix residual = y - form_values(rows.z, fit.forms, rows.control);
+  fit.relative_error = relative_error(Matrix(y - residual), y);
+  fit.refinements = 0;
+  for (int i = 0; i < most && fit.relative_error > enough; ++i) {
+    Forms better = solver.correction(residual);
+    for (std::size_t o = 0; o < better.size(); ++o) better[o] += fit.forms[o];
+    const Matrix left = y - form_values(rows.z, better, rows.control);
+    const double error = relative_error(Matrix(y - left), y);
+    if (!(error < fit.relative_error)) break;
+    const bool done = error > 0.25 * fit.relative_error;
+    fit.forms = std::move(better);
+    residual = left;
+    fit.relative_error = error;
+    ++fit.refinements;
+    if (done) break;
+  }
+  fit.solve_seconds += seconds_since(start);
+}
+
+void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
+  const auto clock = Clock::now();
+  const Index n = rows.n();
+  Vector start(n);
+  const Matrix normals = Stream(1, "memorize spectrum").normal_matrix(n, 1);
+  for (Index j = 0; j < n; ++j) start(j) = normals(j, 0);
+  LanczosOptions options;
+  options.tolerance = 1e-4;
+  options.max_steps = 100;
+  const auto product = [&](const Vector& in, Vector& out) {
+    out = form_values(rows.z, weighted_grams(rows.z, in, rows.control), rows.control).col(0);
+  };
+  // The start that shows the largest eigenvalue at once: the kernel is a positive matrix, nearly constant
+  // rows.
+  const LanczosResult top = lanczos(product, start.cwiseAbs(), options);
+  fit.sigma_max = std::sqrt(std::max(0.0, top.largest));
+  Vector probe = start;
+  if (solver.inverse(probe)) {
+    const LanczosResult bottom = lanczos(
+        [&](const Vector& in, Vector& out) {
+          out = in;
+          solver.inverse(out);
+        },
+        start, options);
+    fit.sigma_min = std::sqrt(1 / bottom.largest);
+    fit.spectrum_converged = bottom.converged;
+  } else if (fit.solver == KernelSolver::kConjugateGradients) {
+    options.end = LanczosOptions::End::kSmallest;
+    const LanczosResult bottom = lanczos(product, start, options);
+    fit.sigma_min = std::sqrt(std::max(0.0, bottom.smallest));
+    fit.spectrum_converged = false;
+  } else {
+    fit.sigma_min = 0;
+    fit.spectrum_converged = true;
+  }
+  const double ratio = fit.sigma_max / fit.sigma_min;
+  fit.condition = fit.sigma_min > 0 ? ratio * ratio : std::numeric_limits<double>::infinity();
+  fit.spectrum_seconds += seconds_since(clock);
+}
+
+}  // namespace
+
+const char* to_string(KernelSolver solver) {
+  switch (solver) {
+    case KernelSolver::kAuto:
+      return "auto";
+    case KernelSolver::kCholesky:
+      return "cholesky";
+    case KernelSolver::kPivoted:
+      return "pivoted";
+    case KernelSolver::kConjugateGradients:
+      return "conjugate gradients";
+  }
+  return "";
+}
+
+void ClosedFormOptions::validate() const {
+  if (!(memory_bytes > 0))
+    throw std::invalid_argument(fmt::format("memory_bytes is {}; it must be positive", memory_bytes));
+  if (max_refinements < 0)
+    throw std::invalid_argument(fmt::format("max_refinements is {}; it must be 0 or more", max_refinements));
+  if (!(cg_tolerance > 0))
+    throw std::invalid_argument(fmt::format("cg_tolerance is {}; it must be positive", cg_tolerance));
+  if (cg_max_iterations < 1)
+    throw std::invalid_argument(
+        fmt::format("cg_max_iterations is {}; it must be 1 or more", cg_max_iterations));
+}
+
+double relative_error(const Eigen::Ref<const Matrix>& values, const Eigen::Ref<const RowMatrix>& y) {
+  const double missed = (values - y).squaredNorm();
+  double spread = (y.rowwise() - y.colwise().mean()).squaredNorm();
+  if (!(spread > 0)) spread = y.squaredNorm();
+  return spread > 0 ? missed / spread : missed;
+}
+
+ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const RowMatrix>& y,
+                           const ClosedFormOptions& options, const Control& control) {
+  options.validate();
+  if (z.rows() != y.rows())
+    throw std::invalid_argument(fmt::format("{} rows of inputs but {} of labels", z.rows(), y.rows()));
+  if (z.rows() == 0 || z.cols() == 0 || y.cols() == 0)
+    throw std::invalid_argument("there is nothing to fit: no rows or no columns");
+  const SingleThreadedBlas single;
+  const Rows rows(z, control);
+  const double n = static_cast<double>(rows.n()), k = static_cast<double>(rows.k());
+  const double others =
+      8 * (2 * n * k + static_cast<double>(control.workers() + 4) * static_cast<double>(y.cols()) * k * k);
+  const bool kernel_fits = 8 * n * n + others <= options.memory_bytes && n < 46000;
+  if (others > options.memory_bytes) {
+    throw ResourceError(
+        fmt::format("{} rows of {} features need {:.1f} GiB without any kernel; the limit is {:.1f} GiB",
+                    rows.n(), rows.k(), others / 0x1p30, options.memory_bytes / 0x1p30));
+  }
+  ClosedForm fit;
+  std::unique_ptr<Solver> solver;
+  KernelSolver wanted = options.solver;
+  if (wanted == KernelSolver::kAuto)
+    wanted = kernel_fits ? KernelSolver::kCholesky : KernelSolver::kConjugateGradients;
+  if (wanted == KernelSolver::kConjugateGradients) {
+    fit.solver = wanted;
+    solver = std::make_unique<ConjugateGradients>(rows, options, fit);
+    // A round costs as much as the first solve here: no further than rounding would matter to anyone.
+    refine(*solver, rows, y, options.max_refinements, 1e-20, fit);
+  } else {
+    if (wanted == KernelSolver::kCholesky) {
+      solver = CholeskySolver::make(rows, fit);
+      if (solver != nullptr) {
+        fit.solver = KernelSolver::kCholesky;
+        refine(*solver, rows, y, options.max_refinements, 0, fit);
+      }
+    }
+    const bool may_pivot = options.solver != KernelSolver::kCholesky;
+    const bool poor = solver == nullptr || !(fit.relative_error <= options.good_fit);
+    // Phi and the workspace of its factorisation, while the Cholesky factor is still there to fall back on.
+    const bool qr_fits =
+        2 * PivotedQr::bytes(rows.n(), rows.k()) + 8 * n * n + others <= options.memory_bytes;
+    if (solver == nullptr || (poor && may_pivot && qr_fits)) {
+      const ClosedForm before = fit;
+      std::unique_ptr<Solver> pivoted;
+      if (qr_fits) {
+        pivoted = std::make_unique<PivotedQr>(rows, fit);
+      } else {
+        solver.reset();
+        pivoted = std::make_unique<PivotedCholesky>(rows, fit);
+      }
+      refine(*pivoted, rows, y, options.max_refinements, 0, fit);
+      fit.solver = KernelSolver::kPivoted;
+      if (solver == nullptr || fit.relative_error <= before.relative_error) {
+        solver = std::move(pivoted);
+      } else {
+        fit.forms = before.forms;
+        fit.relative_error = before.relative_error;
+        fit.refinements = before.refinements;
+        fit.solver = KernelSolver::kCholesky;
+      }
+    }
+  }
+  fit.rank = solver->rank();
+  fit.full_rank = fit.rank == rows.n();
+  if (options.spectrum) estimate_spectrum(*solver, rows, fit);
+  return fit;
+}
+
+}  // namespace exhume
