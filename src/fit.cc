@@ -60,6 +60,7 @@ class Fitter {
       SearchOptions search;
       search.hidden = options_.hidden;
       search.seed = options_.seed;
+      search.most_restarts = options_.most_restarts;
       search.polish = options_.polish;
       control_.report("search", 0);
       const SearchResult found = search_units(start, *subset_, search, control_);

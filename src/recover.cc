@@ -62,6 +62,9 @@ HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, co
   return check;
 }
 
+// Hold out one row in this many: 250 rows or a fiftieth, whichever is more, but never above a tenth.
+Index held_out_period(Index rows) { return std::clamp<Index>(rows / std::max<Index>(250, rows / 50), 10, 50); }
+
 void check_sizes(const SampleSource& samples, const RecoverOptions& options) {
   const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
   if (n == 0 || d == 0 || m == 0) {
@@ -107,8 +110,7 @@ class Recovery {
   Recovery(const SamplePtr& samples, const RecoverOptions& options, const Control& control)
       : options_(options), control_(control.within(options.budget_seconds)), begin_(Control::Clock::now()) {
     check_sizes(*samples, options);
-    const Index period = samples->rows() >= 4000 ? 20 : 10;
-    split_ = split(samples, period, options.seed);
+    split_ = split(samples, held_out_period(samples->rows()), options.seed);
     result_.samples = samples->rows();
     result_.held_out = split_.held_out->rows();
     result_.seed = options.seed;
@@ -119,49 +121,86 @@ class Recovery {
     coordinates_ = standardise(moments_);
     standard_ = affine(split_.training, coordinates_.map);
     stamp("reading");
-    const Matrix V = start();
-    fit(V);
+    const std::vector<Road> plan = roads();
+    for (size_t i = 0; i < plan.size(); ++i) {
+      // Roads that start from moments get half of the time that is left; the last one all of it.
+      const bool last = i + 1 == plan.size();
+      const Control limited = last ? control_ : control_.within(control_.seconds_left() / 2);
+      if (attempt(plan[i], limited) || control_.out_of_time()) break;
+    }
     judge();
     return std::move(result_);
   }
 
  private:
-  void stamp(const char* stage) {
+  enum class Start { kOrder2, kStacked, kNone };
+  struct Road {
+    std::string route;
+    Start start;
+    int restarts;  // from random units, where the start leads nowhere
+  };
+
+  void stamp(const std::string& stage) {
     const double now = seconds_since(begin_);
     result_.timings.push_back({stage, now - last_});
     last_ = now;
   }
 
-  // Rough units from the road that was asked for.
-  Matrix start() {
-    const Index d = standard_->inputs(), m = standard_->outputs();
-    result_.route = options_.route == "auto" ? "depth2" : options_.route;
-    if (result_.route == "any_inputs") return Matrix(0, d + 1);
+  // What to try, in order of promise and cost.
+  [[nodiscard]] std::vector<Road> roads() const {
+    const Index m = standard_->outputs();
+    std::vector<Road> plan;
+    if (options_.route != "any_inputs") {
+      const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
+      if (many_outputs) plan.push_back({"depth2", Start::kOrder2, 0});
+      plan.push_back({"depth2", Start::kStacked, 0});
+    }
+    if (options_.route != "depth2") plan.push_back({"any_inputs", Start::kNone, 40});
+    return plan;
+  }
+
+  Matrix rough_units(const Road& road, const Control& control) {
+    if (road.start == Start::kNone) return Matrix(0, standard_->inputs() + 1);
     Depth2Options depth2;
     depth2.hidden = options_.hidden;
     depth2.seed = options_.seed;
-    SpectralStart found;
-    const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
-    if (many_outputs) found = order2_start(standard_, depth2, control_);
-    // Orders 3 and 4 where order 2 cannot be enough.
-    if (!many_outputs || (found.saturated && m < d)) found = stacked_start(standard_, depth2, control_);
+    SpectralStart found = road.start == Start::kOrder2 ? order2_start(standard_, depth2, control)
+                                                       : stacked_start(standard_, depth2, control);
     result_.singular_values = found.singular_values;
     result_.noise_floor = found.noise_floor;
     result_.gap_units = found.above_noise;
-    stamp("moments");
-    return found.V;
+    stamp(road.start == Start::kOrder2 ? "moments of order 2" : "moments of orders 2 to 4");
+    return std::move(found.V);
   }
 
-  void fit(const Matrix& V) {
+  // One road to its end. True if nothing better can be expected.
+  bool attempt(const Road& road, const Control& control) {
     FitOptions options;
     options.hidden = options_.hidden;
     options.seed = options_.seed;
-    fit_ = fit_units(V, standard_, options, control_);
+    options.most_restarts = road.restarts;
+    const Matrix V = rough_units(road, control);
+    Fit fit = fit_units(V, standard_, options, control);
     stamp("fit");
-    for (size_t i = 0; i < fit_.descent.size(); ++i) {
-      result_.descent.push_back({fit_.descent[i].signed_form ? "signed" : "sign-free", static_cast<int>(i),
-                                 fit_.descent[i].relative_mse});
+    const bool done = fit.outcome != SearchOutcome::kStuck;
+    result_.tried.push_back({road.route, outcome_words(fit)});
+    if (result_.route.empty() || done || fit.relative_mse < fit_.relative_mse) {
+      fit_ = std::move(fit);
+      result_.route = road.route;
     }
+    return done;
+  }
+
+  static std::string outcome_words(const Fit& fit) {
+    switch (fit.outcome) {
+      case SearchOutcome::kExact:
+        return fmt::format("exact with {} units", fit.model.units());
+      case SearchOutcome::kNoise:
+        return fmt::format("{} units leave {:.2g} of the variance, without structure", fit.model.units(), fit.relative_mse);
+      case SearchOutcome::kStuck:
+        break;
+    }
+    return fmt::format("{} units leave {:.2g} of the variance, with structure left", fit.model.units(), fit.relative_mse);
   }
 
   void judge() {
@@ -177,7 +216,10 @@ class Recovery {
     estimate_errors(user, exact);
     bound_function_error(check, exact);
     decide(exact);
-    result_.tried.push_back({result_.route, result_.reason});
+    for (size_t i = 0; i < fit_.descent.size(); ++i) {
+      result_.descent.push_back({fit_.descent[i].signed_form ? "signed" : "sign-free", static_cast<int>(i),
+                                 fit_.descent[i].relative_mse});
+    }
     stamp("check");
   }
 

@@ -2,7 +2,7 @@
 //
 //   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out check
 //
-// One row in twenty is held out and never touched by fitting. The result says what was found, by which road,
+// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. The result says what was found, by which road,
 // how far the held-out rows confirm it, and what was assumed.
 #pragma once
 

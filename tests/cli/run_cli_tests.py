@@ -353,7 +353,7 @@ class BadData(CommandLineTest):
             values = [((i * 31) % 97) / 50 for i in range(1200)]
             values[7 * 3 + 2] = bad
             self.write("x.npy", 400, 3, values)
-            self.refuse("x.npy", "row 8", "column 3")
+            self.refuse("x.npy", "row 7", "column 2")
 
     def test_different_row_counts(self):
         self.write("y.npy", 399, 2)

@@ -1,0 +1,134 @@
+#include "exhume/recover.h"
+
+#include <gtest/gtest.h>
+
+#include "exhume/error.h"
+#include "exhume/planted.h"
+#include "exhume/random.h"
+#include "exhume/unit_search.h"
+
+namespace exhume {
+namespace {
+
+RecoverResult recovered(const Network& network, const SamplingOptions& sampling, RecoverOptions options = {}) {
+  Control control;
+  control.threads = 2;
+  options.seed = sampling.seed;
+  return recover(planted_samples(network, sampling), options, control);
+}
+
+TEST(Recover, ManyOutputsExactly) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Network network = plant({.inputs = 12, .hidden = 12, .outputs = 12, .seed = seed});
+    const RecoverResult result = recovered(network, {.samples = 3000, .seed = seed});
+    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    EXPECT_EQ(result.network.hidden(), 12) << "seed " << seed;
+    EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
+  }
+}
+
+TEST(Recover, InputsOfAnyMeanAndCovariance) {
+  const Network network = plant({.inputs = 6, .hidden = 6, .outputs = 6, .centre = 2, .seed = 4});
+  const RecoverResult result = recovered(network, {.samples = 5000, .mean = 2, .condition = 25, .seed = 4});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_LT(align(result.network, network).worst_error, 1e-9);
+}
+
+TEST(Recover, OneOutput) {
+  for (std::uint64_t seed = 5; seed <= 7; ++seed) {
+    const Network network = plant({.inputs = 6, .hidden = 9, .outputs = 1, .bias = 0.8, .amplitudes = Amplitudes::kSigns, .seed = seed});
+    const RecoverResult result = recovered(network, {.samples = 6000, .seed = seed});
+    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
+  }
+}
+
+TEST(Recover, FewSamplesWithoutAnyAssumptionOnTheInputs) {
+  for (std::uint64_t seed = 8; seed <= 10; ++seed) {
+    const Network network = plant({.inputs = 8, .hidden = 6, .outputs = 1, .bias = 0.8, .amplitudes = Amplitudes::kSigns, .seed = seed});
+    RecoverOptions options;
+    options.route = "any_inputs";
+    const RecoverResult result = recovered(network, {.samples = 600, .seed = seed}, options);
+    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
+  }
+}
+
+TEST(Recover, NoiseGivesStandardErrorsThatFitTheErrors) {
+  const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 3, .seed = 11});
+  const RecoverResult result = recovered(network, {.samples = 10000, .noise_relative = 0.1, .seed = 11});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  const Alignment alignment = align(result.network, network);
+  ASSERT_TRUE(alignment.comparable);
+  const Network truth = canonical(network);
+  double squares = 0;
+  Index count = 0;
+  for (Index i = 0; i < 4; ++i) {
+    const Index j = alignment.match[static_cast<size_t>(i)];
+    squares += (result.network.W.row(i) - truth.W.row(j)).cwiseQuotient(result.standard_errors.W.row(i)).squaredNorm();
+    squares += (result.network.A.col(i) - truth.A.col(j)).cwiseQuotient(result.standard_errors.A.col(i)).squaredNorm();
+    count += 5 + 3;
+  }
+  // 32 correlated normal scores: their mean square stays in [0.3, 2.5] but for a chance below 1e-4.
+  EXPECT_GT(squares / static_cast<double>(count), 0.3);
+  EXPECT_LT(squares / static_cast<double>(count), 2.5);
+}
+
+TEST(Recover, TheSameBitsForAnyNumberOfThreads) {
+  const Network network = plant({.inputs = 5, .hidden = 6, .outputs = 2, .seed = 12});
+  Network first;
+  for (const int threads : {1, 2, 3}) {
+    Control control;
+    control.threads = threads;
+    const Network found = recover(planted_samples(network, {.samples = 9000, .noise = 0.05, .seed = 12}), {}, control).network;
+    if (threads == 1) first = found;
+    EXPECT_TRUE(found.W == first.W && found.b == first.b && found.A == first.A && found.c == first.c) << threads;
+  }
+}
+
+TEST(Recover, TooFewRowsAreRefusedWithTheNumberNeeded) {
+  const Network network = plant({.inputs = 10, .hidden = 5, .outputs = 1, .seed = 13});
+  try {
+    (void)recovered(network, {.samples = 15, .seed = 13});
+    FAIL() << "accepted 15 rows";
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("at least"), std::string::npos) << error.what();
+  }
+  RecoverOptions options;
+  options.hidden = 500;
+  EXPECT_THROW((void)recovered(network, {.samples = 1000, .seed = 13}, options), DataError);
+}
+
+TEST(Recover, RefusesBadOptions) {
+  RecoverOptions options;
+  options.hidden = 0;
+  EXPECT_THROW(options.validate(), std::invalid_argument);
+  options = {};
+  options.route = "nowhere";
+  EXPECT_THROW(options.validate(), std::invalid_argument);
+}
+
+TEST(UnitSearch, ExactFitsShedUnitsThatAreNotNeeded) {
+  const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 14});
+  const SamplePtr samples = planted_samples(network, {.samples = 1500, .seed = 14});
+  Matrix V(6, 6);
+  V.topRows(4) << network.W, network.b;
+  V.row(4) = V.row(1);
+  V.row(5) = Stream(15, "extra").normal_matrix(1, 6);
+  const SearchResult found = search_units(V, *samples, {}, {});
+  EXPECT_EQ(found.outcome, SearchOutcome::kExact);
+  EXPECT_EQ(found.model.units(), 4);
+}
+
+TEST(UnitSearch, PureNoiseIsLeftAlone) {
+  const RowMatrix x = Stream(16, "x").normal_matrix(3000, 4), y = Stream(16, "y").normal_matrix(3000, 1);
+  SearchOptions options;
+  options.seed = 16;
+  const SearchResult found = search_units(Matrix(0, 5), *memory_samples(x, y), options, {});
+  EXPECT_EQ(found.outcome, SearchOutcome::kNoise);
+  EXPECT_LT(found.structure, 1);
+  EXPECT_LE(found.model.units(), 1);
+}
+
+}  // namespace
+}  // namespace exhume
