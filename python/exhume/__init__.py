@@ -21,6 +21,7 @@ with _fast_kernels():
 from . import routes
 from ._core import DataError, ResourceError
 from ._generate import Planted, generate
+from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Network
 from ._recover import Verification, recover, verify
 from ._result import Coefficient, RecoveryWarning, Result
@@ -50,14 +51,17 @@ __all__ = [
     "Alignment",
     "Coefficient",
     "DataError",
+    "Memorized",
     "Network",
     "Planted",
+    "QuadraticNetwork",
     "RecoveryWarning",
     "ResourceError",
     "Result",
     "Verification",
     "blas_kernels",
     "generate",
+    "memorize",
     "recover",
     "routes",
     "verify",

@@ -15,5 +15,6 @@ void bind_network(nb::module_& m);
 void bind_samples(nb::module_& m);
 void bind_recover(nb::module_& m);
 void bind_planted(nb::module_& m);
+void bind_memorize(nb::module_& m);
 
 }  // namespace exhume::python

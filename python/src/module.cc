@@ -31,4 +31,5 @@ NB_MODULE(_core, m) {
   bind_samples(m);
   bind_recover(m);
   bind_planted(m);
+  bind_memorize(m);
 }

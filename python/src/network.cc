@@ -1,23 +1,20 @@
 // Networks: made of arrays, evaluated, compared, stored.
 #include "exhume/network.h"
 
-#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <optional>
-#include <stdexcept>
 
 #include "arrays.h"
 #include "call.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/parallel.h"
 #include "exhume/verify.h"
 #include "samples.h"
+#include "values.h"
 
 namespace exhume::python {
 namespace {
@@ -26,25 +23,6 @@ Network make(const Rows& W, const Entries& b, const Rows& A, const Entries& c, c
   Network network{map(W), map(b), map(A), map(c), L ? Matrix(map(*L)) : Matrix()};
   network.validate();
   return network;
-}
-
-// Blocks of rows at a time, so that the hidden layer of all rows is never in memory at once.
-Array2 values(const Network& network, const Rows& x, int threads) {
-  const ConstRows rows = map(x);
-  if (rows.cols() != network.inputs()) {
-    throw std::invalid_argument(
-        fmt::format("x has {} columns, but the network has {} inputs", rows.cols(), network.inputs()));
-  }
-  Call call(threads, nb::none());
-  return array(call.run([&](const Control& control) {
-    RowMatrix out(rows.rows(), network.outputs());
-    const Index blocks = (rows.rows() + kBlockRows - 1) / kBlockRows;
-    parallel_for(blocks, control, [&](Index i) {
-      const Index first = i * kBlockRows, count = std::min(kBlockRows, rows.rows() - first);
-      out.middleRows(first, count) = evaluate(network, rows.middleRows(first, count));
-    });
-    return out;
-  }));
 }
 
 nb::bytes bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
@@ -71,7 +49,7 @@ void bind_network(nb::module_& m) {
             return array(RowMatrix(n.L));
           },
           nb::rv_policy::move)
-      .def("values", &values, nb::arg("x"), nb::arg("threads"))
+      .def("values", &values<Network>, nb::arg("x"), nb::arg("threads"))
       .def("canonical", [](const Network& n) { return canonical(n); })
       .def("safetensors", [](const Network& n) { return bytes(network_bytes(n)); })
       .def(
