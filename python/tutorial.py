@@ -34,7 +34,7 @@ def digits() -> None:
     images, labels = load_digits(return_X_y=True)
     scale = images.std(axis=0)
     images = (images - images.mean(axis=0)) / np.where(scale > 0, scale, 1)
-    model = MLPRegressor((16,), max_iter=300, random_state=0)
+    model = MLPRegressor(hidden_layer_sizes=(16,), max_iter=300, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that training has not converged does not matter here
         model.fit(images, labels)

@@ -1,7 +1,7 @@
 // The extension module exhume._core: the library as Python sees it, one file a room.
 //
 // Only shapes, types and lifetimes are dealt with here. Names, defaults and documentation that users meet are
-// in python/exhume/*.py, which call these functions.
+// in python/package/exhume/*.py, which call these functions.
 #pragma once
 
 #include <nanobind/nanobind.h>

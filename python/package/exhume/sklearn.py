@@ -91,7 +91,7 @@ class TwoLayerReLURegressor(_Regressor):
         hidden: int | str = "auto",
         *,
         route: str = "auto",
-        budget: float = 60.0,
+        budget: float = 300.0,
         threads: int = 0,
         random_state: Any = None,
     ) -> None:
