@@ -74,7 +74,7 @@ def test_pickles_and_clones(data, make):
 
 
 def test_unrecoverable_data_warn_and_are_fitted(random):
-    x = random.standard_normal((400, 3))
+    x = random.standard_normal((4000, 3))
     y = np.abs(x[:, 0]) ** 1.5 + np.sin(4 * x[:, 1])
     with pytest.warns(exhume.RecoveryWarning, match="not certified"):
         model = TwoLayerReLURegressor(hidden=2, budget=20).fit(x, y)
