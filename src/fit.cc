@@ -54,7 +54,7 @@ class Fitter {
     const Index d = samples_->inputs(), m = samples_->outputs(), n = samples_->rows();
     const Index guess = options_.hidden.value_or(std::max<Index>(V.rows(), 4));
     Index rows = subset_rows(search_unknowns(d, guess, m));
-    Matrix start = V;
+    Matrix start = quick_start(V, rows);
     while (true) {
       subset_ = spread_subset(*samples_, rows);
       SearchOptions search;
@@ -78,6 +78,22 @@ class Fitter {
       rows = next;
       start = sign_free_.V;
     }
+  }
+
+  // Without noise a good start is exact after a few cheap steps on few rows; otherwise nothing is lost.
+  [[nodiscard]] Matrix quick_start(const Matrix& V, Index rows) {
+    if (V.rows() == 0 || (options_.hidden && V.rows() != *options_.hidden)) return V;
+    const Index unknowns = search_unknowns(samples_->inputs(), V.rows(), samples_->outputs());
+    const Index few = std::max<Index>(300, 5 * unknowns / samples_->outputs());
+    if (few > rows / 2) return V;
+    SeparableModel model;
+    model.V = V;
+    PolishOptions quick = options_.polish;
+    quick.max_iterations = 12;
+    quick.damping = 1e-4;
+    const PolishSummary summary = polish(model, *spread_subset(*samples_, few), quick, control_);
+    for (const double value : summary.descent) fit_.descent.push_back({false, value});
+    return summary.relative_mse < SearchOptions().exact_relative ? summary.model.V : V;
   }
 
   [[nodiscard]] Index subset_rows(Index unknowns) const {

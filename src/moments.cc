@@ -9,7 +9,7 @@ namespace exhume {
 namespace {
 
 // Rows whose features fit into the second-level cache together with the sums.
-constexpr Index kTileRows = 128;
+constexpr Index kTileRows = 256;
 
 // Every second row of `rows`, starting at `offset`, column-major.
 Matrix every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index offset) {
@@ -19,17 +19,24 @@ Matrix every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index offset) {
   return out;
 }
 
-void add_tile(const Eigen::Ref<const Matrix>& x, const Eigen::Ref<const Matrix>& r, int order, RawSums& sums) {
+// Room for the features of a tile, kept from tile to tile.
+struct Scratch {
+  Matrix features, weighted;
+};
+
+void add_tile(const Eigen::Ref<const Matrix>& x, const Eigen::Ref<const Matrix>& r, int order, Scratch& scratch,
+              RawSums& sums) {
   const Index d = x.cols(), m = r.cols(), p = symmetric_size(d), rows = x.rows();
   sums.order0 += r.colwise().sum().transpose();
   if (order < 1) return;
   sums.order1.noalias() += x.transpose() * r;
   if (order < 2) return;
-  Matrix features(rows, p);
+  scratch.features.resize(rows, p);
+  Matrix& features = scratch.features;
   quadratic_features(x, features);
   sums.order2.noalias() += features.transpose() * r;
   if (order < 3) return;
-  Matrix weighted(rows, p);
+  Matrix& weighted = scratch.weighted;
   for (Index o = 0; o < m; ++o) {
     weighted = features.array().colwise() * r.col(o).array();
     sums.order3.middleCols(o * d, d).noalias() += weighted.transpose() * x;
@@ -155,13 +162,14 @@ HermiteMoments::HermiteMoments(Index d, Index m, int highest) : inputs(d), outpu
 
 void HermiteMoments::add(Index first_row, const Eigen::Ref<const RowMatrix>& x,
                          const Eigen::Ref<const RowMatrix>& r) {
+  Scratch scratch;
   for (int h = 0; h < 2; ++h) {
     const Index offset = (first_row + h) % 2;  // where the first row of this half lies
     const Matrix half_x = every_second_row(x, offset), half_r = every_second_row(r, offset);
     count[h] += half_x.rows();
     for (Index first = 0; first < half_x.rows(); first += kTileRows) {
       const Index rows = std::min(kTileRows, half_x.rows() - first);
-      add_tile(half_x.middleRows(first, rows), half_r.middleRows(first, rows), order, sums[h]);
+      add_tile(half_x.middleRows(first, rows), half_r.middleRows(first, rows), order, scratch, sums[h]);
     }
   }
 }

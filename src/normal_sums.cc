@@ -4,6 +4,18 @@
 #include <cmath>
 
 namespace exhume {
+namespace {
+
+// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed factor.
+void add_gram(const Matrix& G, double factor, Matrix& gram) {
+  if (G.size() == 0) return;
+  const char lower = 'L', transposed = 'T';
+  const int size = static_cast<int>(G.cols()), rows = static_cast<int>(G.rows());
+  const double one = 1;
+  dsyrk_(&lower, &transposed, &size, &rows, &factor, G.data(), &rows, &one, gram.data(), &size);
+}
+
+}  // namespace
 
 ModelBlock::ModelBlock(const SeparableModel& model, const SampleBlock& block, bool with_slopes) {
   const Index rows = block.rows(), d = model.inputs(), k = model.units();
@@ -72,7 +84,7 @@ NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples,
         const ModelBlock rows(model, block, true);
         const Matrix G = rows.gradients();
         const Matrix R = rows.Y - rows.F * model.C;
-        sums.GG.selfadjointView<Eigen::Lower>().rankUpdate(G.transpose());
+        add_gram(G, 1, sums.GG);
         sums.GF.noalias() += G.transpose() * rows.F;
         sums.FF.noalias() += rows.F.transpose() * rows.F;
         const Matrix weights = (R * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);  // rows x k
@@ -83,31 +95,40 @@ NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples,
 
 Matrix solve_scaled(const Matrix& M, const Matrix& B) {
   const Vector scale = M.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
-  Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
-  const Matrix right = scale.asDiagonal() * B;
   for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
-    Matrix ridged = scaled;
-    ridged.diagonal().array() += ridge;
-    const Eigen::LLT<Matrix> factor(ridged);
-    if (factor.info() == Eigen::Success) return scale.asDiagonal() * factor.solve(right);
+    Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
+    scaled.diagonal().array() += ridge;
+    const Eigen::LLT<Eigen::Ref<Matrix>> factor(scaled);  // in place
+    if (factor.info() == Eigen::Success) return scale.asDiagonal() * factor.solve(scale.asDiagonal() * B);
   }
   return Matrix::Zero(B.rows(), B.cols());
 }
 
 Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& sums) {
   const Index k = model.units(), width = model.V.cols();
-  Matrix H = sums.GG.selfadjointView<Eigen::Lower>();
-  H.noalias() -= sums.GF * solve_scaled(sums.FF, sums.GF.transpose());
+  // With F^T F = L L^T: G^T P G = G^T G - (L^-1 F^T G)^T (L^-1 F^T G), on the lower triangle.
+  const Vector scale = sums.FF.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  Matrix H = sums.GG;
+  for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
+    Matrix scaled = scale.asDiagonal() * sums.FF * scale.asDiagonal();
+    scaled.diagonal().array() += ridge;
+    const Eigen::LLT<Eigen::Ref<Matrix>> factor(scaled);
+    if (factor.info() != Eigen::Success) continue;
+    Matrix half = scale.asDiagonal() * sums.GF.transpose();
+    factor.matrixL().solveInPlace(half);
+    add_gram(half, -1, H);
+    break;
+  }
   const Matrix CC = model.C.topRows(k) * model.C.topRows(k).transpose();
   for (Index l = 0; l < k; ++l) {
-    for (Index j = 0; j < k; ++j) H.block(j * width, l * width, width, width) *= CC(j, l);
+    for (Index j = l; j < k; ++j) H.block(j * width, l * width, width, width) *= CC(j, l);
   }
-  H = ((H + H.transpose()) / 2).eval();
   for (Index j = 0; j < k; ++j) {
-    const double curvature = H.diagonal().segment(j * width, width).mean();
+    auto block = H.block(j * width, j * width, width, width);
     const Vector v = model.V.row(j).normalized();
-    H.block(j * width, j * width, width, width) += std::max(curvature, 0.0) * v * v.transpose();
+    block += std::max(block.diagonal().mean(), 0.0) * v * v.transpose();
   }
+  H.triangularView<Eigen::StrictlyUpper>() = H.transpose();
   return H;
 }
 

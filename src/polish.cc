@@ -35,6 +35,13 @@ double output_variation(const SampleSource& samples, Index block_rows, const Con
   return std::max((sums.squares - sums.total.cwiseAbs2() / n).sum(), 1e-300);
 }
 
+// Rows a task: few, large tasks for small problems. Never depends on the number of threads.
+Index task_rows(const PolishOptions& options, Index rows) {
+  if (options.block_rows > 0) return options.block_rows;
+  const Index tasks = rows <= 2048 ? 2 : rows <= 8192 ? 4 : (rows + 2047) / 2048;
+  return std::max<Index>(128, (rows + tasks - 1) / tasks);
+}
+
 // The least-squares C for model.V, refined once with true residuals. Returns the sum of squares that is left.
 double solve_linear_part(SeparableModel& model, const SampleSource& samples, Index block_rows, const Control& control) {
   const LinearSums sums = linear_sums(model, samples, block_rows, control);
@@ -92,25 +99,27 @@ void PolishOptions::validate() const {
     throw std::invalid_argument(fmt::format("polish: max_iterations is {}, expected at least 0", max_iterations));
   }
   if (!(damping > 0)) throw std::invalid_argument(fmt::format("polish: damping is {}, expected above 0", damping));
-  if (block_rows < 1) throw std::invalid_argument(fmt::format("polish: block_rows is {}, expected at least 1", block_rows));
+  if (block_rows < 0) throw std::invalid_argument(fmt::format("polish: block_rows is {}, expected at least 0", block_rows));
 }
 
 double fit_linear_part(SeparableModel& model, const SampleSource& samples, const PolishOptions& options,
                        const Control& control) {
-  const double variation = output_variation(samples, options.block_rows, control);
-  return solve_linear_part(model, samples, options.block_rows, control) / variation;
+  const Index block_rows = task_rows(options, samples.rows());
+  const double variation = output_variation(samples, block_rows, control);
+  return solve_linear_part(model, samples, block_rows, control) / variation;
 }
 
 PolishSummary polish(const SeparableModel& start, const SampleSource& samples, const PolishOptions& options,
                      const Control& control) {
   options.validate();
   const SingleThreadedBlas single;
-  const double variation = output_variation(samples, options.block_rows, control);
+  const Index block_rows = task_rows(options, samples.rows());
+  const double variation = output_variation(samples, block_rows, control);
   PolishSummary summary;
   SeparableModel& model = summary.model;
   model = start;
   normalise_units(model);
-  double left = solve_linear_part(model, samples, options.block_rows, control) / variation;
+  double left = solve_linear_part(model, samples, block_rows, control) / variation;
   summary.descent.push_back(left);
   double lambda = options.damping;
   int slow = 0;
@@ -128,7 +137,7 @@ PolishSummary polish(const SeparableModel& start, const SampleSource& samples, c
       candidate.V += step;
       if (!candidate.V.allFinite()) return std::make_pair(candidate, 1e300);
       normalise_units(candidate);
-      const double value = solve_linear_part(candidate, samples, options.block_rows, control) / variation;
+      const double value = solve_linear_part(candidate, samples, block_rows, control) / variation;
       return std::make_pair(std::move(candidate), value);
     };
     bool improved = false;
@@ -148,9 +157,9 @@ PolishSummary polish(const SeparableModel& start, const SampleSource& samples, c
       }
     };
     if (dense) {
-      attempt(DenseStep(model, samples, options.block_rows, control));
+      attempt(DenseStep(model, samples, block_rows, control));
     } else {
-      attempt(ConjugateStep(model, samples, options.block_rows, control));
+      attempt(ConjugateStep(model, samples, block_rows, control));
     }
     if (!improved) {
       summary.outcome = PolishOutcome::kConverged;

@@ -21,6 +21,8 @@ namespace {
 // Mean squared error / variance at which samples count as reproduced to rounding.
 constexpr double kRoundingMse = 1e-20;
 constexpr Index kPictureRows = 500;
+// Standardised samples of up to this many numbers (32 MB) are kept in memory instead of made anew every pass.
+constexpr Index kKeptNumbers = 4'000'000;
 
 double seconds_since(Control::Clock::time_point start) {
   return std::chrono::duration<double>(Control::Clock::now() - start).count();
@@ -120,6 +122,7 @@ class Recovery {
     moments_ = second_moments(*split_.training, control_);
     coordinates_ = standardise(moments_);
     standard_ = affine(split_.training, coordinates_.map);
+    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <= kKeptNumbers) standard_ = load(*standard_);
     stamp("reading");
     const std::vector<Road> plan = roads();
     for (size_t i = 0; i < plan.size(); ++i) {

@@ -53,7 +53,7 @@ struct PolishOptions {
   double least_progress = 1e-4;    // stop when `patience` steps in a row improve less than this share
   int patience = 3;
   Index dense_limit = 3000;        // k (d+1) above which H is never formed
-  Index block_rows = 256;          // rows a task
+  Index block_rows = 0;            // rows a task; 0: two to four tasks, or 2,048 rows each
   // Throws std::invalid_argument naming the field, its value and what it may be.
   void validate() const;
 };

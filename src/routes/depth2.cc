@@ -69,6 +69,7 @@ PowerOptions power_options(const Depth2Options& options, double signal, double n
   PowerOptions power;
   power.seed = options.seed;
   power.starts_per_unit = 60;
+  power.tolerance = 1e-6;  // the subspace itself is not known better
   power.accept = accept_threshold(signal, noise);
   return power;
 }
