@@ -91,9 +91,7 @@ void draw(Bench& bench, const Figure& figure) {
   chart.x.log = true;
   chart.y.label = "relative training error";
   chart.y.log = true;
-  chart.y.low = 1e-30;
-  chart.y.high = 10;
-  double furthest = 1;
+  double furthest = 1, lowest = 1, highest = 1;
   std::string csv = "method,iteration,relative_error\n";
   for (const Curve& c : figure.curves) {
     svg::Series series;
@@ -103,11 +101,20 @@ void draw(Bench& bench, const Figure& figure) {
     chart.series.push_back(series);
     for (std::size_t i = 0; i < c.iteration.size(); ++i)
       csv += fmt::format("{},{:.0f},{:.6e}\n", c.name, c.iteration[i], c.error[i]);
-    if (!c.iteration.empty()) furthest = std::max(furthest, c.iteration.back());
+    if (c.iteration.empty()) continue;
+    furthest = std::max(furthest, c.iteration.back());
+    lowest = std::min(lowest, *std::min_element(c.error.begin(), c.error.end()));
+    highest = std::max(highest, *std::max_element(c.error.begin(), c.error.end()));
   }
   chart.x.low = 1;
   chart.x.high = furthest;
-  chart.rules.push_back({figure.closed_form, fmt::format("closed form, {:.0e}", figure.closed_form), false});
+  // The frame holds the curves. A closed form far below them is a note at its foot.
+  chart.y.high = std::pow(10, std::ceil(std::log10(highest)));
+  chart.y.low = std::pow(10, std::floor(std::log10(lowest)) - 1);
+  const bool inside = figure.closed_form >= *chart.y.low;
+  chart.rules.push_back(
+      {inside ? figure.closed_form : *chart.y.low,
+       fmt::format("closed form: {:.0e}{}", figure.closed_form, inside ? "" : ", below the frame"), false});
   csv += fmt::format("closed form,1,{:.6e}\n", figure.closed_form);
   bench.write(figure.file + ".svg", svg::standalone(svg::draw(chart)));
   bench.write(figure.file + ".csv", csv);

@@ -128,6 +128,7 @@ TEST(PerturbedGradientDescent, PrintedConstantsFinishOnATinyInstance) {
     const Descent descent = descend(in.x, in.y, 6, options);
     ASSERT_EQ(descent.outcome, DescentOutcome::kLocalMinimum) << "seed " << seed;
     EXPECT_LE(descent.f, options.epsilon) << "Theorem 4, seed " << seed;
+    EXPECT_GE(descent.perturbations, 2) << "one to leave the saddle at zero, one to judge the minimum";
     const QuadraticObjective objective(in.x, in.y, 6);
     EXPECT_TRUE(certify_stationarity(objective, objective.at(descent.W), in.sigma).lemma1_holds);
   }

@@ -72,8 +72,7 @@ struct MemorizeResult {
   int layers = 2;
   int power = 1;
   double perturb = 0;
-  double relative_error =
-      0;  // of the network on `inputs`: squared error / variance of the labels, all outputs
+  double relative_error = 0;        // on `inputs`: squared error / variance of the labels, over all outputs
   double given_relative_error = 0;  // of the network on the rows as given
   double worst_error = 0;           // largest |f - y| on `inputs`
   LabelKind labels = LabelKind::kReal;

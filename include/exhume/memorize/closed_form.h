@@ -38,8 +38,7 @@ enum class KernelSolver { kAuto, kCholesky, kPivoted, kConjugateGradients };
 
 struct ClosedFormOptions {
   KernelSolver solver = KernelSolver::kAuto;
-  double memory_bytes =
-      4.0 * (1ull << 30);        // the most that the solve may take: 8 n^2 and a little for Cholesky
+  double memory_bytes = 0x1p32;  // the most that the solve may take: 8 n^2 and a little for Cholesky
   int max_refinements = 8;       // stops earlier when the residual no longer halves
   double good_fit = 1e-16;       // relative error above which Cholesky hands over to pivoted QR
   double cg_tolerance = 1e-10;   // ||K alpha - y|| / ||y|| of one run of conjugate gradients
