@@ -32,7 +32,7 @@ __version__ = _core.version()
 def blas_kernels() -> str:
     """The kernels that OpenBLAS chose for this processor.
 
-    Raises a RuntimeWarning where better ones exist: another package loaded the system's OpenBLAS first, and its
+    Gives a RuntimeWarning where better ones exist: another package loaded the system's OpenBLAS first, and its
     choice is final. Import exhume earlier, or start Python with OPENBLAS_CORETYPE set as the warning says.
     """
     better = _core.better_blas_kernels()

@@ -35,6 +35,9 @@ class Alignment(NamedTuple):
 class Network:
     """A two-layer ReLU network, `f(x) = A max(W x + b, 0) + c + L x`.
 
+    The arrays are read-only float64. Networks can be pickled and compared with `==` (the same numbers); whether two
+    are the same function up to the order and scale of their units is what `align` tells.
+
     Parameters
     ----------
     W : k x d array
@@ -47,9 +50,6 @@ class Network:
         Constants of the outputs.
     L : m x d array, optional
         A linear term.
-
-    The arrays are read-only float64. Networks can be pickled and compared with `==` (the same numbers); whether two
-    are the same function up to the order and scale of their units is what `align` tells.
 
     >>> net = Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
     >>> net([[1.0, 0.0], [0.0, 2.0]])

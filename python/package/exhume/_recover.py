@@ -27,8 +27,9 @@ def recover(
     Parameters
     ----------
     x, y : arrays
-        Inputs n x d and outputs n x m (or n numbers), one sample a row. C-contiguous float64 is looked at where it
-        lies; anything else that NumPy or DLPack understands (lists, data frames, torch tensors) is converted.
+        Inputs n x d and outputs n x m (or n numbers), one sample a row: NumPy arrays, torch tensors, data
+        frames, lists, whatever NumPy or DLPack understands. C-contiguous float64 is looked at where it lies; anything
+        else is converted.
     x : iterable of (x, y) blocks
         With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not grow
         with the number of rows. The result is the same, bit by bit, as from one array.

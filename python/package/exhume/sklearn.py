@@ -54,7 +54,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
 
 
 class TwoLayerReLURegressor(_Regressor):
-    """Fits a two-layer ReLU network without restarts and luck: `exhume.recover` as an estimator.
+    """Fits a two-layer ReLU network by `exhume.recover`, without gradient descent.
 
     Constant columns of X, of which nothing can be learned, get weight 0.
 
