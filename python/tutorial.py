@@ -71,7 +71,7 @@ def refusal() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((2000, 3))
     y = np.sin(3 * x[:, 0]) * x[:, 1]
-    result = exhume.recover(x, y, hidden=3, budget=20)
+    result = exhume.recover(x, y, hidden=3, budget=5)
     print(f"{result.status}: {result.reason}")
     for assumption in result.certificate["assumptions"]:
         print(f"  {'holds' if assumption['holds'] else 'fails'}  {assumption['name']}")

@@ -90,7 +90,7 @@ def test_pickle(fitted):
 
 def test_unrecoverable_data_are_a_result_not_an_error(random):
     x = random.standard_normal((5000, 3))
-    found = exhume.recover(x, np.sin(3 * x[:, 0]) * x[:, 1], hidden=2, budget=10)
+    found = exhume.recover(x, np.sin(3 * x[:, 0]) * x[:, 1], hidden=2, budget=3)
     assert found.status == "uncertified" and found.reason
     assert not all(assumption["holds"] for assumption in found.certificate["assumptions"])
     assert found.network.hidden == 2

@@ -58,7 +58,7 @@ def test_pipeline_grid_search_and_cross_validation(data):
     pipe = make_pipeline(StandardScaler(), TwoLayerReLURegressor(hidden=3))
     assert cross_val_score(pipe, x, y, cv=3).min() > 1 - 1e-12
     with pytest.warns(exhume.RecoveryWarning):
-        search = GridSearchCV(TwoLayerReLURegressor(budget=20), {"hidden": [1, 3]}, cv=2).fit(x, y)
+        search = GridSearchCV(TwoLayerReLURegressor(budget=3), {"hidden": [1, 3]}, cv=2).fit(x, y)
     assert search.best_params_ == {"hidden": 3} and search.best_score_ > 1 - 1e-12
 
 
@@ -77,7 +77,7 @@ def test_unrecoverable_data_warn_and_are_fitted(random):
     x = random.standard_normal((4000, 3))
     y = np.abs(x[:, 0]) ** 1.5 + np.sin(4 * x[:, 1])
     with pytest.warns(exhume.RecoveryWarning, match="not certified"):
-        model = TwoLayerReLURegressor(hidden=2, budget=20).fit(x, y)
+        model = TwoLayerReLURegressor(hidden=2, budget=3).fit(x, y)
     assert model.score(x, y) > 0.3
     with pytest.warns(exhume.RecoveryWarning, match="a linear fit is used: .* too few"):
         model = TwoLayerReLURegressor().fit(x[:10], x[:10, 0])
