@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "exhume/blas.h"
+#include "hardest_rows.h"
 #include "normal_sums.h"
 
 namespace exhume {
@@ -14,6 +15,8 @@ namespace {
 constexpr double kExactOverAll = 1e-20;
 // Most rows on which the structure of the residual is tested, and to which a search is repeated.
 constexpr Index kMostSearchRows = 40000;
+// Most searches on ever larger subsets.
+constexpr int kMostRounds = 6;
 
 Index search_unknowns(Index d, Index k, Index m) { return k * (d + m) + m * (d + 1); }
 
@@ -42,10 +45,10 @@ class Fitter {
     if (fit_.outcome == SearchOutcome::kExact) {
       exact_finish();
       if (fit_.relative_mse <= kExactOverAll) return fit_;
-      // Exact on the subset but not on all rows: rows that the subset did not see say otherwise.
       fit_.outcome = SearchOutcome::kStuck;
     }
     noisy_finish();
+    if (fit_.relative_mse <= kExactOverAll) fit_.outcome = SearchOutcome::kExact;
     return fit_;
   }
 
@@ -55,29 +58,48 @@ class Fitter {
     const Index guess = options_.hidden.value_or(std::max<Index>(V.rows(), 4));
     Index rows = subset_rows(search_unknowns(d, guess, m));
     Matrix start = quick_start(V, rows);
-    while (true) {
-      subset_ = spread_subset(*samples_, rows);
-      SearchOptions search;
-      search.hidden = options_.hidden;
-      search.seed = options_.seed;
-      search.most_restarts = options_.most_restarts;
-      search.polish = options_.polish;
-      control_.report("search", 0);
-      const SearchResult found = search_units(start, *subset_, search, control_);
-      fit_.restarts += found.restarts;
-      fit_.repairs += found.repairs;
-      fit_.outcome = found.outcome;
-      fit_.structure = found.structure;
-      sign_free_ = found.model;
-      for (const double value : found.descent) fit_.descent.push_back({false, value});
-      const Index wanted = subset_rows(search_unknowns(d, sign_free_.units(), m));
-      if (found.outcome == SearchOutcome::kExact || rows >= n || control_.out_of_time()) break;
+    subset_ = spread_subset(*samples_, rows);
+    for (int round = 0; round < kMostRounds; ++round) {
+      search(start);
+      start = sign_free_.V;
+      if (control_.out_of_time()) break;
+      if (fit_.outcome == SearchOutcome::kExact) {
+        if (exact_on_all_rows()) break;
+        // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at the worst of them.
+        rows = std::min({n, 2 * rows, std::max(kMostSearchRows, rows)});
+        subset_ = rows == n ? load(*samples_)
+                            : joined(*spread_subset(*samples_, rows), *hardest_rows(sign_free_, *samples_, rows / 2, control_));
+        continue;
+      }
       // With noise, look again with more rows: a weak unit may only show there.
+      const Index wanted = subset_rows(search_unknowns(d, sign_free_.units(), m));
       const Index next = std::min({n, std::max(wanted, 4 * rows), std::max(kMostSearchRows, wanted)});
       if (next <= rows) break;
       rows = next;
-      start = sign_free_.V;
+      subset_ = spread_subset(*samples_, rows);
     }
+  }
+
+  void search(const Matrix& start) {
+    SearchOptions search_options;
+    search_options.hidden = options_.hidden;
+    search_options.seed = options_.seed;
+    search_options.most_restarts = options_.most_restarts;
+    search_options.thorough_pruning = options_.thorough_pruning;
+    search_options.polish = options_.polish;
+    control_.report("search", 0);
+    const SearchResult found = search_units(start, *subset_, search_options, control_);
+    fit_.restarts += found.restarts;
+    fit_.repairs += found.repairs;
+    fit_.outcome = found.outcome;
+    fit_.structure = found.structure;
+    sign_free_ = found.model;
+    for (const double value : found.descent) fit_.descent.push_back({false, value});
+  }
+
+  [[nodiscard]] bool exact_on_all_rows() const {
+    const double left = sum_of_squares(sign_free_, *samples_, control_);
+    return left / static_cast<double>(samples_->rows() * samples_->outputs()) <= kExactOverAll;
   }
 
   // Without noise a good start is exact after a few cheap steps on few rows; otherwise nothing is lost.

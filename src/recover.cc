@@ -8,8 +8,10 @@
 #include <stdexcept>
 
 #include "exhume/blas.h"
+#include "exhume/certify.h"
 #include "exhume/error.h"
 #include "exhume/fit.h"
+#include "exhume/inspect.h"
 #include "exhume/moments.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/standard_errors.h"
@@ -18,50 +20,11 @@
 namespace exhume {
 namespace {
 
-// Mean squared error / variance at which samples count as reproduced to rounding.
-constexpr double kRoundingMse = 1e-20;
-constexpr Index kPictureRows = 500;
 // Standardised samples of up to this many numbers (32 MB) are kept in memory instead of made anew every pass.
 constexpr Index kKeptNumbers = 4'000'000;
 
 double seconds_since(Control::Clock::time_point start) {
   return std::chrono::duration<double>(Control::Clock::now() - start).count();
-}
-
-// Rows of a source with held-out predictions.
-struct HeldOutCheck {
-  double relative_mse = 0;
-  double mean_square = 0;       // sum over outputs, mean over rows, user's units
-  double spread = 0;            // standard error of mean_square
-  RowMatrix predicted, observed;
-};
-
-HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, const Vector& output_mean) {
-  HeldOutCheck check;
-  const Index n = rows.rows(), m = rows.outputs();
-  const Index shown = std::min(n, kPictureRows);
-  check.predicted.resize(shown, m);
-  check.observed.resize(shown, m);
-  double squares = 0, fourth = 0, variation = 0;
-  SampleBlock block;
-  for (Index first = 0; first < n; first += kBlockRows) {
-    const Index size = std::min(kBlockRows, n - first);
-    rows.read(first, size, block);
-    const RowMatrix predicted = evaluate(network, block.x());
-    const Vector error = (predicted - block.y()).rowwise().squaredNorm();
-    squares += error.sum();
-    fourth += error.squaredNorm();
-    variation += (block.y().rowwise() - output_mean.transpose()).squaredNorm();
-    for (Index i = 0; i < size && first + i < shown; ++i) {
-      check.predicted.row(first + i) = predicted.row(i);
-      check.observed.row(first + i) = block.y().row(i);
-    }
-  }
-  const double count = static_cast<double>(std::max<Index>(n, 1));
-  check.relative_mse = variation > 0 ? squares / variation : 0;
-  check.mean_square = squares / count;
-  check.spread = std::sqrt(std::max(0.0, fourth / count - check.mean_square * check.mean_square) / count);
-  return check;
 }
 
 // Hold out one row in this many: 250 rows or a fiftieth, whichever is more, but never above a tenth.
@@ -112,8 +75,11 @@ class Recovery {
   Recovery(const SamplePtr& samples, const RecoverOptions& options, const Control& control)
       : options_(options), control_(control.within(options.budget_seconds)), begin_(Control::Clock::now()) {
     check_sizes(*samples, options);
-    split_ = split(samples, held_out_period(samples->rows()), options.seed);
-    result_.samples = samples->rows();
+    data_ = inspect(*samples);
+    const SamplePtr rows = data_.repeated_rows ? distinct_rows(samples, control_) : samples;
+    if (rows != samples) check_sizes(*rows, options);
+    split_ = split(rows, held_out_period(rows->rows()), options.seed);
+    result_.samples = rows->rows();
     result_.held_out = split_.held_out->rows();
     result_.seed = options.seed;
   }
@@ -182,6 +148,7 @@ class Recovery {
     options.hidden = options_.hidden;
     options.seed = options_.seed;
     options.most_restarts = road.restarts;
+    options.thorough_pruning = data_.discrete;
     const Matrix V = rough_units(road, control);
     Fit fit = fit_units(V, standard_, options, control);
     stamp("fit");
@@ -213,12 +180,15 @@ class Recovery {
     result_.training_relative_mse = fit_.relative_mse;
     HeldOutCheck check = check_held_out(result_.network, *split_.held_out, moments_.mean_y());
     result_.heldout_relative_mse = check.relative_mse;
-    result_.predicted = std::move(check.predicted);
-    result_.observed = std::move(check.observed);
     const bool exact = fit_.outcome == SearchOutcome::kExact;
     estimate_errors(user, exact);
     bound_function_error(check, exact);
-    decide(exact);
+    Verdict verdict = certify(fit_, check, result_.held_out, data_, standard_, control_);
+    result_.status = verdict.status;
+    result_.reason = std::move(verdict.reason);
+    result_.assumptions = std::move(verdict.checks);
+    result_.predicted = std::move(check.predicted);
+    result_.observed = std::move(check.observed);
     for (size_t i = 0; i < fit_.descent.size(); ++i) {
       result_.descent.push_back({fit_.descent[i].signed_form ? "signed" : "sign-free", static_cast<int>(i),
                                  fit_.descent[i].relative_mse});
@@ -258,47 +228,6 @@ class Recovery {
     result_.functional_error_bound = result_.noise_sd * result_.noise_sd * share;
   }
 
-  void decide(bool exact) {
-    const auto assume = [&](const char* name, double value, double threshold, bool holds) {
-      result_.assumptions.push_back({name, value, threshold, holds});
-      return holds;
-    };
-    if (exact) {
-      const bool held = assume("held-out rows reproduced to rounding", result_.heldout_relative_mse, kRoundingMse,
-                               result_.heldout_relative_mse <= kRoundingMse);
-      const bool trained = assume("training rows reproduced to rounding", fit_.relative_mse, kRoundingMse,
-                                  fit_.relative_mse <= kRoundingMse);
-      if (held && trained) {
-        result_.status = Status::kCertified;
-        result_.reason = fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
-                                     result_.network.hidden(), result_.samples, result_.held_out);
-      } else {
-        result_.status = Status::kUncertified;
-        result_.reason = "the fit is exact on the rows it saw but not on the held-out ones";
-      }
-      return;
-    }
-    const double ratio = result_.heldout_relative_mse / std::max(fit_.relative_mse, 1e-300);
-    const double spread = 1 + 6 * std::sqrt(2.0 / static_cast<double>(std::max<Index>(result_.held_out * standard_->outputs(), 1)));
-    const bool structure = assume("no structure left in the residual", fit_.structure, 1,
-                                  fit_.outcome == SearchOutcome::kNoise);
-    const bool held = assume("held-out error as large as the training error", ratio, spread, ratio <= spread);
-    if (!structure) {
-      result_.status = Status::kUncertified;
-      result_.reason = fmt::format(
-          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more units, another "
-          "kind of function, or a larger budget is needed",
-          result_.network.hidden(), fit_.relative_mse);
-    } else if (!held) {
-      result_.status = Status::kUncertified;
-      result_.reason = fmt::format("the error on held-out rows is {:.2f} times that on the training rows: overfitted", ratio);
-    } else {
-      result_.status = Status::kCertified;
-      result_.reason = fmt::format("{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on all {} samples",
-                                   result_.network.hidden(), fit_.relative_mse, result_.samples);
-    }
-  }
-
   RecoverOptions options_;
   Control control_;
   Control::Clock::time_point begin_;
@@ -307,6 +236,7 @@ class Recovery {
   SecondMoments moments_;
   Standardisation coordinates_;
   SamplePtr standard_;
+  Inspection data_;
   Fit fit_;
   RecoverResult result_;
 };

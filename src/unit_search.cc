@@ -221,17 +221,35 @@ class Search {
       PolishSummary tried = polished(merged, 20);
       if (tried.relative_mse <= options_.exact_relative) current = std::move(tried);
     }
-    while (current.model.units() > target) {
-      const Vector worth = unit_worth(current.model, samples_, control_);
-      Index weakest = 0;
-      if (worth.minCoeff(&weakest) > kPlainlyNeeded) break;
-      SeparableModel smaller = current.model;
-      smaller.V = drop_row(current.model.V, weakest);
-      PolishSummary tried = polished(smaller, 40);
-      if (tried.relative_mse > options_.exact_relative) break;
-      current = std::move(tried);
+    while (current.model.units() > target && drop_one(current)) {
     }
     return current;
+  }
+
+  // Finds an exact fit with one unit less, if there is one close by.
+  bool drop_one(PolishSummary& current) {
+    const Vector worth = unit_worth(current.model, samples_, control_);
+    std::vector<Index> order(static_cast<size_t>(worth.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+    const size_t tries = options_.thorough_pruning ? std::min<size_t>(order.size(), 4) : 1;
+    for (size_t i = 0; i < tries; ++i) {
+      const bool doubtful = worth(order[i]) <= kPlainlyNeeded;
+      if (!doubtful && !options_.thorough_pruning) return false;
+      SeparableModel smaller = current.model;
+      smaller.V = drop_row(current.model.V, order[i]);
+      PolishSummary tried = polished(smaller, doubtful ? 40 : options_.polish.max_iterations);
+      for (int detour = 0; !doubtful && detour < 3 && tried.relative_mse > options_.exact_relative; ++detour) {
+        const Index size = smaller.units();
+        tried = shrunk(enlarged(tried.model, 1 + detour % 2, detour, 30), size);
+      }
+      if (tried.relative_mse <= options_.exact_relative) {
+        current = std::move(tried);
+        return true;
+      }
+      if (control_.out_of_time()) return false;
+    }
+    return false;
   }
 
   // With noise: units that the data do not ask for are dropped (their worth is within what d + 1 + m free

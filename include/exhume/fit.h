@@ -26,6 +26,7 @@ struct FitOptions {
   Index least_rows = 2000;        // smallest subset for the search with one output; fewer (600 at least) with more
   double rows_per_unknown = 12;   // equations for every unknown in the subset
   int most_restarts = 40;         // from random units, where the start leads nowhere
+  bool thorough_pruning = false;  // as in SearchOptions
   PolishOptions polish;
 };
 

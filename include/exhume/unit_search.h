@@ -33,6 +33,9 @@ struct SearchOptions {
   double exact_relative = 1e-24; // mean squared residual / variance of y at which the fit is exact
   int most_restarts = 40;
   int most_repairs = 6;          // attempts to leave one local minimum, before a restart
+  // An exact fit on continuous inputs sheds units that are doubled or idle. On inputs with discrete columns other
+  // units may be superfluous too: try without each of the weakest, and repair, before settling for a size.
+  bool thorough_pruning = false;
   PolishOptions polish;
 };
 

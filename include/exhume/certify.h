@@ -1,0 +1,51 @@
+// What a recovered network is worth, from the residuals alone.
+//
+// Noiseless data. The network reproduces the training rows and the held-out rows to rounding, no linear term was
+// needed and the signs are unique. Then the samples are those of this network, and any network of at most k units
+// that agrees with it on the input distribution has these weights up to order and scale.
+//
+// Noisy data. What the network leaves must look like noise:
+//   structure      no candidate unit explains more than chance (unit_search.h)
+//   polynomials    the residual's own second-order moments are no larger than their sampling noise: |T|^2 / |D|^2
+//   tails          kurtosis of the residual at most 6: outliers and units that are seldom active show here
+//   held-out       the error on held-out rows is that on the training rows, within its sampling spread
+//
+// No finite sample identifies a network among all networks: a certificate assumes at most k units and the input
+// distribution of the samples, and says so.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exhume/fit.h"
+#include "exhume/inspect.h"
+#include "exhume/recover.h"
+
+namespace exhume {
+
+// How the network does on rows that were never used for fitting, in the user's coordinates.
+struct HeldOutCheck {
+  double relative_mse = 0;
+  double mean_square = 0;  // summed over outputs, mean over rows
+  double spread = 0;       // standard error of mean_square
+  RowMatrix predicted, observed;  // at most 500 rows
+};
+[[nodiscard]] HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, const Vector& output_mean);
+
+// What the residual of a fit looks like, standardised coordinates.
+struct ResidualLook {
+  double kurtosis = 3;        // largest over the outputs
+  double polynomial = 1;      // |T|^2 / |D|^2 of second-order moments
+  double polynomial_limit = 1;
+};
+[[nodiscard]] ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard, const Control& control);
+
+struct Verdict {
+  Status status = Status::kUncertified;
+  std::string reason;
+  std::vector<Assumption> checks;
+};
+[[nodiscard]] Verdict certify(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, const Inspection& data,
+                              const SamplePtr& standard, const Control& control);
+
+}  // namespace exhume
