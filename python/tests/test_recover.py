@@ -57,6 +57,11 @@ def test_dlpack(planted, recovered):
     assert exhume.recover(Exporter(planted.x), Exporter(planted.y)).network == recovered.network
 
 
+def test_numpy_integers_are_options(planted, recovered):
+    found = exhume.recover(planted.x, planted.y, np.int64(5), seed=np.uint8(0), threads=int(np.int32(1)))
+    assert found.network.align(recovered.network).worst_error < 1e-12
+
+
 def test_one_output_may_be_a_vector(planted):
     flat = exhume.recover(planted.x, planted.y[:, 0])
     assert flat.network.outputs == 1
@@ -118,6 +123,9 @@ def test_bad_options_are_refused(planted):
     x, y = planted.x, planted.y
     refuse(ValueError, "hidden is 0, expected at least 1", x, y, 0)
     refuse(ValueError, "hidden is 'many'", x, y, "many")
+    refuse(ValueError, "hidden is 2.5", x, y, 2.5)
+    refuse(ValueError, "seed is -1", x, y, seed=-1)
+    refuse(ValueError, "seed is 1.5", x, y, seed=1.5)
     refuse(ValueError, "threads is -1", x, y, threads=-1)
     refuse(ValueError, "budget is 0", x, y, budget=0.0)
     refuse(ValueError, "x has 1 dimensions, expected 2", x[:, 0], y)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from . import _core
 from ._arrays import Floats
 from ._network import Network
+from ._options import seed_of
 from ._progress import Progress, progress_callback
 
 
@@ -74,12 +75,21 @@ def generate(
         if inputs is None or hidden is None or outputs is None:
             raise ValueError("inputs, hidden and outputs are required unless a network is given")
         centre = mean if bias_at == "mean" else 0.0
-        core = _core.plant(inputs, hidden, outputs, bias, centre, amplitudes, seed)
+        core = _core.plant(inputs, hidden, outputs, bias, centre, amplitudes, seed_of(seed))
         network = Network._wrap(core)
     elif inputs is not None or hidden is not None or outputs is not None:
         raise ValueError("inputs, hidden and outputs are about random networks and do not go with network")
     with progress_callback(progress) as callback:
         x, y = _core.sample(
-            network._core, samples, distribution, mean, condition, noise, noise_relative, seed, threads, callback
+            network._core,
+            samples,
+            distribution,
+            mean,
+            condition,
+            noise,
+            noise_relative,
+            seed_of(seed),
+            threads,
+            callback,
         )
     return Planted(x, y, network)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._arrays import Floats, as_rows, frozen
+from ._options import seed_of
 from ._progress import Progress, progress_callback
 
 
@@ -222,7 +223,7 @@ def memorize(
             normalize,
             classes,
             tolerance,
-            seed,
+            seed_of(seed),
             threads,
             callback,
         )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._network import Network
+from ._options import seed_of, units_of
 from ._progress import Progress, progress_callback
 from ._result import Result, from_core
 from ._samples import opened
@@ -72,18 +73,11 @@ def recover(
     >>> result.network.align(planted.network).worst_error < 1e-9
     True
     """
-    units = _units(hidden)
     with opened(x, y, threads) as (samples, files), progress_callback(progress) as callback:
-        found = _core.recover(samples, units, route, seed, budget, threads, callback)
+        found = _core.recover(
+            samples, units_of(hidden), route, seed_of(seed), float(budget), threads, callback
+        )
         return from_core(found, found.certificate(files))
-
-
-def _units(hidden: int | str) -> int | None:
-    if isinstance(hidden, str):
-        if hidden != "auto":
-            raise ValueError(f"hidden is {hidden!r}, expected 'auto' or a whole number of at least 1")
-        return None
-    return hidden
 
 
 class Verification(NamedTuple):
