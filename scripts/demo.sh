@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
-# Plants a network, hides it, recovers it from its inputs and outputs alone, and compares the two.
+# The main job on a real network: one that scikit-learn trained to read handwritten digits (64 inputs, 16 hidden
+# units, 1 output; examples/data). Ask it 50,000 random questions, keep only questions and answers, and bring its
+# 1,057 weights back.
 set -euo pipefail
 exhume=${1:?usage: scripts/demo.sh path/to/exhume}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+out=build/demo
+rm -rf "$out"
 
 step() {
-  printf '\n$ exhume %s\n' "${*//$dir/demo}"
+  printf '\n$ exhume %s\n' "$*"
   "$exhume" "$@"
 }
 
-step generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --bias 0.5 --seed 1 --out "$dir/planted"
-step recover "$dir/planted/x.npy" "$dir/planted/y.npy" --out "$dir/recovered"
-step compare "$dir/planted/network.safetensors" "$dir/recovered/network.safetensors"
+echo "1. Ask the trained network 50,000 questions; keep the inputs and its answers."
+step generate --network examples/data/digits_64_16_1.npz --samples 50000 --seed 1 --out "$out/asked"
+echo
+echo "2. Recover the network from them alone."
+step recover "$out/asked/x.npy" "$out/asked/y.npy" --out "$out/recovered"
+echo
+echo "3. Compare with the network that was asked (up to the order and scale of its units)."
+step compare "$out/asked/network.safetensors" "$out/recovered/network.safetensors"
+echo
+echo "Open $out/recovered/report.html in a browser for the pictures."

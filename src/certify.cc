@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "exhume/moments.h"
 #include "exhume/parallel.h"
@@ -13,6 +15,8 @@ namespace {
 
 constexpr double kRoundingMse = 1e-20;  // mean squared error / variance at which samples count as reproduced
 constexpr double kMostKurtosis = 6;
+constexpr double kMostNeighbourZ = 4.5;
+constexpr Index kNeighbourRows = 4096;
 constexpr Index kPictureRows = 500;
 
 // Collects checks; the first that fails gives the reason.
@@ -49,28 +53,38 @@ void certify_exact(const Fit& fit, const HeldOutCheck& held_out, Index held_out_
                               rows + held_out_rows, held_out_rows));
 }
 
-void certify_noisy(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, const Inspection& data,
-                   const SamplePtr& standard, const Control& control, Checks& checks) {
-  const Index m = standard->outputs(), k = fit.model.units();
+void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out, Index held_out_rows,
+                   const Inspection& data, const SampleSource& standard, Checks& checks) {
+  const Index m = standard.outputs(), k = fit.model.units();
+  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis, look.kurtosis <= kMostKurtosis,
+                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a unit that is seldom active",
+                             look.kurtosis));
   checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
                  "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
   checks.require("no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
                  fmt::format("the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
                              "units, more samples or budget, or another kind of function is behind the data",
                              k, fit.relative_mse));
+  checks.require("samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
+                 fmt::format("{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
+                             fit.rows_per_unknown));
   checks.require("outputs are not whole numbers", data.integer_outputs ? 1 : 0, 0, !data.integer_outputs,
                  "every output is a whole number: rounded values or class labels, not a network plus noise");
-  const ResidualLook look = look_at_residual(fit.model, standard, control);
-  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis, look.kurtosis <= kMostKurtosis,
-                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a unit that is seldom active",
-                             look.kurtosis));
   checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
                  look.polynomial <= look.polynomial_limit,
                  "the residual still bends with the inputs: another kind of function is behind the data");
+  checks.require("residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ, look.neighbours <= kMostNeighbourZ,
+                 fmt::format("rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
+                             "another kind of function, or more units than were found",
+                             look.neighbours));
+  checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit, look.sorted <= look.sorted_limit,
+                 fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = {:.1f}): a smooth function, "
+                             "not noise, is left",
+                             look.sorted));
   const double ratio = held_out.relative_mse / std::max(fit.relative_mse, 1e-300);
   const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 1.0) / static_cast<double>(std::max<Index>(held_out_rows * m, 1)));
-  const double unknowns = static_cast<double>(free_parameters(standard->inputs(), k, m));
-  const double optimism = (1 + unknowns / static_cast<double>(standard->rows() * m)) / (1 - std::min(0.9, unknowns / static_cast<double>(standard->rows() * m)));
+  const double unknowns = static_cast<double>(free_parameters(standard.inputs(), k, m));
+  const double optimism = (1 + unknowns / static_cast<double>(standard.rows() * m)) / (1 - std::min(0.9, unknowns / static_cast<double>(standard.rows() * m)));
   checks.require("held-out error as large as the training error", ratio, spread * optimism, ratio <= spread * optimism,
                  fmt::format("the error on held-out rows is {:.2f} times that on the training rows: overfitted", ratio));
   checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
@@ -80,7 +94,7 @@ void certify_noisy(const Fit& fit, const HeldOutCheck& held_out, Index held_out_
                  fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
                  "the noise does not let the sign of every unit be told");
   checks.conclude(fmt::format("{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on {} samples", k,
-                              fit.relative_mse, standard->rows() + held_out_rows));
+                              fit.relative_mse, standard.rows() + held_out_rows));
 }
 
 }  // namespace
@@ -137,18 +151,112 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   // A ratio of two chi-squared sums with `freedom` terms each, a little dependent: five deviations and a margin.
   const double freedom = static_cast<double>(d * (d + 1) / 2 * m);
   look.polynomial_limit = 1.1 * std::exp(5 * std::sqrt(4 / freedom));
+  const SamplePtr some = spread_subset(*residual, kNeighbourRows);
+  SampleBlock block;
+  some->read(0, some->rows(), block);
+  look.neighbours = neighbour_statistic(block.x(), block.y());
+  const SamplePtr more = spread_subset(*residual, 10 * kNeighbourRows);
+  more->read(0, more->rows(), block);
+  Matrix along(block.rows(), model.units() + d);
+  along.rightCols(d) = block.x();
+  if (model.units() > 0) along.leftCols(model.units()).noalias() = block.x() * model.V.leftCols(d).transpose();
+  look.sorted = sorted_statistic(along, block.y());
+  look.sorted_limit = std::sqrt(2 * std::log(static_cast<double>(along.cols() * m) / 1e-5));
   return look;
 }
 
-Verdict certify(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, const Inspection& data,
-                const SamplePtr& standard, const Control& control) {
+bool looks_like_noise(const ResidualLook& look) {
+  return look.kurtosis <= kMostKurtosis && look.polynomial <= look.polynomial_limit && look.neighbours <= kMostNeighbourZ &&
+         look.sorted <= look.sorted_limit;
+}
+
+double sorted_statistic(const Matrix& along, const Matrix& residuals) {
+  constexpr Index kLags = 4;
+  const Index n = along.rows();
+  if (n < 50) return 0;
+  double largest = 0;
+  std::vector<Index> order(static_cast<size_t>(n));
+  for (Index a = 0; a < along.cols(); ++a) {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return along(i, a) < along(j, a); });
+    for (Index o = 0; o < residuals.cols(); ++o) {
+      const double mean = residuals.col(o).mean();
+      double square = 0, products = 0, spread = 0;
+      for (Index i = 0; i < n; ++i) {
+        const double r = residuals(order[static_cast<size_t>(i)], o) - mean;
+        square += r * r;
+        for (Index lag = 1; lag <= kLags && i + lag < n; ++lag) {
+          const double product = r * (residuals(order[static_cast<size_t>(i + lag)], o) - mean);
+          products += product;
+          spread += product * product;
+        }
+      }
+      if (square > 0) largest = std::max(largest, products / std::sqrt(std::max(spread, 1e-300)));
+    }
+  }
+  return largest;
+}
+
+double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
+  const Index n = x.rows(), m = residuals.cols();
+  if (n < 20) return 0;
+  Matrix r = residuals;
+  for (Index o = 0; o < m; ++o) {
+    r.col(o).array() -= r.col(o).mean();
+    r.col(o) /= std::max(std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n)), 1e-300);
+  }
+  const Vector sizes = x.rowwise().squaredNorm();
+  const auto distances = [&](Index first, Index rows) {
+    Matrix out = -2 * x.middleRows(first, rows) * x.transpose();
+    out.colwise() += sizes.segment(first, rows);
+    out.rowwise() += sizes.transpose();
+    return out;
+  };
+  // Bandwidths: median distance to the 4th, 16th and 64th neighbour of some rows.
+  const Index probes = std::min<Index>(n, 128);
+  const Matrix probe = distances(0, probes);
+  constexpr Index kNeighbours[] = {4, 16, 64};
+  double widths[3];
+  for (int h = 0; h < 3; ++h) {
+    std::vector<double> reach;
+    for (Index i = 0; i < probes; ++i) {
+      std::vector<double> row(static_cast<size_t>(n));
+      for (Index j = 0; j < n; ++j) row[static_cast<size_t>(j)] = probe(i, j);
+      const auto at = row.begin() + std::min<Index>(kNeighbours[h], n - 1);
+      std::nth_element(row.begin(), at, row.end());
+      reach.push_back(std::max(*at, 1e-300));
+    }
+    std::nth_element(reach.begin(), reach.begin() + probes / 2, reach.end());
+    widths[h] = reach[static_cast<size_t>(probes / 2)];
+  }
+  double largest = 0;
+  double sums[3] = {0, 0, 0}, squares[3] = {0, 0, 0};
+  constexpr Index kRowsAtOnce = 256;
+  for (Index first = 0; first < n; first += kRowsAtOnce) {
+    const Index rows = std::min(kRowsAtOnce, n - first);
+    const Matrix apart = distances(first, rows);
+    const Matrix products = r.middleRows(first, rows) * r.transpose();  // summed over the outputs
+    for (int h = 0; h < 3; ++h) {
+      Matrix kernel = (-apart.array() / widths[h]).exp().matrix();
+      for (Index i = 0; i < rows; ++i) kernel(i, first + i) = 0;
+      const auto terms = kernel.cwiseProduct(products);
+      sums[h] += terms.sum();
+      squares[h] += terms.squaredNorm();
+    }
+  }
+  for (int h = 0; h < 3; ++h) largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], 1e-300)));
+  return largest;
+}
+
+Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out, Index held_out_rows,
+                const Inspection& data, const SampleSource& standard) {
   Verdict verdict;
   verdict.checks = data.tests;
   Checks checks(verdict);
   if (fit.outcome == SearchOutcome::kExact) {
-    certify_exact(fit, held_out, held_out_rows, standard->rows(), checks);
+    certify_exact(fit, held_out, held_out_rows, standard.rows(), checks);
   } else {
-    certify_noisy(fit, held_out, held_out_rows, data, standard, control, checks);
+    certify_noisy(fit, look, held_out, held_out_rows, data, standard, checks);
   }
   return verdict;
 }

@@ -49,6 +49,8 @@ class Fitter {
     }
     noisy_finish();
     if (fit_.relative_mse <= kExactOverAll) fit_.outcome = SearchOutcome::kExact;
+    fit_.rows_per_unknown = static_cast<double>(samples_->rows() * samples_->outputs()) /
+                            static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
     return fit_;
   }
 
@@ -86,6 +88,7 @@ class Fitter {
     search_options.seed = options_.seed;
     search_options.most_restarts = options_.most_restarts;
     search_options.thorough_pruning = options_.thorough_pruning;
+    search_options.noise_is_final = options_.noise_is_final;
     search_options.polish = options_.polish;
     control_.report("search", 0);
     const SearchResult found = search_units(start, *subset_, search_options, control_);
@@ -160,6 +163,7 @@ class Fitter {
     const double md = static_cast<double>(sign_free_.inputs() * sign_free_.C.cols());
     const double allowed = md + 6 * std::sqrt(2 * md) + 20;
     if (decision.signs.size() == 0 || !std::isfinite(decision.mismatch)) {
+      decision.outcome = SignOutcome::kUndecided;  // no units, or too many to enumerate: the linear term stays
       fit_.signs = decision;
       return;
     }
@@ -197,7 +201,11 @@ class Fitter {
       if (decision.signs.size() > 0) {
         Vector other = decision.signs;
         other(weakest) *= -1;
-        if (excess(fitted(other)) < best_excess + 12) decision.outcome = SignOutcome::kAmbiguous;
+        const SeparableModel turned = fitted(other);
+        // A polish that turns the unit back is no competitor.
+        const Index d = turned.inputs();
+        const bool stayed = other(weakest) * turned.V.row(weakest).head(d).dot(sign_free_.V.row(weakest).head(d)) > 0;
+        if (stayed && excess(turned) < best_excess + 12) decision.outcome = SignOutcome::kAmbiguous;
       }
       best_signed_ = best;
     }

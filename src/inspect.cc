@@ -88,7 +88,9 @@ Inspection inspect(const SampleSource& samples) {
   const Matrix head = z.topRows(few);
   const double skewness = (head * head.transpose()).array().cube().mean() * static_cast<double>(few) / 6;
   const double freedom = d * (d + 1) * (d + 2) / 6;
-  const bool straight = test("Gaussian inputs: skewness", skewness / chi_squared_limit(freedom), 1, skewness <= chi_squared_limit(freedom));
+  // A tenth on top: for many inputs the statistic reaches its limit law slowly.
+  const double skewness_limit = 1.1 * chi_squared_limit(freedom);
+  const bool straight = test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
   const double kurtosis = (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n);
   const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(2), 1, std::abs(kurtosis) <= normal_limit(2));
   result.gaussian = straight && even;

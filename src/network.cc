@@ -51,9 +51,12 @@ void Network::validate() const {
 
 RowMatrix evaluate(const Network& network, const Eigen::Ref<const RowMatrix>& x) {
   require(x.cols() == network.inputs(), "the number of input columns", x.cols(), network.inputs());
-  RowMatrix hidden = x * network.W.transpose();
-  hidden.rowwise() += network.b.transpose();
-  RowMatrix y = hidden.cwiseMax(0.0) * network.A.transpose();
+  RowMatrix y = RowMatrix::Zero(x.rows(), network.outputs());
+  if (network.hidden() > 0) {  // BLAS complains of empty products
+    RowMatrix hidden = x * network.W.transpose();
+    hidden.rowwise() += network.b.transpose();
+    y = hidden.cwiseMax(0.0) * network.A.transpose();
+  }
   y.rowwise() += network.c.transpose();
   if (network.has_linear_term()) y += x * network.L.transpose();
   return y;

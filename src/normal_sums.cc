@@ -24,7 +24,8 @@ ModelBlock::ModelBlock(const SeparableModel& model, const SampleBlock& block, bo
   X1.col(d).setOnes();
   Y = block.y();
   F.resize(rows, model.features());
-  const Matrix Z = X1 * model.V.transpose();
+  Matrix Z(rows, k);
+  if (k > 0) Z.noalias() = X1 * model.V.transpose();  // BLAS complains of empty products
   if (with_slopes) {
     slopes.resize(rows, k);
     activate(model.activation, Z, F.leftCols(k), slopes);

@@ -129,6 +129,10 @@ PolishSummary polish(const SeparableModel& start, const SampleSource& samples, c
       summary.outcome = PolishOutcome::kExact;
       break;
     }
+    if (model.units() == 0) {  // only the linear part, which is solved
+      summary.outcome = PolishOutcome::kConverged;
+      break;
+    }
     if (summary.iterations >= options.max_iterations || control.out_of_time()) break;
     control.check();
     ++summary.iterations;

@@ -176,6 +176,7 @@ class Recovery {
     options.seed = options_.seed;
     options.most_restarts = road.restarts;
     options.thorough_pruning = data_.discrete;
+    options.noise_is_final = !only_exact_will_do_;
     said_.clear();
     const Matrix V = rough_units(road, control);
     if (road.start == Start::kSymmetric && V.rows() == 0) {
@@ -185,13 +186,17 @@ class Recovery {
     }
     Fit fit = fit_units(V, standard_, options, control);
     stamp("fit");
-    const bool done = fit.outcome != SearchOutcome::kStuck;
     result_.tried.push_back({road.route, outcome_words(fit) + (said_.empty() ? "" : "; " + said_)});
-    if (result_.route.empty() || done || fit.relative_mse < fit_.relative_mse) {
+    const bool exact = fit.outcome == SearchOutcome::kExact;
+    const ResidualLook look = exact ? ResidualLook() : look_at_residual(fit.model, standard_, control);
+    const bool noise = fit.outcome == SearchOutcome::kNoise && looks_like_noise(look);
+    only_exact_will_do_ = !noise;
+    if (result_.route.empty() || exact || noise || (fit_.outcome != SearchOutcome::kNoise && fit.relative_mse < fit_.relative_mse)) {
       fit_ = std::move(fit);
+      look_ = look;
       result_.route = road.route;
     }
-    return done;
+    return exact || noise;
   }
 
   static std::string outcome_words(const Fit& fit) {
@@ -216,7 +221,7 @@ class Recovery {
     const bool exact = fit_.outcome == SearchOutcome::kExact;
     estimate_errors(user, exact);
     bound_function_error(check, exact);
-    Verdict verdict = certify(fit_, check, result_.held_out, data_, standard_, control_);
+    Verdict verdict = certify(fit_, look_, check, result_.held_out, data_, *standard_);
     result_.status = verdict.status;
     result_.reason = std::move(verdict.reason);
     result_.assumptions.insert(result_.assumptions.end(), verdict.checks.begin(), verdict.checks.end());
@@ -270,7 +275,9 @@ class Recovery {
   Standardisation coordinates_;
   SamplePtr standard_;
   Inspection data_;
+  bool only_exact_will_do_ = false;  // a road found what its test calls noise, but the residual says otherwise
   Fit fit_;
+  ResidualLook look_;
   RecoverResult result_;
   std::string said_;  // what the road under way has to say for itself
 };

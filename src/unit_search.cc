@@ -14,8 +14,6 @@ namespace exhume {
 namespace {
 
 constexpr Index kRandomDirections = 192;
-// Equations an unknown above which the significance test is trusted to see a missing unit.
-constexpr double kReliable = 12;
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
@@ -126,6 +124,8 @@ class Search {
     SeparableModel first;
     first.V = V;
     PolishSummary current = polished(first, options_.polish.max_iterations);
+    const bool exact = current.relative_mse <= options_.exact_relative;
+    if (!options_.hidden && !exact && options_.noise_is_final && overdetermined(current.model.units(), kReliable)) current = tidied(std::move(current));
     if (offer(current)) return true;
     return options_.hidden ? repair(std::move(current), *options_.hidden) : grow(std::move(current));
   }
@@ -156,7 +156,7 @@ class Search {
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
       PolishSummary grown = enlarged(current.model, extra, fruitless, options_.polish.max_iterations);
       if (grown.relative_mse <= options_.exact_relative) grown = pruned(grown, 0);
-      if (overdetermined(grown.model.units(), kReliable)) grown = tidied(std::move(grown));
+      if (options_.noise_is_final && overdetermined(grown.model.units(), kReliable)) grown = tidied(std::move(grown));
       if (offer(grown)) return true;
       const bool better = grown.relative_mse < 0.98 * current.relative_mse && grown.model.units() > 0;
       fruitless = better ? 0 : fruitless + 1;
@@ -283,7 +283,7 @@ class Search {
     result_.structure = left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
     if (result_.structure >= 1) return false;
     result_.outcome = SearchOutcome::kNoise;
-    return overdetermined(k, kReliable);
+    return options_.noise_is_final && overdetermined(k, kReliable);
   }
 
   void take(const PolishSummary& summary, SearchOutcome outcome) {

@@ -71,6 +71,14 @@ TEST(Polish, LinearPartAgreesWithAQrOracle) {
   EXPECT_LT((model.C - expected).norm(), 1e-12);
 }
 
+TEST(Polish, AModelWithoutUnitsIsALinearFit) {
+  const RowMatrix x = Stream(55, "x").normal_matrix(100, 2), y = (2 * x.col(0) - x.col(1)).array() + 3;
+  SeparableModel model;
+  model.V.resize(0, 3);
+  const PolishSummary summary = polish(model, *memory_samples(x, y), {}, {});
+  EXPECT_LT(summary.relative_mse, 1e-28);
+}
+
 TEST(Polish, RefusesBadOptions) {
   PolishOptions options;
   options.damping = 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
+
 #include "exhume/error.h"
 #include "exhume/planted.h"
 #include "exhume/random.h"
@@ -84,6 +86,67 @@ TEST(Recover, TheSameBitsForAnyNumberOfThreads) {
     if (threads == 1) first = found;
     EXPECT_TRUE(found.W == first.W && found.b == first.b && found.A == first.A && found.c == first.c) << threads;
   }
+}
+
+TEST(Recover, LabelsUnrelatedToTheInputsAreNotCertified) {
+  for (std::uint64_t seed = 700; seed < 704; ++seed) {
+    const RowMatrix x = Stream(seed, "x").normal_matrix(3000, 4), y = Stream(seed, "y").normal_matrix(3000, 1);
+    RecoverOptions options;
+    options.budget_seconds = 2;
+    EXPECT_EQ(recover(memory_samples(x, y), options).status, Status::kUncertified) << "seed " << seed;
+  }
+}
+
+TEST(Recover, ASmoothTeacherIsNotCertified) {
+  const Network network = plant({.inputs = 5, .hidden = 3, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 31});
+  const RowMatrix x = Stream(31, "x").normal_matrix(3000, 5);
+  const RowMatrix y = ((x * network.W.transpose()).rowwise() + network.b.transpose()).array().tanh().matrix() * network.A.transpose();
+  RecoverOptions options;
+  options.budget_seconds = 2;
+  EXPECT_EQ(recover(memory_samples(x, y), options).status, Status::kUncertified);
+}
+
+TEST(Recover, RepeatedRowsDoNotCountTwice) {
+  const RowMatrix few = Stream(32, "x").normal_matrix(150, 8), labels = Stream(32, "y").normal_matrix(150, 1);
+  RowMatrix x(3000, 8), y(3000, 1);
+  for (Index i = 0; i < 3000; ++i) {
+    x.row(i) = few.row(i % 150);
+    y.row(i) = labels.row(i % 150);
+  }
+  RecoverOptions options;
+  options.budget_seconds = 2;
+  const RecoverResult result = recover(memory_samples(x, y), options);
+  EXPECT_EQ(result.status, Status::kUncertified);
+  EXPECT_EQ(result.samples, 150);
+}
+
+TEST(Recover, AnAlwaysActiveUnitIsCarriedByALinearTermAndSaidSo) {
+  Network network = plant({.inputs = 6, .hidden = 5, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 33});
+  network.b(2) = 8;
+  const RecoverResult result = recovered(network, {.samples = 6000, .seed = 33});
+  EXPECT_EQ(result.status, Status::kUncertified);
+  EXPECT_NE(result.reason.find("linear on all samples"), std::string::npos) << result.reason;
+  EXPECT_TRUE(result.network.has_linear_term());
+  EXPECT_EQ(result.network.hidden(), 4);
+  EXPECT_LT(result.heldout_relative_mse, 1e-24);
+}
+
+TEST(Recover, ASeldomActiveUnitIsFound) {
+  Network network = plant({.inputs = 6, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 34});
+  network.b(2) = -2.6;
+  const RecoverResult result = recovered(network, {.samples = 100000, .seed = 34});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_LT(align(result.network, network).worst_error, 1e-9);
+}
+
+TEST(Recover, SignsThatCannotBeToldAreNotClaimed) {
+  // Claim 4.8 of the paper depth2: dependent weights, no biases.
+  Network network = plant({.inputs = 5, .hidden = 6, .outputs = 1, .bias = 0, .seed = 35});
+  network.A.row(0) = Eigen::FullPivLU<Matrix>(network.W.transpose()).kernel().col(0).transpose();
+  const RecoverResult result = recovered(network, {.samples = 10000, .seed = 35});
+  EXPECT_FALSE(result.signs_identifiable);
+  EXPECT_EQ(result.status, Status::kUncertified);
+  EXPECT_LT(result.heldout_relative_mse, 1e-24);
 }
 
 TEST(Recover, TooFewRowsAreRefusedWithTheNumberNeeded) {

@@ -170,8 +170,9 @@ class Generate final : public Command {
       put(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else if (!session.quiet) {
       put(fmt::format(
-          "{} samples of a network with {} inputs, {} hidden units and {} outputs, in {}: {}, {}, {}.\n",
-          grouped(sampling_.samples), network.inputs(), network.hidden(), network.outputs(), out_, names[0],
+          "{} samples of a network with {} inputs, {} hidden units and {} output{}, in {}: {}, {}, {}.\n",
+          grouped(sampling_.samples), network.inputs(), network.hidden(), network.outputs(),
+          network.outputs() == 1 ? "" : "s", out_, names[0],
           names[1], names[2]));
     }
   }

@@ -27,6 +27,7 @@ struct FitOptions {
   double rows_per_unknown = 12;   // equations for every unknown in the subset
   int most_restarts = 40;         // from random units, where the start leads nowhere
   bool thorough_pruning = false;  // as in SearchOptions
+  bool noise_is_final = true;     // as in SearchOptions
   PolishOptions polish;
 };
 
@@ -42,6 +43,7 @@ struct Fit {
   double structure = 0;          // of the residual on the largest subset looked at; above 1: something is left
   double relative_mse = 1;       // over all rows
   Vector noise_variance;         // of every output, standardised units, freedom taken into account
+  double rows_per_unknown = 0;   // equations for every unknown; below kReliable a verdict of noise is a guess
   int restarts = 0, repairs = 0;
   std::vector<FitDescent> descent;
 };

@@ -36,8 +36,12 @@ struct SearchOptions {
   // An exact fit on continuous inputs sheds units that are doubled or idle. On inputs with discrete columns other
   // units may be superfluous too: try without each of the weakest, and repair, before settling for a size.
   bool thorough_pruning = false;
+  bool noise_is_final = true;    // stop where no structure is left; otherwise go on for an exact fit
   PolishOptions polish;
 };
+
+// Equations for every unknown above which the significance test is trusted to see a missing unit.
+inline constexpr double kReliable = 12;
 
 enum class SearchOutcome {
   kExact,     // residual at rounding
