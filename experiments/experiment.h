@@ -35,6 +35,9 @@ struct Report {
 };
 
 [[nodiscard]] Report memorize(const Options& options);
+[[nodiscard]] Report symmetric(const Options& options);
+[[nodiscard]] Report rectified(const Options& options);
 [[nodiscard]] Report depth2(const Options& options);
+[[nodiscard]] Report threshold(const Options& options);
 
 }  // namespace exhume::experiments

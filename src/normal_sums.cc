@@ -28,7 +28,13 @@ ModelBlock::ModelBlock(const SeparableModel& model, const SampleBlock& block, bo
   if (k > 0) Z.noalias() = X1 * model.V.transpose();  // BLAS complains of empty products
   if (with_slopes) {
     slopes.resize(rows, k);
-    activate(model.activation, Z, F.leftCols(k), slopes);
+    if (model.rectifier) {
+      activate(*model.rectifier, Z, F.leftCols(k), slopes);
+    } else {
+      activate(model.activation, Z, F.leftCols(k), slopes);
+    }
+  } else if (model.rectifier) {
+    activate(*model.rectifier, Z, F.leftCols(k));
   } else {
     activate(model.activation, Z, F.leftCols(k));
   }
@@ -124,7 +130,7 @@ Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& su
   for (Index l = 0; l < k; ++l) {
     for (Index j = l; j < k; ++j) H.block(j * width, l * width, width, width) *= CC(j, l);
   }
-  for (Index j = 0; j < k; ++j) {
+  for (Index j = 0; j < k && model.scale_is_free(); ++j) {
     auto block = H.block(j * width, j * width, width, width);
     const Vector v = model.V.row(j).normalized();
     block += std::max(block.diagonal().mean(), 0.0) * v * v.transpose();

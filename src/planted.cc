@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "exhume/parallel.h"
@@ -41,6 +43,20 @@ Matrix spread(Index d, double condition, std::uint64_t seed) {
   return Q * scale.asDiagonal() * Q.transpose();
 }
 
+// rows x cols with random orthonormal factors and the singular values of PlantedOptions::orthonormal.
+Matrix conditioned(Index rows, Index cols, double condition, std::uint64_t seed, const std::string& purpose) {
+  const Index k = std::min(rows, cols);
+  const auto factor = [&](Index size, const char* side) {
+    const Eigen::HouseholderQR<Matrix> qr(Stream(seed, purpose + side).normal_matrix(size, k));
+    return Matrix(qr.householderQ() * Matrix::Identity(size, k));
+  };
+  Vector values = Vector::Ones(k);
+  for (Index i = 1; i < k; ++i) {
+    values(i) = std::pow(condition, -static_cast<double>(i) / static_cast<double>(k - 1));
+  }
+  return factor(rows, " left") * values.asDiagonal() * factor(cols, " right").transpose();
+}
+
 // The products are written as sums of columns, not handed to BLAS: a row's bits must not depend on how many
 // other rows are made in the same call.
 class PlantedSamples final : public SampleSource {
@@ -52,7 +68,7 @@ class PlantedSamples final : public SampleSource {
         mean_(options.mean),
         noise_(noise),
         spread_(spread(network.inputs(), options.condition, options.seed)),
-        z_(options.seed, std::string(purpose) + " inputs"),
+        z_(options.distribution, network.inputs(), options.perturb_inputs, options.rows, options.seed, purpose),
         e_(options.seed, std::string(purpose) + " noise") {}
 
   Index rows() const override { return rows_; }
@@ -63,7 +79,7 @@ class PlantedSamples final : public SampleSource {
     block.allocate(first, count, inputs(), outputs());
     RowMatrix& x = block.own_x();
     RowMatrix& y = block.own_y();
-    z_.fill_normal(static_cast<std::uint64_t>(first), x.topRows(count));
+    z_.fill(static_cast<std::uint64_t>(first), x.topRows(count));
     if (noise_ > 0) e_.fill_normal(static_cast<std::uint64_t>(first), y.topRows(count));
     Vector z(inputs()), h(network_.hidden()), f(outputs());
     for (Index r = 0; r < count; ++r) {
@@ -92,7 +108,8 @@ class PlantedSamples final : public SampleSource {
   Index rows_;
   double mean_, noise_;
   Matrix spread_;  // S, or empty for the identity
-  Stream z_, e_;
+  InputDistribution z_;
+  Stream e_;
 };
 
 // Count, mean and summed squared deviation of every output, merged by the rule of Chan, Golub and LeVeque.
@@ -129,17 +146,22 @@ Amplitudes parse_amplitudes(std::string_view name) {
   throw std::invalid_argument(fmt::format("amplitudes is '{}', but must be normal or signs", name));
 }
 
-Distribution parse_distribution(std::string_view name) {
-  if (name == "gaussian") return Distribution::kGaussian;
-  throw std::invalid_argument(fmt::format("distribution is '{}', but must be gaussian", name));
-}
-
 void PlantedOptions::validate() const {
   require_count("inputs", inputs);
   require_count("hidden", hidden);
   require_count("outputs", outputs);
   require_not_negative("bias", bias);
   require(std::isfinite(centre), "centre", centre, "finite");
+  require(weights_condition >= 1 && std::isfinite(weights_condition), "weights_condition", weights_condition,
+          "a finite number of at least 1");
+  require(amplitudes_condition >= 1 && std::isfinite(amplitudes_condition), "amplitudes_condition", amplitudes_condition,
+          "a finite number of at least 1");
+  require(orthonormal || (weights_condition == 1 && amplitudes_condition == 1), "orthonormal", 0,
+          "set where the condition of W or A is given");
+  require(!orthonormal || (hidden <= inputs && hidden <= outputs), "hidden", static_cast<double>(hidden),
+          "no more than the inputs and the outputs where W and A are orthonormal");
+  require_not_negative("perturb_weights", perturb_weights);
+  require(leak >= 0 && leak < 1, "leak", leak, "in [0, 1)");
 }
 
 void SamplingOptions::validate() const {
@@ -147,6 +169,7 @@ void SamplingOptions::validate() const {
   require(std::isfinite(mean), "mean", mean, "finite");
   require(condition >= 1 && std::isfinite(condition), "condition", condition,
           "a finite number of at least 1");
+  require(perturb_inputs >= 0 && perturb_inputs <= 1, "perturb_inputs", perturb_inputs, "between 0 and 1");
   require_not_negative("noise", noise);
   require_not_negative("noise_relative", noise_relative);
 }
@@ -157,6 +180,10 @@ Network plant(const PlantedOptions& options) {
   Network network;
   network.W = Stream(options.seed, "planted W").normal_matrix(k, d);
   network.W.rowwise().normalize();
+  if (options.orthonormal) network.W = conditioned(k, d, options.weights_condition, options.seed, "planted W");
+  if (options.perturb_weights > 0) {
+    network.W += options.perturb_weights * Stream(options.seed, "perturbation of W").normal_matrix(k, d);
+  }
   network.b = Stream(options.seed, "planted b").uniform_vector(k, -options.bias, options.bias);
   network.b -= options.centre * network.W.rowwise().sum();
   if (options.amplitudes == Amplitudes::kNormal) {
@@ -167,7 +194,13 @@ Network plant(const PlantedOptions& options) {
     // u below 1/2 gives a size in [0.5, 1.5] with a minus, u above it the same with a plus.
     network.A = u.unaryExpr([](double v) { return v < 0.5 ? -(0.5 + 2 * v) : 0.5 + 2 * (v - 0.5); });
   }
+  if (options.orthonormal) network.A = conditioned(m, k, options.amplitudes_condition, options.seed, "planted A");
   network.c = Vector::Zero(m);
+  if (options.leak > 0) {
+    network.L = options.leak * network.A * network.W;
+    network.c = options.leak * network.A * network.b;
+    network.A *= 1 - options.leak;
+  }
   return network;
 }
 

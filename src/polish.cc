@@ -63,6 +63,7 @@ double solve_linear_part(SeparableModel& model, const SampleSource& samples, Ind
 
 // Scale is free in a positively homogeneous unit: keep w of unit norm. C follows when it is solved again.
 void normalise_units(SeparableModel& model) {
+  if (!model.scale_is_free()) return;
   const Index d = model.inputs();
   for (Index j = 0; j < model.units(); ++j) {
     const double size = model.V.row(j).head(d).norm();

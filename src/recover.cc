@@ -15,8 +15,10 @@
 #include "exhume/moments.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/depth2_jennrich.h"
+#include "exhume/routes/symmetric.h"
 #include "exhume/standard_errors.h"
 #include "exhume/standardise.h"
+#include "exhume/symmetry_test.h"
 
 namespace exhume {
 namespace {
@@ -96,14 +98,16 @@ class Recovery {
       // Roads that start from moments get half of the time that is left; the last one all of it.
       const bool last = i + 1 == plan.size();
       const Control limited = last ? control_ : control_.within(control_.seconds_left() / 2);
-      if (attempt(plan[i], limited) || control_.out_of_time()) break;
+      if (attempt(plan[i], limited)) break;
+      // A road that did not apply left nothing behind: go on until there is something to judge.
+      if (control_.out_of_time() && !result_.route.empty()) break;
     }
     judge();
     return std::move(result_);
   }
 
  private:
-  enum class Start { kOrder2, kStacked, kJennrich, kNone };
+  enum class Start { kOrder2, kStacked, kJennrich, kSymmetric, kNone };
   struct Road {
     std::string route;
     Start start;
@@ -121,17 +125,20 @@ class Recovery {
     const Index m = standard_->outputs();
     std::vector<Road> plan;
     if (options_.route == "depth2-jennrich") return {{"depth2-jennrich", Start::kJennrich, 0}};
-    if (options_.route != "any_inputs") {
-      const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
+    const bool many_outputs = m >= 4 && (!options_.hidden || *options_.hidden <= m);
+    const bool any = options_.route == "auto";
+    if (any || options_.route == "depth2") {
       if (many_outputs) plan.push_back({"depth2", Start::kOrder2, 0});
-      plan.push_back({"depth2", Start::kStacked, 0});
     }
+    if (options_.route == "symmetric" || (any && many_outputs)) plan.push_back({"symmetric", Start::kSymmetric, 0});
+    if (any || options_.route == "depth2") plan.push_back({"depth2", Start::kStacked, 0});
     if (options_.route != "depth2") plan.push_back({"any_inputs", Start::kNone, 40});
     return plan;
   }
 
   Matrix rough_units(const Road& road, const Control& control) {
     if (road.start == Start::kNone) return Matrix(0, standard_->inputs() + 1);
+    if (road.start == Start::kSymmetric) return symmetric_units(control);
     if (road.start == Start::kJennrich) {
       Matrix V = jennrich_start(standard_, options_.hidden, options_.seed, control);
       stamp("Hermite tensors");
@@ -149,6 +156,26 @@ class Recovery {
     return std::move(found.V);
   }
 
+  // Units of the pure-neuron detector, or none where the inputs are not symmetric or it does not apply; `said_` says why.
+  Matrix symmetric_units(const Control& control) {
+    const SymmetryTest test = test_symmetry(*split_.training, options_.seed, control);
+    result_.assumptions.push_back({"inputs symmetric about zero", test.statistic, test.threshold, test.holds()});
+    said_ = test.words();
+    if (!test.holds()) return Matrix(0, standard_->inputs() + 1);
+    SymmetricOptions options;
+    options.hidden = options_.hidden;
+    options.leak = options_.leak;
+    options.seed = options_.seed;
+    const SymmetricNetwork found = symmetric_network(split_.training, options, control);
+    SpectralStart start = symmetric_start(found, coordinates_);
+    result_.singular_values = start.singular_values;
+    result_.noise_floor = start.noise_floor;
+    result_.gap_units = start.above_noise;
+    said_ = found.outcome == DetectorOutcome::kFound ? found.diagnosis.words() : to_string(found.outcome);
+    stamp("pure-neuron detector");
+    return std::move(start.V);
+  }
+
   // One road to its end. True if nothing better can be expected.
   bool attempt(const Road& road, const Control& control) {
     FitOptions options;
@@ -157,10 +184,16 @@ class Recovery {
     options.most_restarts = road.restarts;
     options.thorough_pruning = data_.discrete;
     options.noise_is_final = !only_exact_will_do_;
+    said_.clear();
     const Matrix V = rough_units(road, control);
+    if (road.start == Start::kSymmetric && V.rows() == 0) {
+      // Nothing to go on: nothing may be found, let alone certified, in the name of this road.
+      result_.tried.push_back({road.route, said_});
+      return false;
+    }
     Fit fit = fit_units(V, standard_, options, control);
     stamp("fit");
-    result_.tried.push_back({road.route, outcome_words(fit)});
+    result_.tried.push_back({road.route, outcome_words(fit) + (said_.empty() ? "" : "; " + said_)});
     const bool exact = fit.outcome == SearchOutcome::kExact;
     const ResidualLook look = exact ? ResidualLook() : look_at_residual(fit.model, standard_, control);
     const bool noise = fit.outcome == SearchOutcome::kNoise && looks_like_noise(look);
@@ -198,7 +231,7 @@ class Recovery {
     Verdict verdict = certify(fit_, look_, check, result_.held_out, data_, *standard_);
     result_.status = verdict.status;
     result_.reason = std::move(verdict.reason);
-    result_.assumptions = std::move(verdict.checks);
+    result_.assumptions.insert(result_.assumptions.end(), verdict.checks.begin(), verdict.checks.end());
     result_.predicted = std::move(check.predicted);
     result_.observed = std::move(check.observed);
     for (size_t i = 0; i < fit_.descent.size(); ++i) {
@@ -253,6 +286,7 @@ class Recovery {
   Fit fit_;
   ResidualLook look_;
   RecoverResult result_;
+  std::string said_;  // what the road under way has to say for itself
 };
 
 }  // namespace
@@ -274,10 +308,11 @@ void RecoverOptions::validate() const {
     throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
   }
   if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
-  if (route != "auto" && route != "depth2" && route != "depth2-jennrich" && route != "any_inputs") {
-    throw std::invalid_argument(
-        fmt::format("route is '{}', expected auto, depth2, depth2-jennrich or any_inputs", route));
+  const std::vector<std::string> known = {"auto", "depth2", "depth2-jennrich", "symmetric", "any_inputs"};
+  if (std::find(known.begin(), known.end(), route) == known.end()) {
+    throw std::invalid_argument(fmt::format("route is '{}', expected {}", route, fmt::join(known, ", ")));
   }
+  if (!(leak >= 0 && leak < 1)) throw std::invalid_argument(fmt::format("leak is {}, expected in [0, 1)", leak));
 }
 
 RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {

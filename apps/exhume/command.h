@@ -47,5 +47,8 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> report_command();
 [[nodiscard]] std::unique_ptr<Command> memorize_command();
 [[nodiscard]] std::unique_ptr<Command> reproduce_command();
+[[nodiscard]] std::unique_ptr<Command> diagnose_command();
+[[nodiscard]] std::unique_ptr<Command> lowest_layer_command();
+[[nodiscard]] std::unique_ptr<Command> halfspaces_command();
 
 }  // namespace exhume::cli

@@ -15,6 +15,7 @@
 #include "exhume/parallel.h"
 #include "exhume/planted.h"
 #include "exhume/smoothed.h"
+#include "generate_threshold.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -71,14 +72,28 @@ class Generate final : public Command {
                         "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
             ->check(CLI::IsMember({"normal", "signs"}).description("")));
     app->add_option("--network", file_, "Sample this network instead of a random one");
+    drawn_.push_back(app->add_flag("--orthonormal", network_.orthonormal, "W and A orthonormal instead of random"));
+    drawn_.push_back(app->add_option("--weights-condition", network_.weights_condition,
+                                     "Condition number of W, with --orthonormal [1]"));
+    drawn_.push_back(app->add_option("--amplitudes-condition", network_.amplitudes_condition,
+                                     "Condition number of A, with --orthonormal [1]"));
+    drawn_.push_back(app->add_option("--perturb-weights", network_.perturb_weights,
+                                     "Add RHO times a standard normal to every entry of W [0]"));
+    drawn_.push_back(app->add_option("--leak", network_.leak, "Slope of the units below zero (leaky ReLU) [0]"));
+    std::string known;
+    for (const std::string& name : distribution_names()) known += (known.empty() ? "" : ", ") + name;
+    app->add_option("--distribution", distribution_, "Distribution of the inputs: " + known + " [gaussian]")
+        ->check(CLI::IsMember(distribution_names()).description(""));
+    app->add_option("--rows", rows_, "Table of data rows for --distribution rows, each drawn with a random sign");
+    app->add_option("--perturb-inputs", sampling_.perturb_inputs,
+                    "Replace a row with probability LAMBDA by Q z, Q a random square matrix [0]");
     app->add_option("--perturb", perturb_, "Move every weight by N(0, TAU^2/d) first; rows stay of unit norm [0]");
-    app->add_option("--distribution", distribution_, "Distribution of the inputs: gaussian [gaussian]")
-        ->check(CLI::IsMember({"gaussian"}).description(""));
     app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
     app->add_option("--condition", sampling_.condition, "Condition number of the inputs' covariance [1]");
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
     app->add_option("--noise-relative", sampling_.noise_relative,
                     "The same as a multiple of the outputs' standard deviation [0]");
+    threshold_.declare(*app);
     app->add_option("--seed", seed_, "Seed of all random numbers [0]");
     app->add_option("--out,-o", out_, "Folder for x.npy, y.npy and network.safetensors")->required();
     app->footer(
@@ -91,14 +106,22 @@ class Generate final : public Command {
         "one-output\n"
         "  exhume generate -d 10 -k 10 -m 10 -n 10000 --mean 2 --condition 25 --noise-relative 0.1 --out "
         "noisy\n"
+        "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out symmetric\n"
         "  exhume generate --network trained.safetensors --samples 200000 --out queries");
     return app;
   }
 
   int run(const Session& session) override {
+    if (threshold_.wanted()) return run_threshold(session);
     const Network network = perturbed(teacher(), perturb_, seed_);
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
+    if (rows_.empty() == (sampling_.distribution == Distribution::kRows)) {
+      throw std::invalid_argument("--rows and --distribution rows go together: give both or neither");
+    }
+    if (!rows_.empty()) {
+      sampling_.rows = std::make_shared<const RowMatrix>(read_all(*open_table(rows_, session.control)));
+    }
     sampling_.validate();
     const SamplePtr samples = planted_samples(network, sampling_, session.control);
 
@@ -115,6 +138,32 @@ class Generate final : public Command {
   }
 
  private:
+  int run_threshold(const Session& session) {
+    const auto planted =
+        threshold_.make(network_.inputs, network_.hidden, sampling_.samples, sampling_.noise, seed_);
+    OutputFolder folder(out_);
+    require_room(folder.path(), planted.samples->rows(), planted.inputs + 1);
+    NpyWriter x(folder.open("x.npy"), planted.samples->rows(), planted.inputs);
+    NpyWriter y(folder.open("y.npy"), planted.samples->rows(), 1);
+    folder.add("units.safetensors", planted.units);
+    write_rows(*planted.samples, x, y, session.control);
+    session.control.check();
+    folder.commit();
+    if (session.json) {
+      const nlohmann::ordered_json json = {{"inputs", planted.inputs},
+                                           {"hidden_units", planted.hidden},
+                                           {"outputs", 1},
+                                           {"samples", sampling_.samples},
+                                           {"seed", seed_}};
+      put(json.dump(2) + "\n");
+    } else if (!session.quiet) {
+      put(fmt::format("{} samples of {} units with thresholds under another network, in {}: x.npy, y.npy, "
+                      "units.safetensors.\n",
+                      grouped(sampling_.samples), planted.hidden, out_));
+    }
+    return kOk;
+  }
+
   Network teacher() {
     if (file_.empty()) {
       for (const CLI::Option* option : shape_) {
@@ -161,10 +210,11 @@ class Generate final : public Command {
 
   std::vector<CLI::Option*> shape_, drawn_;  // options that only a random network has
   PlantedOptions network_;
+  ThresholdGenerator threshold_;
   SamplingOptions sampling_;
   std::uint64_t seed_ = 0;
   double perturb_ = 0;
-  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", file_, out_;
+  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", rows_, file_, out_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -11,8 +12,11 @@
 #include "command.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/onnx.h"
+#include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
 #include "exhume/report.h"
+#include "exhume/routes/rectified.h"
+#include "exhume/views.h"
 #include "sample_files.h"
 #include "summary.h"
 #include "terminal.h"
@@ -43,7 +47,15 @@ class Recover final : public Command {
         ->required()
         ->expected(1, 2);
     app->add_option("--hidden,-k", hidden_, "Number of hidden units, or auto [auto]");
-    app->add_option("--route", options_.route, "Road to take, by name, or auto [auto]");
+    app->add_option("--route", options_.route, "Road to take: depth2, symmetric, rectified, any_inputs, or auto [auto]");
+    app->add_option("--method", method_,
+                    "Of the rectified road: any, ica, tensor, symmetric, noise, few-outputs, arbitrary-noise or "
+                    "sparse-noise [tensor]");
+    app->add_option("--activation", activation_,
+                    "Of the rectified road, for z > 0: relu, square, cube or exp (e^z - 1) [relu]");
+    app->add_option("--mirrored", mirrored_,
+                    "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
+    app->add_option("--leak", options_.leak, "Slope of the units below zero that the symmetric road assumes [0]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which roads that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
@@ -56,6 +68,8 @@ class Recover final : public Command {
         "Examples:\n"
         "  exhume recover x.npy y.npy --out result\n"
         "  exhume recover data.npz --hidden 16 --out result\n"
+        "  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric\n"
+        "  exhume recover x.npy y.npy --route rectified --method sparse-noise --out result\n"
         "  exhume recover x.csv y.csv --json | jq .status");
     return app;
   }
@@ -64,7 +78,16 @@ class Recover final : public Command {
     const auto start = std::chrono::steady_clock::now();
     check_sample_files(files_);
     options_.hidden = parse_hidden(hidden_);
-    options_.validate();
+    const bool rectified = options_.route == "rectified";
+    RectifiedOptions roads;
+    if (rectified) {
+      roads = rectified_options();
+      roads.validate();
+    } else {
+      if (!method_.empty()) throw std::invalid_argument("--method belongs to --route rectified");
+      if (!activation_.empty()) throw std::invalid_argument("--activation belongs to --route rectified");
+      options_.validate();
+    }
     // Opened before the long work: a folder that cannot be written to must not cost an hour.
     std::optional<OutputFolder> folder;
     AtomicFile* page = nullptr;
@@ -72,22 +95,43 @@ class Recover final : public Command {
       folder.emplace(out_);
       page = &folder->open("report.html");
     }
-    const SamplePtr samples = open_sample_files(files_, session.control);
-    const RecoverResult result = exhume::recover(samples, options_, session.control);
+    SamplePtr samples = open_sample_files(files_, session.control);
+    if (!mirrored_.empty()) {
+      const TablePtr labels = open_table(mirrored_, session.control);
+      samples = mirrored_view(samples, table_samples(labels, labels));
+    }
+    std::string support;
+    const RecoverResult result = [&]() -> RecoverResult {
+      if (!rectified) return exhume::recover(samples, options_, session.control);
+      RectifiedResult found = recover_rectified(samples, roads, session.control);
+      for (const auto& [row, output] : found.support) support += fmt::format("{},{}\n", row, output);
+      return std::move(found);
+    }();
     const std::string json = to_json(result, {sample_file_roles(files_), session.command});
     std::vector<std::string> written;
     if (folder) {
       if (result.status != Status::kRefused) {
-        folder->add("network.safetensors", network_bytes(result.network));
-        folder->add("network.onnx", onnx_bytes(result.network));
-        written = {"network.safetensors", "network.onnx"};
+        if (!rectified || roads.rectifier.name == "relu") {
+          folder->add("network.safetensors", network_bytes(result.network));
+          folder->add("network.onnx", onnx_bytes(result.network));
+          written = {"network.safetensors", "network.onnx"};
+        } else {
+          // Files of another name: what reads network.safetensors takes its units for ReLUs.
+          folder->add("rectified.safetensors",
+                      network_bytes(result.network, {{"activation", "rectified " + roads.rectifier.name}}));
+          written = {"rectified.safetensors"};
+        }
+        if (!support.empty()) {
+          folder->add("support.csv", "row,output\n" + support);
+          written.push_back("support.csv");
+        }
       }
       folder->add("certificate.json", json);
       page->write(to_html(json));
       written.insert(written.end(), {"certificate.json", "report.html"});
       session.control.check();
       folder->commit();
-      if (result.status == Status::kRefused) forget_networks();
+      forget_networks(written);
     }
     if (session.json) {
       put(json);
@@ -99,15 +143,26 @@ class Recover final : public Command {
   }
 
  private:
-  // A network of an earlier run must not lie beside the certificate of a refusal.
-  void forget_networks() const {
+  [[nodiscard]] RectifiedOptions rectified_options() const {
+    RectifiedOptions out;
+    if (!method_.empty()) out.method = parse_rectified_method(method_);
+    if (!activation_.empty()) out.rectifier = parse_rectifier(activation_);
+    out.hidden = options_.hidden;
+    out.seed = options_.seed;
+    out.budget_seconds = options_.budget_seconds;
+    return out;
+  }
+
+  // A network of an earlier run must not lie beside the certificate of this one.
+  void forget_networks(const std::vector<std::string>& written) const {
     std::error_code ignored;
-    for (const char* name : {"network.safetensors", "network.onnx"})
-      fs::remove(fs::path(out_) / name, ignored);
+    for (const char* name : {"network.safetensors", "network.onnx", "rectified.safetensors", "support.csv"}) {
+      if (std::find(written.begin(), written.end(), name) == written.end()) fs::remove(fs::path(out_) / name, ignored);
+    }
   }
 
   std::vector<std::string> files_;
-  std::string hidden_ = "auto", out_;
+  std::string hidden_ = "auto", out_, mirrored_, method_, activation_;
   RecoverOptions options_;
 };
 

@@ -24,8 +24,12 @@ struct Entry {
 constexpr Entry kExperiments[] = {
     {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
      experiments::memorize},
+    {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
+     experiments::symmetric},
+    {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)", experiments::rectified},
     {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
      experiments::depth2},
+    {"threshold", "lowest layers, halfspaces, detectors and structure (an hour; --quick: minutes)", experiments::threshold},
 };
 
 class Reproduce final : public Command {
@@ -43,7 +47,7 @@ class Reproduce final : public Command {
                     "Folder for figures (.svg), numbers (.csv) and findings (.json) [reproduced]");
     app->add_option("--data", data_, "Folder with the data sets [examples/data]");
     app->add_option("--seed", seed_, "Seed of every random choice [0]");
-    app->add_flag("--quick", quick_, "A twentieth of the iterations: a look, not the figures");
+    app->add_flag("--quick", quick_, "The short form: fewer points, trials or iterations");
     app->footer("Experiments:\n" + list + "\nExit code 0 where everything holds that should, 3 otherwise.");
     return app;
   }

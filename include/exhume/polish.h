@@ -19,11 +19,13 @@
 // of the problem (eps times the condition of the Jacobian), although normal equations are used inside.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "exhume/activation.h"
 #include "exhume/control.h"
 #include "exhume/network.h"
+#include "exhume/rectifier.h"
 #include "exhume/samples.h"
 
 namespace exhume {
@@ -33,9 +35,12 @@ struct SeparableModel {
   bool linear_term = true;  // is x itself a feature
   Matrix V;                 // k x (d+1)
   Matrix C;                 // q x m: units, then inputs where linear_term, then the constant; may start empty
+  std::shared_ptr<const Rectifier> rectifier;  // where set, the units have this one instead of `activation`
 
   [[nodiscard]] Index units() const { return V.rows(); }
   [[nodiscard]] Index inputs() const { return V.cols() - 1; }
+  // Whether the scale of a unit may be moved into C.
+  [[nodiscard]] bool scale_is_free() const { return !rectifier || rectifier->multiplicative(); }
   [[nodiscard]] Index features() const { return V.rows() + (linear_term ? V.cols() : 1); }
 };
 

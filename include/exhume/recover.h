@@ -26,7 +26,8 @@ enum class Status {
 
 struct RecoverOptions {
   std::optional<Index> hidden;  // number of hidden units; empty: find it
-  std::string route = "auto";   // auto, or a road by name
+  std::string route = "auto";   // auto, or a road by name: depth2, symmetric, any_inputs
+  double leak = 0;              // slope of the units below zero, in [0, 1), as the symmetric road assumes it
   std::uint64_t seed = 0;       // of every random choice
   double budget_seconds = 300;  // roads that search stop here
   // Throws std::invalid_argument naming the field, its value and what it may be.

@@ -1,0 +1,112 @@
+// exhume diagnose: does the symmetric road apply to these samples, and how many would it take?
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "exhume/detector.h"
+#include "exhume/error.h"
+#include "exhume/io/open.h"
+#include "exhume/routes/symmetric.h"
+#include "exhume/symmetry_test.h"
+#include "sample_files.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Diagnose final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app = parent.add_subcommand(
+        "diagnose", "Test the inputs for symmetry, and measure how well pure neurons can be told apart");
+    app->add_option("samples", files_, "X and Y (.npy, .csv), or one .npz with arrays x and y")
+        ->required()
+        ->expected(1, 2);
+    app->add_option(
+        "--network", network_,
+        "A network: adds the singular values of its distinguishing matrices N and M on these inputs");
+    app->add_option("--hidden,-k", hidden_, "Number of hidden units; 0: by the rank of the linear part [0]")
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+    app->add_option("--leak", leak_, "Slope of the units below zero [0]");
+    app->add_option("--seed", seed_, "Seed of every random choice [0]");
+    app->footer(
+        "Exit code 0 where the inputs are symmetric and the pure neurons stand out from sampling noise, 3 "
+        "otherwise.\n\n"
+        "Examples:\n"
+        "  exhume diagnose demo/x.npy demo/y.npy\n"
+        "  exhume diagnose demo/x.npy demo/y.npy --network demo/network.safetensors --json");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    check_sample_files(files_);
+    const SamplePtr samples = open_sample_files(files_, session.control);
+    const SymmetryTest symmetry = test_symmetry(*samples, seed_, session.control);
+    SymmetricOptions options;
+    if (hidden_ > 0) options.hidden = hidden_;
+    options.leak = leak_;
+    options.seed = seed_;
+    const SymmetricNetwork found = symmetric_network(samples, options, session.control);
+    const bool applies = found.outcome == DetectorOutcome::kFound;
+    const bool good = symmetry.holds() && applies && found.diagnosis.clear();
+    Json json = {{"symmetric", symmetry.holds()},
+                 {"symmetry_statistic", symmetry.statistic},
+                 {"symmetry_threshold", symmetry.threshold},
+                 {"hidden_units", found.units},
+                 {"detector", to_string(found.outcome)},
+                 {"detector_gap", found.diagnosis.signal},
+                 {"detector_noise", found.diagnosis.noise},
+                 {"samples", samples->rows()},
+                 {"samples_needed", found.diagnosis.samples_needed}};
+    std::string text =
+        fmt::format("{}\n{}\n", sentence(symmetry.words()),
+                    sentence(applies ? found.diagnosis.words() : std::string(to_string(found.outcome))));
+    if (!network_.empty()) {
+      const Network network = open_network(network_);
+      if (network.inputs() != samples->inputs()) {
+        throw DataError(
+            fmt::format("{} has {} inputs, but the samples have {}; give the network of these samples",
+                        network_, network.inputs(), samples->inputs()));
+      }
+      const DistinguishingSummary s = distinguishing_summary(network.W, *samples, session.control);
+      json["distinguishing_least"] = s.least_n;
+      json["distinguishing_largest"] = s.largest_n;
+      json["augmented_least"] = s.least_m;
+      json["augmented_largest"] = s.largest_m;
+      text += fmt::format(
+          "Distinguishing matrix of {}: singular values of N from {:.3g} to {:.3g}, of M from {:.3g} to "
+          "{:.3g}.\n",
+          network_, s.least_n, s.largest_n, s.least_m, s.largest_m);
+    }
+    if (session.json) {
+      put(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    } else if (!session.quiet) {
+      put(text);
+    }
+    return good ? kOk : kNotCertified;
+  }
+
+ private:
+  static std::string sentence(std::string words) {
+    if (!words.empty() && words[0] >= 'a' && words[0] <= 'z' && words.rfind("x and", 0) != 0) {
+      words[0] = static_cast<char>(words[0] - 'a' + 'A');
+    }
+    return words + ".";
+  }
+
+  std::vector<std::string> files_;
+  std::string network_;
+  Index hidden_ = 0;
+  double leak_ = 0;
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> diagnose_command() { return std::make_unique<Diagnose>(); }
+
+}  // namespace exhume::cli

@@ -1,0 +1,86 @@
+// exhume lowest-layer: the first layer of a network with high thresholds, whatever lies above it.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "command.h"
+#include "exhume/routes/threshold.h"
+#include "lowest_layer_files.h"
+#include "sample_files.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+class LowestLayer final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app = parent.add_subcommand(
+        "lowest-layer", "Find the first layer of a network with high thresholds, whatever lies above it");
+    app->add_option("samples", files_, "X and Y (.npy, .csv), or one .npz with arrays x and y; one output")
+        ->required()
+        ->expected(1, 2);
+    hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of units of the layer [found]")
+                         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option("--activation", activation_, "relu, sign, sigmoid or auto [auto]");
+    app->add_option("--start", start_, "How step 1 is done: tensor, one-by-one or simultaneous [tensor]");
+    app->add_flag("--no-refine", no_refine_, "Step 1 only: directions to about 0.1");
+    app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
+    app->add_option("--out,-o", out_, "Folder for units.safetensors, features.npy and certificate.json");
+    app->footer(
+        "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
+        "Exit code 0: certified; 3: finished, not certified.\n\n"
+        "Examples:\n"
+        "  exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out "
+        "deep\n"
+        "  exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first\n"
+        "  exhume recover first/features.npy deep/y.npy --out rest");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    check_sample_files(files_);
+    options_.activation = parse_lowest_activation(activation_);
+    options_.start = parse_start_method(start_);
+    options_.refine = !no_refine_;
+    if (hidden_option_->count() > 0) options_.hidden = hidden_;
+    std::optional<OutputFolder> folder;
+    AtomicFile* features = nullptr;
+    if (!out_.empty()) {
+      folder.emplace(out_);
+      features = &folder->open("features.npy");
+    }
+    const SamplePtr samples = open_sample_files(files_, session.control);
+    const LowestLayerResult result = lowest_layer(samples, options_, session.control);
+    const std::string json = lowest_layer_json(result, files_, session.command).dump(2) + "\n";
+    if (folder) {
+      write_features(*features, result, *samples, session.control);
+      folder->add("units.safetensors", units_bytes(result));
+      folder->add("certificate.json", json);
+      session.control.check();
+      folder->commit();
+    }
+    if (session.json) {
+      put(json);
+    } else if (!session.quiet) {
+      put(lowest_layer_summary(result));
+      if (folder)
+        put(fmt::format("  written to {}: units.safetensors, features.npy, certificate.json\n", out_));
+    }
+    return result.status == Status::kCertified ? kOk : kNotCertified;
+  }
+
+ private:
+  std::vector<std::string> files_;
+  std::string activation_ = "auto", start_ = "tensor", out_;
+  CLI::Option* hidden_option_ = nullptr;
+  Index hidden_ = 0;
+  bool no_refine_ = false;
+  LowestLayerOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> lowest_layer_command() { return std::make_unique<LowestLayer>(); }
+
+}  // namespace exhume::cli

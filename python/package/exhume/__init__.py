@@ -1,0 +1,68 @@
+"""Exhume recovers a neural network from its inputs and outputs.
+
+>>> import exhume
+>>> planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=2000)
+>>> result = exhume.recover(planted.x, planted.y)
+>>> result.status
+'certified'
+>>> result.network
+<exhume.Network: 5 inputs, 4 hidden units, 4 outputs>
+
+Results are the same bits for any number of threads, and the same as the command line's for the same data and seed.
+"""
+
+import numpy as _numpy  # before the extension: see _blas.py
+
+from ._blas import fast_kernels as _fast_kernels
+
+with _fast_kernels():
+    from . import _core
+
+from . import routes
+from ._core import DataError, ResourceError
+from ._generate import Planted, generate
+from ._memorize import Memorized, QuadraticNetwork, memorize
+from ._network import Alignment, Network
+from ._recover import Verification, recover, verify
+from ._result import Coefficient, RecoveryWarning, Result
+
+__version__ = _core.version()
+
+
+def blas_kernels() -> str:
+    """The kernels that OpenBLAS chose for this processor.
+
+    Gives a RuntimeWarning where better ones exist: another package loaded the system's OpenBLAS first, and its
+    choice is final. Import exhume earlier, or start Python with OPENBLAS_CORETYPE set as the warning says.
+    """
+    better = _core.better_blas_kernels()
+    if better:
+        import warnings
+
+        warnings.warn(
+            f"OpenBLAS chose {_core.blas_kernels()}; start Python with OPENBLAS_CORETYPE={better} for full speed",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return _core.blas_kernels()
+
+
+__all__ = [
+    "Alignment",
+    "Coefficient",
+    "DataError",
+    "Memorized",
+    "Network",
+    "Planted",
+    "QuadraticNetwork",
+    "RecoveryWarning",
+    "ResourceError",
+    "Result",
+    "Verification",
+    "blas_kernels",
+    "generate",
+    "memorize",
+    "recover",
+    "routes",
+    "verify",
+]

@@ -1,0 +1,109 @@
+"""The front door."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import _core
+from ._network import Network
+from ._options import seed_of, units_of
+from ._progress import Progress, progress_callback
+from ._result import Result, from_core
+from ._samples import opened
+
+
+def recover(
+    x: Any,
+    y: Any = None,
+    hidden: int | str = "auto",
+    *,
+    route: str = "auto",
+    seed: int = 0,
+    budget: float = 300.0,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Result:
+    """Recovers the two-layer ReLU network behind samples, with a certificate of what was recovered.
+
+    Parameters
+    ----------
+    x, y : arrays
+        Inputs n x d and outputs n x m (or n numbers), one sample a row: NumPy arrays, torch tensors, data
+        frames, lists, whatever NumPy or DLPack understands. C-contiguous float64 is looked at where it lies; anything
+        else is converted.
+    x : iterable of (x, y) blocks
+        With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not grow
+        with the number of rows. The result is the same, bit by bit, as from one array.
+    x, y : paths
+        Files: .npy, .csv; or one .npz with both. Read block by block.
+    hidden : int or "auto"
+        Number of hidden units; found from the data with "auto".
+    route : str
+        "auto", or a route by name (see `exhume.routes`).
+    seed : int
+        Of every random choice. The same data and seed give the same result, for any number of threads, and the
+        same as `exhume recover` on the command line.
+    budget : float
+        Seconds after which routes that search stop and return their best.
+    threads : int
+        Worker threads, 0 for one a core.
+    progress : callable, True or None
+        Called as `progress(stage, fraction)`; True draws a bar with tqdm, if it is installed.
+
+    Returns
+    -------
+    Result
+        With `network`, `status`, `certificate` and more. Data from which nothing can be recovered are no error:
+        the result's `status` and `reason` say so.
+
+    Raises
+    ------
+    DataError
+        Data that cannot be used: NaN, different numbers of rows, too few rows, a constant column.
+    ValueError
+        An option out of range.
+
+    Other Python threads run meanwhile, and Ctrl-C interrupts.
+
+    >>> import exhume
+    >>> planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=2000)
+    >>> result = exhume.recover(planted.x, planted.y)
+    >>> result.status
+    'certified'
+    >>> result.network.align(planted.network).worst_error < 1e-9
+    True
+    """
+    with opened(x, y, threads) as (samples, files), progress_callback(progress) as callback:
+        found = _core.recover(
+            samples, units_of(hidden), route, seed_of(seed), float(budget), threads, callback
+        )
+        return from_core(found, found.certificate(files))
+
+
+class Verification(NamedTuple):
+    """How well a network meets samples (see `verify`)."""
+
+    rows: int
+    """Rows checked: all of them."""
+    relative_mse: float
+    """Mean squared error over the variance of the outputs."""
+    rms_error: float
+    """Root mean square of y - f(x), over rows and outputs."""
+    worst_error: float
+    """Largest |y - f(x)|."""
+    worst_row: int
+    """Where it is, counted from 0."""
+    worst_output: int
+    """Of which output."""
+
+
+def verify(network: Network, x: Any, y: Any = None, *, threads: int = 0) -> Verification:
+    """Checks a network against samples by plain loops that share no code with the solvers.
+
+    `x` and `y` are as in `recover`.
+    """
+    with opened(x, y, threads) as (samples, _):
+        found = _core.verify(network._core, samples, threads)
+    return Verification(
+        found.rows, found.relative_mse, found.rms_error, found.worst_error, found.worst_row, found.worst_output
+    )

@@ -1,0 +1,116 @@
+"""Where samples come from: two arrays, files, or an iterable of blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from . import _core
+from ._arrays import Floats, as_rows
+
+_Path = str | os.PathLike[str]
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike))
+
+
+@contextlib.contextmanager
+def opened(x: Any, y: Any, threads: int) -> Iterator[tuple[_core.Samples, list[tuple[str, str]]]]:
+    """The samples, and the files they come from as (role, path). Valid inside the `with` block."""
+    if _is_path(x):
+        if y is not None and not _is_path(y):
+            raise ValueError("x is a file but y is not; give two files, one .npz, or two arrays")
+        names = [os.fspath(x)] + ([] if y is None else [os.fspath(y)])
+        if y is None and not names[0].endswith(".npz"):
+            raise ValueError(f"{names[0]} holds the inputs only; give the outputs too, or both in one .npz")
+        roles = ["samples"] if y is None else ["inputs", "outputs"]
+        yield _core.open_samples(names[0], names[1] if y is not None else "", threads), list(zip(roles, names))
+    elif y is not None:
+        yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True)), []
+    else:
+        if not isinstance(x, Iterable) or hasattr(x, "__array__"):
+            raise ValueError("y is missing; give x and y, or an iterable of (x, y) blocks")
+        with tempfile.TemporaryDirectory(prefix="exhume-") as folder:
+            yield spooled(x, folder, threads), []
+
+
+class _Spool:
+    """Rows appended to a .npy file; how many is known only at the end, so the header is written last."""
+
+    def __init__(self, path: str, columns: int) -> None:
+        self._file: BinaryIO = open(path, "wb")
+        self._columns = columns
+        self._rows = 0
+        # Room for the header of any number of rows: NumPy pads it for the array to grow.
+        self._header()
+
+    def _header(self) -> None:
+        shape = (self._rows, self._columns)
+        np.lib.format.write_array_header_1_0(
+            self._file, {"descr": "<f8", "fortran_order": False, "shape": shape}
+        )
+
+    def append(self, rows: Floats) -> None:
+        self._file.write(rows.data)
+        self._rows += len(rows)
+
+    def finish(self) -> None:
+        self._file.seek(0)
+        self._header()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def spooled(blocks: Iterable[Any], folder: str, threads: int) -> _core.Samples:
+    """Blocks into two files of `folder`, since several passes over them are made; memory holds one block."""
+    paths = [os.path.join(folder, name) for name in ("x.npy", "y.npy")]
+    spools: list[_Spool] = []
+    shape: tuple[int, int] | None = None
+    try:
+        for number, block in enumerate(blocks):
+            try:
+                first, second = block
+            except (TypeError, ValueError):
+                raise ValueError(f"block {number} is not a pair (x, y)") from None
+            x = as_rows(first, f"x of block {number}")
+            y = as_rows(second, f"y of block {number}", one_column=True)
+            _check_block(x, y, number, shape)
+            if shape is None:
+                shape = (x.shape[1], y.shape[1])
+                spools = [_Spool(path, columns) for path, columns in zip(paths, shape)]
+            for spool, rows in zip(spools, (x, y)):
+                spool.append(rows)
+        if shape is None:
+            raise _core.DataError("there are no blocks; give at least one (x, y)")
+        for spool in spools:
+            spool.finish()
+    finally:
+        for spool in spools:
+            spool.close()
+    return _core.open_samples(paths[0], paths[1], threads)
+
+
+def _check_block(x: Floats, y: Floats, number: int, shape: tuple[int, int] | None) -> None:
+    if len(x) != len(y):
+        raise _core.DataError(
+            f"block {number}: x has {len(x)} rows but y has {len(y)}; row i of one must belong to row i of the other"
+        )
+    if shape is not None and (x.shape[1], y.shape[1]) != shape:
+        raise _core.DataError(
+            f"block {number} has {x.shape[1]} inputs and {y.shape[1]} outputs, those before it {shape[0]} and {shape[1]}"
+        )
+    for name, rows in (("x", x), ("y", y)):
+        finite = np.isfinite(rows)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            raise _core.DataError(
+                f"{name} of block {number}: row {row}, column {column} (counting from 0) is {rows[row, column]}; "
+                "fill it or remove the row"
+            )

@@ -1,0 +1,20 @@
+// The extension module exhume._core: the library as Python sees it, one file a room.
+//
+// Only shapes, types and lifetimes are dealt with here. Names, defaults and documentation that users meet are
+// in python/package/exhume/*.py, which call these functions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace exhume::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& m);
+void bind_network(nb::module_& m);
+void bind_samples(nb::module_& m);
+void bind_recover(nb::module_& m);
+void bind_planted(nb::module_& m);
+void bind_memorize(nb::module_& m);
+
+}  // namespace exhume::python

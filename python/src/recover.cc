@@ -1,0 +1,84 @@
+// The front door, and what its result has to say.
+#include "exhume/recover.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "call.h"
+#include "exhume/io/atomic_file.h"
+#include "exhume/report.h"
+#include "samples.h"
+
+namespace exhume::python {
+namespace {
+
+RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
+                          std::uint64_t seed, double budget, int threads, nb::object progress) {
+  RecoverOptions options;
+  options.hidden = hidden;
+  options.route = route;
+  options.seed = seed;
+  options.budget_seconds = budget;
+  options.validate();
+  Call call(threads, std::move(progress));
+  return call.run([&](const Control& control) { return recover(samples.source, options, control); });
+}
+
+std::optional<Network> unless_empty(const Network& network) {
+  if (network.W.size() == 0 && network.A.size() == 0 && network.c.size() == 0) return std::nullopt;
+  return network;
+}
+
+std::string certificate(const RecoverResult& result,
+                        const std::vector<std::pair<std::string, std::string>>& files) {
+  Provenance provenance;
+  for (const auto& [role, path] : files) provenance.files.push_back({role, path});
+  return to_json(result, provenance);
+}
+
+}  // namespace
+
+void bind_recover(nb::module_& m) {
+  nb::class_<RecoverResult>(m, "RecoverResult")
+      .def_prop_ro("network", [](const RecoverResult& r) { return unless_empty(r.network); })
+      .def_prop_ro("standard_errors", [](const RecoverResult& r) { return unless_empty(r.standard_errors); })
+      .def_prop_ro(
+          "singular_values", [](const RecoverResult& r) { return array(Vector(r.singular_values)); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "predicted", [](const RecoverResult& r) { return array(RowMatrix(r.predicted)); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "observed", [](const RecoverResult& r) { return array(RowMatrix(r.observed)); },
+          nb::rv_policy::move)
+      .def_prop_ro("descent",
+                   [](const RecoverResult& r) {
+                     std::vector<std::pair<std::string, double>> steps;
+                     for (const PolishStep& step : r.descent)
+                       steps.emplace_back(step.stage, step.relative_mse);
+                     return steps;
+                   })
+      .def("certificate", &certificate, nb::arg("files"));
+  m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
+        nb::arg("seed"), nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
+  m.def(
+      "report_html", [](const std::string& certificate) { return to_html(certificate); },
+      nb::arg("certificate"));
+  m.def(
+      "write_files",
+      [](const std::string& folder, const std::vector<std::pair<std::string, nb::bytes>>& files) {
+        OutputFolder out(folder);
+        for (const auto& [name, content] : files) out.add(name, {content.c_str(), content.size()});
+        out.commit();
+      },
+      nb::arg("folder"), nb::arg("files"));
+}
+
+}  // namespace exhume::python

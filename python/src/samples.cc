@@ -1,0 +1,67 @@
+// Samples: arrays that are only looked at, or files.
+#include "samples.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include "call.h"
+#include "exhume/error.h"
+#include "exhume/io/open.h"
+#include "io/finite.h"
+
+namespace exhume::python {
+namespace {
+
+// The same sentence as for a file.
+void refuse_not_finite(const Rows& rows, const char* name, const Control& control) {
+  const ConstRows values = map(rows);
+  for (Index first = 0; first < values.rows(); first += kBlockRows) {
+    control.check();
+    const auto total = static_cast<std::size_t>(std::min(kBlockRows, values.rows() - first) * values.cols());
+    const double* start = values.data() + first * values.cols();
+    const std::size_t bad = first_not_finite(start, total);
+    if (bad < total) {
+      const Index at = static_cast<Index>(bad);
+      throw DataError(fmt::format("{}: row {}, column {} (counting from 0) is {}; fill it or remove the row",
+                                  name, first + at / values.cols(), at % values.cols(),
+                                  name_not_finite(start[bad])));
+    }
+  }
+}
+
+Samples view(Rows x, Rows y) {
+  if (x.shape(0) != y.shape(0)) {
+    throw DataError(fmt::format("x has {} rows but y has {}; row i of one must belong to row i of the other",
+                                x.shape(0), y.shape(0)));
+  }
+  Call call(1, nb::none());
+  SamplePtr source = call.run([&](const Control& control) {
+    refuse_not_finite(x, "x", control);
+    refuse_not_finite(y, "y", control);
+    return memory_view(x.data(), y.data(), static_cast<Index>(x.shape(0)), static_cast<Index>(x.shape(1)),
+                       static_cast<Index>(y.shape(1)));
+  });
+  return {std::move(source), std::move(x), std::move(y)};
+}
+
+Samples open(const std::string& x, const std::string& y, int threads) {
+  Call call(threads, nb::none());
+  return {call.run([&](const Control& control) {
+            return y.empty() ? open_samples(x, control) : open_samples(x, y, control);
+          }),
+          {},
+          {}};
+}
+
+}  // namespace
+
+void bind_samples(nb::module_& m) {
+  nb::class_<Samples>(m, "Samples")
+      .def_prop_ro("rows", [](const Samples& s) { return s.source->rows(); })
+      .def_prop_ro("inputs", [](const Samples& s) { return s.source->inputs(); })
+      .def_prop_ro("outputs", [](const Samples& s) { return s.source->outputs(); });
+  m.def("view_samples", &view, nb::arg("x").noconvert(), nb::arg("y").noconvert());
+  m.def("open_samples", &open, nb::arg("x"), nb::arg("y"), nb::arg("threads"));
+}
+
+}  // namespace exhume::python

@@ -1,0 +1,117 @@
+"""The package itself: version, types, documentation, kernels, source distribution."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+import exhume
+from exhume._blas import kernels_for
+
+
+def run(*arguments, **options):
+    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+def test_version_comes_from_cmake(root):
+    declared = re.search(r"project\(exhume VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text())[1]
+    assert exhume.__version__ == declared == importlib.metadata.version("exhume")
+
+
+def modules():
+    return [name for _, name, _ in pkgutil.iter_modules(exhume.__path__) if name not in ("_core", "_torch")]
+
+
+@pytest.mark.parametrize("name", ["exhume", *(f"exhume.{name}" for name in modules())])
+def test_examples_in_docstrings(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_everything_public_is_documented():
+    for name in exhume.__all__:
+        value = getattr(exhume, name)
+        assert value.__doc__, name
+        if isinstance(value, type):
+            for part, member in vars(value).items():
+                if callable(member) and not part.startswith("_"):
+                    assert member.__doc__, f"{name}.{part}"
+
+
+def test_mypy_strict(root, tmp_path):
+    config = root / "pyproject.toml"
+    for what in (["-p", "exhume"], [root / "python/tutorial.py"]):
+        done = run("-m", "mypy", "--strict", "--config-file", config, "--cache-dir", tmp_path, *what, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_reference_is_up_to_date(root, tmp_path):
+    done = run(root / "scripts/python_reference.py", tmp_path / "python.md")
+    assert done.returncode == 0, done.stderr
+    made, kept = (tmp_path / "python.md").read_text(), (root / "docs/python.md").read_text()
+    assert made == kept, "docs/python.md is old; run scripts/python_reference.py docs/python.md"
+
+
+def test_tutorial(root, tmp_path):
+    done = run("-W", "error", root / "python/tutorial.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "DataError: x: row 7, column 1" in done.stdout
+
+
+def test_source_distribution(root, tmp_path):
+    done = run("-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path, root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (archive,) = tmp_path.glob("exhume-*.tar.gz")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    needed = ["CMakeLists.txt", "python/CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO"]
+    needed += [str(path.relative_to(root)) for path in root.glob("src/**/*.cc")]
+    needed += [str(path.relative_to(root)) for path in root.glob("include/**/*.h")]
+    needed += [str(path.relative_to(root)) for path in (root / "python/package").glob("**/*.py")]
+    assert set(needed) <= names
+    assert not [name for name in names if name.startswith(("build/", ".venv"))]
+
+
+CPU = "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nflags\t\t: fpu {} sse2\n\nprocessor\t: 1\nflags\t\t: avx2 fma\n"
+AVX512 = "avx2 fma avx512f avx512vl avx512dq avx512bw"
+
+
+@pytest.mark.parametrize(
+    "vendor, family, flags, kernels",
+    [
+        ("GenuineIntel", 6, AVX512, "SkylakeX"),
+        ("GenuineIntel", 6, "avx2 fma avx512f", "Haswell"),
+        ("GenuineIntel", 6, "avx2", ""),
+        ("GenuineIntel", 6, "", ""),
+        ("AuthenticAMD", 25, AVX512, ""),
+        ("AuthenticAMD", 26, AVX512, "SkylakeX"),
+    ],
+)
+def test_kernels_for_processors(vendor, family, flags, kernels):
+    assert kernels_for(CPU.format(vendor, family, flags)) == kernels
+
+
+def test_kernels_for_nonsense():
+    assert kernels_for("") == "" and kernels_for("no colon here") == ""
+
+
+KERNELS = """
+import os
+import exhume
+assert os.environ.get("OPENBLAS_CORETYPE") == {kept!r}
+print(exhume.blas_kernels())
+"""
+
+
+def test_the_environment_is_left_as_it_was():
+    import os
+
+    bare = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    done = run("-W", "error", "-c", KERNELS.format(kept=None), env=bare)
+    assert done.returncode == 0, done.stderr
+    done = run("-c", KERNELS.format(kept="Prescott"), env=bare | {"OPENBLAS_CORETYPE": "Prescott"})
+    assert done.returncode == 0 and done.stdout.strip() == "Prescott", done.stderr

@@ -1,0 +1,73 @@
+#include "exhume/rectified/starts.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "exhume/blas.h"
+#include "exhume/moments.h"
+#include "exhume/rectified/pattern_finish.h"
+#include "exhume/routes/depth2.h"
+#include "exhume/routes/symmetric.h"
+#include "exhume/standardise.h"
+
+namespace exhume {
+
+Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                                  const Control& control) {
+  const Standardisation coordinates = standardise(second_moments(*samples, control));
+  Depth2Options options;
+  options.hidden = hidden;
+  options.seed = seed;
+  const SpectralStart start = order2_start(affine(samples, coordinates.map), options, control);
+  // w = P^T w', b = b' - w.mu
+  const Index d = samples->inputs();
+  Matrix V(start.V.rows(), d + 1);
+  V.leftCols(d) = start.V.leftCols(d) * coordinates.map.P;
+  V.col(d) = start.V.col(d) - V.leftCols(d) * coordinates.map.mu;
+  return V;
+}
+
+Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,
+                 const Rectifier& rectifier, const IcaOptions& options, const Control& control) {
+  const SingleThreadedBlas single;
+  const Index n = x.rows(), d = x.cols();
+  const OutputSpace space = output_space(y);
+  const Index rank = std::min(space.rank, hidden);
+  const Matrix B = (y.rowwise() - space.mean.transpose()) * space.P.leftCols(rank);
+  const Ica ica = fast_ica(B, options, control);
+  const Matrix S = B * ica.Q;
+  Matrix V(rank, d + 1);
+  for (Index i = 0; i < rank; ++i) {
+    Vector s = S.col(i);
+    if (s.array().cube().sum() < 0) s = -s;  // a rectified normal is skewed to the right
+    // Half of the rows are inactive and share the least value; what is well above it is active.
+    std::vector<double> sorted(s.data(), s.data() + n);
+    std::nth_element(sorted.begin(), sorted.begin() + n / 4, sorted.end());
+    const double inactive = sorted[static_cast<size_t>(n / 4)];
+    std::vector<Index> rows;
+    for (Index r = 0; r < n; ++r) {
+      if (s(r) > inactive + 0.5) rows.push_back(r);
+    }
+    if (static_cast<Index>(rows.size()) < 2 * (d + 1)) {
+      V.row(i).setZero();
+      continue;
+    }
+    const Vector h = s(rows).array() - inactive;
+    V.row(i) = unit_from_output(x(rows, Eigen::all), h, rectifier, true);
+  }
+  return V;
+}
+
+Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+  SymmetricOptions options;
+  options.hidden = hidden;
+  options.seed = seed;
+  const Network network = symmetric_network(samples, options, control).network;
+  Matrix V = Matrix::Zero(network.hidden(), samples->inputs() + 1);
+  if (V.rows() > 0) V.leftCols(samples->inputs()) = network.W;
+  return V;
+}
+
+}  // namespace exhume

@@ -1,0 +1,168 @@
+#include "exhume/routes/threshold.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/LU>
+#include <cmath>
+
+#include "exhume/error.h"
+#include "exhume/network.h"
+#include "exhume/threshold/halfspaces.h"
+#include "exhume/threshold/models.h"
+#include "refusal.h"
+
+namespace exhume {
+namespace {
+
+struct Match {
+  double angle = 0, threshold = 0;
+};
+
+// Worst angle and threshold error after the best matching; 4 for a unit that was not found.
+Match match(const LowestLayerResult& found, const ThresholdModel& truth) {
+  const Index k = std::max(found.W.rows(), truth.W.rows());
+  Matrix cost = Matrix::Constant(k, k, 4);
+  for (Index i = 0; i < truth.W.rows(); ++i) {
+    for (Index j = 0; j < found.W.rows(); ++j) {
+      cost(i, j) =
+          2 * std::atan2((truth.W.row(i) - found.W.row(j)).norm(), (truth.W.row(i) + found.W.row(j)).norm());
+    }
+  }
+  const std::vector<Index> column = optimal_assignment(cost);
+  Match out;
+  for (Index i = 0; i < truth.W.rows(); ++i) {
+    const Index j = column[static_cast<std::size_t>(i)];
+    out.angle = std::max(out.angle, cost(i, j));
+    if (j < found.W.rows()) out.threshold = std::max(out.threshold, std::abs(found.t(j) - truth.t(i)));
+  }
+  return out;
+}
+
+Control two_threads() {
+  Control control;
+  control.threads = 2;
+  return control;
+}
+
+TEST(LowestLayer, ReluUnderProductsIsExact) {
+  for (const std::uint64_t seed : {31u, 32u}) {
+    const ThresholdModel model =
+        plant(ThresholdPlan{.inputs = 6, .hidden = 5, .threshold = 1.8, .seed = seed});
+    const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 100000, .seed = seed}),
+                                                 {.hidden = 5, .seed = seed}, two_threads());
+    const Match m = match(found, model);
+    EXPECT_LT(m.angle, 1e-9) << "seed " << seed;
+    EXPECT_LT(m.threshold, 1e-9);
+    EXPECT_EQ(found.status, Status::kCertified) << found.reason;
+    EXPECT_EQ(found.activation, LowestActivation::kRelu);
+  }
+}
+
+TEST(LowestLayer, SamplesInOtherCoordinatesGiveTheSameLayer) {
+  // x = S z + mu with a Gaussian z: thresholds and directions come back in the coordinates of x.
+  const ThresholdModel inner = plant(ThresholdPlan{.inputs = 4, .hidden = 3, .threshold = 1.8, .seed = 33});
+  Matrix S = Matrix::Identity(4, 4);
+  S(0, 1) = 0.5;
+  S(2, 2) = 2;
+  const Vector mu = Vector::LinSpaced(4, -1, 2);
+  const SamplePtr moved = affine(threshold_samples(inner, {.samples = 100000, .seed = 33}),
+                                 {S, -S.inverse() * mu, Vector::Ones(1), Vector::Zero(1)});
+  ThresholdModel outer = inner;
+  outer.W = inner.W * S.inverse();
+  outer.t = inner.t + outer.W * mu;
+  for (Index i = 0; i < 3; ++i) {
+    const double norm = outer.W.row(i).norm();
+    outer.W.row(i) /= norm;
+    outer.t(i) /= norm;
+  }
+  const LowestLayerResult found = lowest_layer(moved, {.hidden = 3, .seed = 33}, two_threads());
+  EXPECT_LT(match(found, outer).angle, 1e-8);
+  EXPECT_LT(match(found, outer).threshold, 1e-8);
+}
+
+TEST(LowestLayer, DeepUpperPart) {
+  const ThresholdModel model = plant(ThresholdPlan{
+      .inputs = 6, .hidden = 4, .least_angle = 1, .upper = UpperKind::kDeep, .width = 4, .seed = 34});
+  const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 200000, .seed = 34}),
+                                               {.hidden = 4, .seed = 34}, two_threads());
+  EXPECT_LT(match(found, model).angle, 0.01);
+}
+
+TEST(LowestLayer, ThresholdZeroIsNotCertifiedAndTheReasonNamesIt) {
+  const ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 6, .threshold = 0, .seed = 35});
+  const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 60000, .seed = 35}),
+                                               {.hidden = 6, .seed = 35}, two_threads());
+  EXPECT_EQ(found.status, Status::kUncertified);
+  EXPECT_NE(found.reason.find("thresholds are high"), std::string::npos) << found.reason;
+}
+
+TEST(LowestLayer, CorrelatedWeightsAreNotCertifiedAndTheReasonNamesThem) {
+  ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 6, .threshold = 2, .seed = 36});
+  const Eigen::RowVectorXd axis = model.W.colwise().sum();
+  for (Index i = 0; i < 6; ++i) model.W.row(i) = (axis + model.W.row(i)).normalized();
+  const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 100000, .seed = 36}),
+                                               {.hidden = 6, .seed = 36}, two_threads());
+  EXPECT_EQ(found.status, Status::kUncertified);
+  const bool named = found.reason.find("directions are apart") != std::string::npos ||
+                     found.reason.find("nonlinear part is small") != std::string::npos;
+  EXPECT_TRUE(named) << found.reason;
+}
+
+TEST(LowestLayer, FeaturesAreTheUnits) {
+  const Matrix W{{1, 0}, {0, 1}};
+  const Vector t{{1, 2}};
+  const RowMatrix x{{3, 1}, {0, 5}};
+  EXPECT_EQ(lowest_layer_features(W, t, LowestActivation::kRelu, x), (RowMatrix{{2, 0}, {0, 3}}));
+  EXPECT_EQ(lowest_layer_features(W, t, LowestActivation::kSign, x), (RowMatrix{{1, 0}, {0, 1}}));
+}
+
+TEST(LowestLayer, BadDataIsRefused) {
+  expect_refused<DataError>(
+      [] { (void)lowest_layer(memory_samples(RowMatrix::Random(9000, 3), RowMatrix::Random(9000, 2)), {}); },
+      {"one output", "2"});
+  expect_refused<DataError>(
+      [] { (void)lowest_layer(memory_samples(RowMatrix::Random(50, 3), RowMatrix::Random(50, 1)), {}); },
+      {"50", "300"});
+  expect_refused<std::invalid_argument>(
+      [] {
+        (void)lowest_layer(memory_samples(RowMatrix::Random(9000, 3), RowMatrix::Random(9000, 1)),
+                           {.hidden = 0});
+      },
+      {"hidden is 0"});
+}
+
+TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
+  const ThresholdModel model = plant(ThresholdPlan{.inputs = 5,
+                                                   .hidden = 4,
+                                                   .activation = UnitActivation::kSign,
+                                                   .threshold = 1.9,
+                                                   .threshold_spread = 0.2,
+                                                   .least_angle = 1.2,
+                                                   .upper = UpperKind::kIntersection,
+                                                   .seed = 41});
+  for (const double flips : {0.0, 0.01}) {
+    const HalfspacesResult found =
+        halfspaces(threshold_samples(model, {.samples = 300000, .flips = flips, .seed = 41}),
+                   {.hidden = 4, .seed = 41}, two_threads());
+    EXPECT_TRUE(found.intersection);
+    EXPECT_LT(match(found.layer, model).angle, 0.02) << flips;
+    EXPECT_LT(match(found.layer, model).threshold, 0.02) << flips;
+    EXPECT_NEAR(found.flip_rate, flips, 0.003);
+    EXPECT_EQ(found.layer.status, Status::kCertified) << found.layer.reason;
+    SampleBlock fresh;
+    threshold_samples(model, {.samples = 50000, .seed = 4100})->read(0, 50000, fresh);
+    const Vector labels = halfspace_labels(found, fresh.x());
+    EXPECT_GT((labels.array() == fresh.y().col(0).array()).cast<double>().mean(), 0.995);
+  }
+}
+
+TEST(Halfspaces, OtherOutputsAreRefused) {
+  RowMatrix x = RowMatrix::Random(5000, 3), y = RowMatrix::Zero(5000, 1);
+  expect_refused<DataError>([&] { (void)halfspaces(memory_samples(x, y), {}); }, {"all labels are 0"});
+  y(7, 0) = 1;
+  y(9, 0) = 2;
+  expect_refused<DataError>([&] { (void)halfspaces(memory_samples(x, y), {}); }, {"more than two values"});
+}
+
+}  // namespace
+}  // namespace exhume

@@ -1,0 +1,134 @@
+#include "exhume/threshold/structure.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exhume/error.h"
+#include "exhume/random.h"
+#include "exhume/symmetric_matrix.h"
+#include "exhume/threshold/detectors.h"
+#include "exhume/threshold/models.h"
+#include "exhume/threshold/unit_fit.h"
+#include "refusal.h"
+
+namespace exhume {
+namespace {
+
+using GroupList = std::vector<std::vector<Index>>;
+
+TEST(Groups, OfIntegerCorrelationsAreExact) {
+  Matrix C = Matrix::Zero(7, 7);
+  const GroupList truth{{0, 3, 5}, {1, 2, 6}};
+  for (const auto& group : truth) {
+    for (const Index i : group) {
+      for (const Index j : group) C(i, j) = 10;
+    }
+  }
+  EXPECT_EQ(groups_of(C).groups, truth);  // coordinate 4 belongs to none
+  EXPECT_NEAR(groups_of(C).gap, 1, 1e-15);
+}
+
+// exp(rho (sum of the group) - rho t), linear terms and a few products.
+ThresholdModel exponential(Index groups, Index size, double rho, double t, double products) {
+  ThresholdModel model;
+  model.W = Matrix::Zero(groups, groups * size);
+  for (Index i = 0; i < groups * size; ++i) model.W(i % groups, i) = rho;
+  model.t = Vector::Constant(groups, rho * t);
+  model.activation = UnitActivation::kExponential;
+  PolynomialTop top;
+  for (Index i = 0; i < groups; ++i) {
+    top.terms.push_back({1, {{i, 1}}});
+    for (Index j = 0; j < i; ++j) top.terms.push_back({products, {{i, 1}, {j, 1}}});
+  }
+  model.upper = top;
+  return model;
+}
+
+GroupList strided(Index groups, Index size) {
+  GroupList out(static_cast<std::size_t>(groups));
+  for (Index i = 0; i < groups * size; ++i) out[static_cast<std::size_t>(i % groups)].push_back(i);
+  return out;
+}
+
+TEST(Theorem8, GroupsAreExact) {
+  const SamplePtr samples =
+      threshold_samples(exponential(4, 6, 0.4, 4, 0.1), {.samples = 100000, .seed = 21});
+  EXPECT_EQ(correlation_groups(samples).groups, strided(4, 6));
+}
+
+TEST(Theorem9, GroupsAreExact) {
+  const SamplePtr samples = threshold_samples(exponential(3, 4, 1, 0, 0.02), {.samples = 200000, .seed = 22});
+  EXPECT_EQ(exponential_groups(samples).groups, strided(3, 4));
+}
+
+TEST(Theorem9, NegativeOutputsAreRefused) {
+  ThresholdModel model = exponential(2, 2, 1, 0, 0);
+  std::get<PolynomialTop>(model.upper).constant = -5;
+  const SamplePtr samples = threshold_samples(model, {.samples = 5000, .seed = 23});
+  expect_refused<DataError>([&] { (void)exponential_groups(samples); }, {"negative", "Theorem 9"});
+}
+
+TEST(Theorem10, PopulationMomentsGiveTheDirections) {
+  const Matrix W = orthonormal_directions(5, 5, 24);
+  const Matrix K = rank_one_coordinates(W.transpose());
+  const Matrix maxima = K * Vector::LinSpaced(5, 1, 2).asDiagonal() * K.transpose();
+  const EvenDirections up = even_directions(maxima, 5, 5, 24);
+  EXPECT_EQ(up.sign, 1);
+  ASSERT_EQ(up.directions.cols(), 5);
+  const Matrix cosines = (W * up.directions).cwiseAbs();
+  for (Index i = 0; i < 5; ++i) EXPECT_NEAR(cosines.row(i).maxCoeff(), 1, 1e-9);
+}
+
+TEST(Detectors, AJumpIsSeenAndASlopeIsNot) {
+  // f = 1[x_0 > 1] + x_1: a jump along the first axis, none along the second.
+  RowMatrix x(200000, 3);
+  Stream(25, "x").fill_normal(0, x);
+  RowMatrix y(200000, 1);
+  for (Index r = 0; r < x.rows(); ++r) y(r, 0) = (x(r, 0) > 1 ? 1 : 0) + x(r, 1);
+  const SamplePtr samples = memory_samples(x, y);
+  const Detection seen = detect(*samples, Detector::kStep, Matrix::Identity(3, 3), Vector::Ones(3), 0.1);
+  EXPECT_NEAR(seen.value(0), 1, 5 * seen.error(0));
+  EXPECT_GT(seen.score()(0), 15);
+  EXPECT_LT(std::abs(seen.score()(1)), 5);
+  EXPECT_LT(std::abs(seen.score()(2)), 5);
+}
+
+TEST(Detectors, AKinkIsSeenAndAParabolaIsSmall) {
+  RowMatrix x(400000, 2);
+  Stream(26, "x").fill_normal(0, x);
+  RowMatrix y(400000, 1);
+  for (Index r = 0; r < x.rows(); ++r) y(r, 0) = 2 * std::max(x(r, 0) - 1, 0.0);
+  const SamplePtr samples = memory_samples(x, y);
+  const Detection seen = detect(*samples, Detector::kKink, Matrix::Identity(2, 2), Vector::Ones(2), 0.25);
+  EXPECT_NEAR(seen.value(0), 2, 0.1);
+  EXPECT_LT(std::abs(seen.score()(1)), 5);
+}
+
+TEST(Detectors, TheClimbEndsAtTheDirection) {
+  const ThresholdModel model = plant(ThresholdPlan{.inputs = 4,
+                                                   .hidden = 4,
+                                                   .activation = UnitActivation::kSign,
+                                                   .threshold = 1,
+                                                   .upper = UpperKind::kPairs,
+                                                   .seed = 27});
+  const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 27}));
+  const Vector w = model.W.row(0);
+  const Vector start = (w + 0.2 * complement(w).col(1)).normalized();
+  const Detected found = climb_detector(*samples, Detector::kStep, start, 1.05, {.width = 0.1});
+  EXPECT_LT(std::acos(std::min(1.0, found.direction.dot(w))), 0.06);
+  EXPECT_NEAR(found.threshold, 1, 0.06);
+}
+
+TEST(Detectors, RefuseWhatDoesNotFit) {
+  const SamplePtr samples = memory_samples(RowMatrix::Zero(10, 2), RowMatrix::Zero(10, 1));
+  expect_refused<std::invalid_argument>(
+      [&] { (void)detect(*samples, Detector::kStep, Matrix::Identity(3, 3), Vector::Ones(3), 0.1); },
+      {"3 x 3", "2 inputs"});
+  expect_refused<std::invalid_argument>(
+      [&] { (void)detect(*samples, Detector::kStep, Matrix::Identity(2, 2), Vector::Ones(2), 0); },
+      {"width 0"});
+}
+
+}  // namespace
+}  // namespace exhume
