@@ -35,7 +35,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("exhume", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--instances", type=int, default=4)
+    parser.add_argument("--instances", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0, help="as in exhume reproduce depth2")
     parser.add_argument("--samples", type=int, nargs="+", default=[2000, 20000])
     options = parser.parse_args()

@@ -147,7 +147,7 @@ FullRankResult algorithm6(const SamplePtr& samples, Index k, bool practical, con
 
 void errors_against_samples(Bench& bench) {
   const Index d = 5, k = 3;
-  const int instances = bench.options.quick ? 9 : 31;
+  const int instances = bench.options.quick ? 5 : 31;
   const std::vector<Index> sizes{10000, 30000, 100000, 300000, 1000000};
   Curves curves{"depth2_error", "Worst parameter error, d = 5, k = 3", "samples",
                 "median of the worst parameter error", true};
@@ -186,7 +186,7 @@ void errors_against_samples(Bench& bench) {
       const Network network = teacher(d, k, seed);
       RecoverOptions options;
       options.seed = seed;
-      options.budget_seconds = 60;
+      options.budget_seconds = 30;
       errors.push_back(worst_error(
           recover(planted_samples(network, {.samples = n, .seed = seed}), options, bench.options.control)
               .network,
@@ -236,7 +236,7 @@ double by_recover(const char* route, const SamplePtr& samples, const Network& tr
   RecoverOptions options;
   options.route = route;
   options.seed = seed;
-  options.budget_seconds = 60;
+  options.budget_seconds = 30;
   const Network found = recover(samples, options, control).network;
   return fresh_error([&](const RowMatrix& x) { return evaluate(found, x); }, truth, seed);
 }
@@ -258,7 +258,7 @@ void add_sklearn(Bench& bench, Index d, Index k, Curves& curves) {
 }
 
 void success_against_samples(Bench& bench, Index d, Index k) {
-  const int instances = bench.options.quick ? 4 : 20;
+  const int instances = bench.options.quick ? 3 : 20;
   const std::vector<Index> sizes = bench.options.quick
                                        ? std::vector<Index>{500, 2000, 20000}
                                        : std::vector<Index>{300, 500, 1000, 2000, 5000, 20000};
@@ -317,7 +317,7 @@ Network degenerate(std::uint64_t seed) {
 }
 
 void smoothed(Bench& bench) {
-  const int instances = bench.options.quick ? 8 : 30;
+  const int instances = bench.options.quick ? 5 : 30;
   const Index n = 100000;
   constexpr double kGood = 0.1;  // worst parameter error of Algorithm 6 from samples that counts as a success
   const std::vector<double> taus{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1};
