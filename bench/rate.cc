@@ -11,10 +11,6 @@
 #include "exhume/blas.h"
 #include "exhume/random.h"
 
-extern "C" void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                       const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
-                       const double* beta, double* c, const int* ldc);
-
 namespace exhume::bench {
 namespace {
 
@@ -26,6 +22,7 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
+// dgemm_ is declared by Eigen, which the library compiles with EIGEN_USE_BLAS.
 void dgemm(const Matrix& a, const Matrix& b, Matrix& c) {
   const int m = static_cast<int>(a.rows()), n = static_cast<int>(b.cols()), k = static_cast<int>(a.cols());
   const double one = 1, zero = 0;

@@ -105,7 +105,7 @@ class Recover final : public Command {
       if (!rectified) return exhume::recover(samples, options_, session.control);
       RectifiedResult found = recover_rectified(samples, roads, session.control);
       for (const auto& [row, output] : found.support) support += fmt::format("{},{}\n", row, output);
-      return std::move(found);
+      return static_cast<RecoverResult&&>(found);
     }();
     const std::string json = to_json(result, {sample_file_roles(files_), session.command});
     std::vector<std::string> written;
