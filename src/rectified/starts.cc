@@ -11,22 +11,49 @@
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/symmetric.h"
 #include "exhume/standardise.h"
+#include "exhume/subspace.h"
+#include "exhume/unit_search.h"
 
 namespace exhume {
 
-Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
-                                  const Control& control) {
-  const Standardisation coordinates = standardise(second_moments(*samples, control));
+namespace {
+
+// w = P^T w', b = b' - w.mu
+Matrix to_user(const Matrix& units, const Standardisation& coordinates) {
+  const Index d = coordinates.map.mu.size();
+  Matrix V(units.rows(), d + 1);
+  V.leftCols(d) = units.leftCols(d) * coordinates.map.P;
+  V.col(d) = units.col(d) - V.leftCols(d) * coordinates.map.mu;
+  return V;
+}
+
+SpectralStart spectral(const SamplePtr& standard, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
   Depth2Options options;
   options.hidden = hidden;
   options.seed = seed;
-  const SpectralStart start = order2_start(affine(samples, coordinates.map), options, control);
-  // w = P^T w', b = b' - w.mu
-  const Index d = samples->inputs();
-  Matrix V(start.V.rows(), d + 1);
-  V.leftCols(d) = start.V.leftCols(d) * coordinates.map.P;
-  V.col(d) = start.V.col(d) - V.leftCols(d) * coordinates.map.mu;
-  return V;
+  return order2_start(standard, options, control);
+}
+
+}  // namespace
+
+Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+  const Standardisation coordinates = standardise(second_moments(*samples, control));
+  return to_user(spectral(affine(samples, coordinates.map), hidden, seed, control).V, coordinates);
+}
+
+Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+  const Standardisation coordinates = standardise(second_moments(*samples, control));
+  const SamplePtr standard = affine(samples, coordinates.map);
+  const SpectralStart start = spectral(standard, hidden, seed, control);
+  if (!hidden || start.V.rows() >= *hidden) return to_user(start.V, coordinates);
+  // Noise hides the weakest unit from order 2; the residual of the others shows it.
+  constexpr Index kSearchRows = 20000;
+  SearchOptions search;
+  search.hidden = hidden;
+  search.seed = seed;
+  search.most_restarts = 3;
+  const SearchResult found = search_units(start.V, *spread_subset(*standard, kSearchRows), search, control);
+  return to_user(found.model.V, coordinates);
 }
 
 Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,

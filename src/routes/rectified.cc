@@ -270,7 +270,7 @@ class RectifiedRecovery {
   }
 
   void noise() {
-    const Matrix V = tensor_start(view_, options_.hidden, options_.seed, control_);
+    const Matrix V = noisy_start(view_, options_.hidden, options_.seed, control_);
     stamp("moments");
     if (V.rows() == 0 || (options_.hidden && V.rows() < *options_.hidden)) {
       return refuse(fmt::format("order-2 moments show {} units{}; give more rows, or --hidden", V.rows(),
