@@ -118,7 +118,8 @@ def main() -> None:
         for name in names:
             out += describe(f"exhume.{name}", getattr(exhume, name))
     out += ["## exhume.routes", "", prose(exhume.routes.__doc__ or ""), ""]
-    out += [f"- `exhume.routes.{name}`: {getattr(exhume.routes, name).about}" for name in exhume.routes.names()]
+    attributes = [name.replace("-", "_") for name in exhume.routes.names()]
+    out += [f"- `exhume.routes.{name}`: {getattr(exhume.routes, name).about}" for name in attributes]
     out += ["", "## exhume.sklearn", "", prose(exhume.sklearn.__doc__ or ""), ""]
     for name in sorted(exhume.sklearn.__all__, reverse=True):
         out += describe(f"exhume.sklearn.{name}", getattr(exhume.sklearn, name))

@@ -81,7 +81,7 @@ def test_files(planted, recovered, tmp_path):
 def test_routes(planted):
     assert len(exhume.routes.names()) >= 2
     for name in exhume.routes.names():
-        assert getattr(exhume.routes, name).name == name
+        assert getattr(exhume.routes, name.replace("-", "_")).name == name
     found = exhume.routes.any_inputs(planted.x, planted.y, hidden=5)
     assert found.route == "any_inputs" and found.network.align(planted.network).worst_error < 1e-9
 

@@ -40,10 +40,14 @@ class Route:
         )
 
     def __repr__(self) -> str:
-        return f"<exhume.routes.{self.name}: {self.about}>"
+        return f"<exhume.routes.{self.name.replace('-', '_')}: {self.about}>"
 
 
 depth2 = Route("depth2", "Gaussian inputs: directions of all units from Hermite moments of orders 2 to 4.")
+depth2_jennrich = Route(
+    "depth2-jennrich", "Gaussian inputs: the paper's own start, Jennrich's algorithm on Hermite tensors."
+)
+symmetric = Route("symmetric", "Inputs x and -x equally likely: the null space of the pure-neuron detector.")
 any_inputs = Route("any_inputs", "No assumption on the inputs: units grown from the residual, restarts and repairs.")
 
 
