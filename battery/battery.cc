@@ -2,9 +2,9 @@
 //
 //   exhume_battery [seeds a kind] [first seed] [--only WORD] [--markdown FILE]
 //
-// For every kind: how often it was certified, how often the certificate was true, and the most frequent reason
-// otherwise. A certificate is false if the data are not those of a two-layer ReLU network, or if the recovered
-// weights are off: by more than 1e-7 without noise, by more than eight standard errors with it.
+// For every kind: how often it was certified, how often the certificate was true, and the most frequent
+// reason otherwise. A certificate is false if the data are not those of a two-layer ReLU network, or if the
+// recovered weights are off: by more than 1e-7 without noise, by more than eight standard errors with it.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
@@ -28,7 +28,7 @@ namespace {
 
 struct Instance {
   RowMatrix x, y;
-  Network teacher;   // empty where there is none
+  Network teacher;  // empty where there is none
   bool noisy = false;
 };
 
@@ -103,16 +103,19 @@ RowMatrix rotated(const RowMatrix& x, double condition, double mean, std::uint64
   const Index d = x.cols();
   const Matrix Q = Eigen::HouseholderQR<Matrix>(Stream(seed, "axes").normal_matrix(d, d)).householderQ();
   Vector scale(d);
-  for (Index a = 0; a < d; ++a) scale(a) = std::pow(condition, 0.5 * static_cast<double>(a) / static_cast<double>(d - 1));
+  for (Index a = 0; a < d; ++a)
+    scale(a) = std::pow(condition, 0.5 * static_cast<double>(a) / static_cast<double>(d - 1));
   return ((x * (Q * scale.asDiagonal())).array() + mean).matrix();
 }
 
 RowMatrix half_binary(RowMatrix x) {
-  for (Index a = 0; a < x.cols() / 2; ++a) x.col(a) = x.col(a).unaryExpr([](double v) { return v > 0 ? 1.0 : 0.0; });
+  for (Index a = 0; a < x.cols() / 2; ++a)
+    x.col(a) = x.col(a).unaryExpr([](double v) { return v > 0 ? 1.0 : 0.0; });
   return x;
 }
 
-// Rows of the handwritten digits, first 12 principal-like columns: sums of pixels of image regions, plus jitter.
+// Rows of the handwritten digits, first 12 principal-like columns: sums of pixels of image regions, plus
+// jitter.
 RowMatrix digit_rows(Index n, std::uint64_t seed) {
   const SamplePtr digits = read_samples_npz(std::string(EXHUME_DATA) + "/digits.npz");
   const SamplePtr all = load(*digits);
@@ -121,7 +124,8 @@ RowMatrix digit_rows(Index n, std::uint64_t seed) {
   const Matrix mix = Stream(1, "regions").normal_matrix(64, 8);
   const Matrix rows = block.x() * mix / 16;
   RowMatrix out(std::min<Index>(n, rows.rows()), 8);
-  for (Index i = 0; i < out.rows(); ++i) out.row(i) = rows.row((i * 7 + static_cast<Index>(seed)) % rows.rows());
+  for (Index i = 0; i < out.rows(); ++i)
+    out.row(i) = rows.row((i * 7 + static_cast<Index>(seed)) % rows.rows());
   return out;
 }
 
@@ -137,13 +141,19 @@ std::vector<Kind> kinds() {
   const auto yes = [&](const char* name, Maker make) { list.push_back({name, true, std::move(make)}); };
   const auto no = [&](const char* name, Maker make) { list.push_back({name, false, std::move(make)}); };
 
-  yes("Gaussian, many outputs", [](auto s) { return sampled(teacher(12, 12, 12, 0.5, s), gaussian(3000, 12, s)); });
-  yes("Gaussian, one output", [](auto s) { return sampled(teacher(10, 10, 1, 0.8, s), gaussian(8000, 10, s)); });
-  yes("more units than inputs", [](auto s) { return sampled(teacher(5, 9, 1, 0.8, s), gaussian(8000, 5, s)); });
+  yes("Gaussian, many outputs",
+      [](auto s) { return sampled(teacher(12, 12, 12, 0.5, s), gaussian(3000, 12, s)); });
+  yes("Gaussian, one output",
+      [](auto s) { return sampled(teacher(10, 10, 1, 0.8, s), gaussian(8000, 10, s)); });
+  yes("more units than inputs",
+      [](auto s) { return sampled(teacher(5, 9, 1, 0.8, s), gaussian(8000, 5, s)); });
   yes("few samples", [](auto s) { return sampled(teacher(8, 8, 1, 0.8, s), gaussian(500, 8, s)); });
-  yes("noise 10%, many outputs", [](auto s) { return sampled(teacher(8, 6, 6, 0.5, s), gaussian(8000, 8, s), 0.1, s); });
-  yes("noise 10%, one output", [](auto s) { return sampled(teacher(8, 5, 1, 0.5, s), gaussian(20000, 8, s), 0.1, s); });
-  yes("rotated and rescaled inputs", [](auto s) { return sampled(teacher(8, 8, 2, 0.8, s), rotated(gaussian(5000, 8, s), 100, 2, s)); });
+  yes("noise 10%, many outputs",
+      [](auto s) { return sampled(teacher(8, 6, 6, 0.5, s), gaussian(8000, 8, s), 0.1, s); });
+  yes("noise 10%, one output",
+      [](auto s) { return sampled(teacher(8, 5, 1, 0.5, s), gaussian(20000, 8, s), 0.1, s); });
+  yes("rotated and rescaled inputs",
+      [](auto s) { return sampled(teacher(8, 8, 2, 0.8, s), rotated(gaussian(5000, 8, s), 100, 2, s)); });
   yes("columns 10^6 apart", [](auto s) {
     RowMatrix x = gaussian(5000, 6, s);
     Network network = teacher(6, 6, 2, 0.8, s);
@@ -161,16 +171,22 @@ std::vector<Kind> kinds() {
     return sampled(teacher(8, 8, 3, 0.8, s), x);
   });
   yes("exponential inputs", [](auto s) {
-    return sampled(teacher(8, 8, 1, 0.8, s), mapped(gaussian(4000, 8, s), [](double z) { return -std::log(standard_uniform(z)); }));
+    return sampled(teacher(8, 8, 1, 0.8, s),
+                   mapped(gaussian(4000, 8, s), [](double z) { return -std::log(standard_uniform(z)); }));
   });
-  yes("uniform on [0, 1]", [](auto s) { return sampled(teacher(8, 8, 1, 0.8, s), mapped(gaussian(4000, 8, s), standard_uniform)); });
-  yes("half of the columns binary", [](auto s) { return sampled(teacher(8, 6, 1, 0.8, s), half_binary(gaussian(4000, 8, s))); });
-  yes("rows of a real data set", [](auto s) { return sampled(teacher(8, 5, 1, 0.6, s), digit_rows(1797, s)); });
+  yes("uniform on [0, 1]", [](auto s) {
+    return sampled(teacher(8, 8, 1, 0.8, s), mapped(gaussian(4000, 8, s), standard_uniform));
+  });
+  yes("half of the columns binary",
+      [](auto s) { return sampled(teacher(8, 6, 1, 0.8, s), half_binary(gaussian(4000, 8, s))); });
+  yes("rows of a real data set",
+      [](auto s) { return sampled(teacher(8, 5, 1, 0.6, s), digit_rows(1797, s)); });
 
   no("tanh teacher", [](auto s) {
     const Network t = teacher(6, 4, 1, 0.5, s);
     RowMatrix x = gaussian(4000, 6, s);
-    RowMatrix y = outputs(x, [&](const Vector& v) { return t.A.row(0).dot((t.W * v + t.b).array().tanh().matrix()); });
+    RowMatrix y =
+        outputs(x, [&](const Vector& v) { return t.A.row(0).dot((t.W * v + t.b).array().tanh().matrix()); });
     return without_teacher(std::move(x), std::move(y));
   });
   no("sine teacher", [](auto s) {
@@ -192,7 +208,8 @@ std::vector<Kind> kinds() {
   no("shuffled labels", [](auto s) {
     Instance out = sampled(teacher(6, 5, 1, 0.5, s), gaussian(4000, 6, s));
     for (Index i = out.y.rows() - 1; i > 0; --i) {
-      const auto j = static_cast<Index>(Stream(s, "shuffle").below(static_cast<std::uint64_t>(i + 1), static_cast<std::uint64_t>(i)));
+      const auto j = static_cast<Index>(
+          Stream(s, "shuffle").below(static_cast<std::uint64_t>(i + 1), static_cast<std::uint64_t>(i)));
       std::swap(out.y(i, 0), out.y(j, 0));
     }
     return without_teacher(out.x, out.y);
@@ -210,7 +227,8 @@ std::vector<Kind> kinds() {
   });
   no("1% gross outliers", [](auto s) {
     Instance out = sampled(teacher(6, 5, 1, 0.5, s), gaussian(4000, 6, s));
-    for (Index i = static_cast<Index>(s % 100); i < 4000; i += 100) out.y(i, 0) += 50 * Stream(s, "outlier").normals(static_cast<std::uint64_t>(i), 0).first;
+    for (Index i = static_cast<Index>(s % 100); i < 4000; i += 100)
+      out.y(i, 0) += 50 * Stream(s, "outlier").normals(static_cast<std::uint64_t>(i), 0).first;
     return without_teacher(out.x, out.y);
   });
   no("inputs on a line", [](auto s) {
@@ -246,7 +264,8 @@ bool is_true(const RecoverResult& result, const Instance& instance) {
   if (!alignment.comparable) return false;
   if (!instance.noisy) {
     const Network truth = canonical(instance.teacher);
-    return alignment.worst_error <= 1e-7 * std::max({1.0, truth.b.cwiseAbs().maxCoeff(), truth.A.cwiseAbs().maxCoeff()});
+    return alignment.worst_error <=
+           1e-7 * std::max({1.0, truth.b.cwiseAbs().maxCoeff(), truth.A.cwiseAbs().maxCoeff()});
   }
   return alignment.worst_error <= 8 * result.max_standard_error;
 }
@@ -281,7 +300,8 @@ Tally run(const Kind& kind, int seeds, std::uint64_t first) {
         ++tally.reasons[result.reason];
         if (kind.recoverable) {
           fmt::print(stderr, "not certified: {} seed {}: {}\n", kind.name, seed, result.reason);
-          for (const Attempt& attempt : result.tried) fmt::print(stderr, "  {}: {}\n", attempt.route, attempt.outcome);
+          for (const Attempt& attempt : result.tried)
+            fmt::print(stderr, "  {}: {}\n", attempt.route, attempt.outcome);
         }
       }
     } catch (const DataError& error) {
@@ -306,20 +326,24 @@ std::string usual_reason(const Tally& tally) {
 }
 
 int battery(int seeds, std::uint64_t first, const std::string& only, const std::string& markdown) {
-  std::string table = "| kind | recoverable | certified | false | seconds each | usual reason otherwise |\n| --- | --- | --- | --- | --- | --- |\n";
+  std::string table =
+      "| kind | recoverable | certified | false | seconds each | usual reason otherwise |\n| --- | --- | --- "
+      "| --- | --- | --- |\n";
   int wrong = 0, certified = 0, recoverable = 0;
   for (const Kind& kind : kinds()) {
     if (std::string(kind.name).find(only) == std::string::npos) continue;
     const Tally tally = run(kind, seeds, first);
     wrong += tally.wrong;
     if (kind.recoverable) certified += tally.certified, recoverable += tally.total;
-    const std::string row = fmt::format("| {} | {} | {}/{} | {} | {:.2f} | {} |\n", kind.name, kind.recoverable ? "yes" : "no",
-                                        tally.certified, tally.total, tally.wrong, tally.seconds / tally.total, usual_reason(tally));
+    const std::string row = fmt::format("| {} | {} | {}/{} | {} | {:.2f} | {} |\n", kind.name,
+                                        kind.recoverable ? "yes" : "no", tally.certified, tally.total,
+                                        tally.wrong, tally.seconds / tally.total, usual_reason(tally));
     fmt::print("{}", row);
     std::fflush(stdout);
     table += row;
   }
-  const std::string sum = fmt::format("\nFalse certificates: {}. Recoverable ones certified: {} of {}.\n", wrong, certified, recoverable);
+  const std::string sum = fmt::format("\nFalse certificates: {}. Recoverable ones certified: {} of {}.\n",
+                                      wrong, certified, recoverable);
   fmt::print("{}", sum);
   if (!markdown.empty()) std::ofstream(markdown) << table << sum;
   return wrong == 0 ? 0 : 1;

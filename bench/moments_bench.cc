@@ -38,7 +38,8 @@ void BM_moments(benchmark::State& state) {
     return;
   }
   // Only useful operations: symmetric storage, one multiply and one add an entry.
-  const double entries = order == 2 ? static_cast<double>(p * m) : static_cast<double>(m * p * (p + d)) + static_cast<double>(p * m);
+  const double entries = order == 2 ? static_cast<double>(p * m)
+                                    : static_cast<double>(m * p * (p + d)) + static_cast<double>(p * m);
   const DgemmShape beside = order == 2 ? DgemmShape{p, m, 2048} : DgemmShape{p, p, 2048};
   Rate rate(state, 2 * entries * static_cast<double>(rows), beside);
   for (auto _ : state) benchmark::DoNotOptimize(hermite_moments(*samples, order, control));

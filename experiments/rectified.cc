@@ -1,8 +1,9 @@
 // Paper rectified: every road on planted networks, unit rows and no biases, fresh seeds.
 //
-// The paper has theorems and no experiments; these are ours. One finding a promise of docs/rectified.md, over ten
-// instances (twenty for the signs; three each in the short form), and one figure: the median of the worst parameter error
-// against the number of samples, for the roads that are exact without noise, before and after the exact finish.
+// The paper has theorems and no experiments; these are ours. One finding a promise of docs/rectified.md, over
+// ten instances (twenty for the signs; three each in the short form), and one figure: the median of the worst
+// parameter error against the number of samples, for the roads that are exact without noise, before and after
+// the exact finish.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
@@ -42,17 +43,23 @@ Network random_network(const Shape& s, std::uint64_t seed, bool orthonormal) {
     const Eigen::HouseholderQR<Matrix> qr(Matrix(W.transpose()));
     W = (qr.householderQ() * Matrix::Identity(s.d, s.k)).transpose();
   }
-  return {W.rowwise().normalized(), Vector::Zero(s.k), Stream(seed, "top").normal_matrix(s.m, s.k), Vector::Zero(s.m), {}};
+  return {W.rowwise().normalized(),
+          Vector::Zero(s.k),
+          Stream(seed, "top").normal_matrix(s.m, s.k),
+          Vector::Zero(s.m),
+          {}};
 }
 
-Instance instance(const Shape& s, std::uint64_t seed, const Rectifier& f, bool orthonormal = false, bool mixture = false) {
+Instance instance(const Shape& s, std::uint64_t seed, const Rectifier& f, bool orthonormal = false,
+                  bool mixture = false) {
   Instance out;
   out.truth = random_network(s, seed, orthonormal);
   out.x.resize(s.n, s.d);
   Stream(seed, "inputs").fill_normal(0, out.x);
   if (mixture) {
     const Stream side(seed, "side");
-    for (Index i = 0; i < s.n; ++i) out.x.row(i).array() += side.below(2, static_cast<std::uint64_t>(i)) == 0 ? 1 : -1;
+    for (Index i = 0; i < s.n; ++i)
+      out.x.row(i).array() += side.below(2, static_cast<std::uint64_t>(i)) == 0 ? 1 : -1;
   }
   out.y = evaluate(out.truth, f, out.x);
   return out;
@@ -100,17 +107,20 @@ class Study {
   // `good` of the trials must hold, in proportion where there are fewer.
   void count(const std::string& name, int held, int tried, int good_of_ten) {
     const int needed = static_cast<int>(std::ceil(tried * good_of_ten / 10.0 - 1e-9));
-    report_.findings.push_back({name, static_cast<double>(held), fmt::format("at least {} of {}", needed, tried), held >= needed});
+    report_.findings.push_back(
+        {name, static_cast<double>(held), fmt::format("at least {} of {}", needed, tried), held >= needed});
   }
   void at_most(const std::string& name, double value, double limit) {
     report_.findings.push_back({name, value, fmt::format("at most {:g}", limit), value <= limit});
   }
 
   void patterns() {
-    const SignPatterns found = sign_patterns(Stream(options_.seed, "basis").normal_matrix(3, 16), {}, options_.control);
+    const SignPatterns found =
+        sign_patterns(Stream(options_.seed, "basis").normal_matrix(3, 16), {}, options_.control);
     const double expected = patterns_in_general_position(3, 16);
-    report_.findings.push_back({"sign patterns of a random 3 x 16 basis", static_cast<double>(found.patterns.size()),
-                                fmt::format("exactly {:g}", expected), static_cast<double>(found.patterns.size()) == expected});
+    report_.findings.push_back(
+        {"sign patterns of a random 3 x 16 basis", static_cast<double>(found.patterns.size()),
+         fmt::format("exactly {:g}", expected), static_cast<double>(found.patterns.size()) == expected});
   }
 
   void any_inputs(Index d, Index k, Index m, Index n) {
@@ -126,11 +136,13 @@ class Study {
       slowest = std::max(slowest, std::chrono::duration<double>(Control::Clock::now() - begin).count());
       held += fit.outcome == AnyInputsOutcome::kExact && fit.relative_mse <= 1e-20 ? 1 : 0;
     }
-    count(fmt::format("any inputs: {} integer points in R^{}, k = {}: residual at most 1e-10", n, d, k), held, trials_, 10);
+    count(fmt::format("any inputs: {} integer points in R^{}, k = {}: residual at most 1e-10", n, d, k), held,
+          trials_, 10);
     at_most("  slowest, seconds", slowest, 60);
   }
 
-  PatternFinish finish(const Instance& it, const Shape& s, const Rectifier& f, Start start, std::uint64_t from, double* rough) {
+  PatternFinish finish(const Instance& it, const Shape& s, const Rectifier& f, Start start,
+                       std::uint64_t from, double* rough) {
     const SamplePtr samples = memory_samples(it.x, it.y);
     Matrix V;
     if (start == Start::kIca) {
@@ -172,11 +184,15 @@ class Study {
       const double sd = 0.3 * spread(it.y);
       it.y += sd * Stream(seed(t), "noise").normal_matrix(s.n, s.m);
       const SamplePtr samples = memory_samples(it.x, it.y);
-      const NoisyFit fit = fit_noisy(tensor_start(samples, s.k, seed(t), options_.control), samples, f, true, options_.control);
+      const NoisyFit fit = fit_noisy(tensor_start(samples, s.k, seed(t), options_.control), samples, f, true,
+                                     options_.control);
       right += align(fit.network, it.truth).worst_error < 0.3 ? 1 : 0;
       const RowMatrix fresh = Stream(seed(t), "fresh").normal_matrix(20000, s.d);
-      const double error = (evaluate(fit.network, f, fresh) - evaluate(it.truth, f, fresh)).squaredNorm() / 20000;
-      ratio += error / (sd * sd * static_cast<double>(free_parameters(s.d, s.k, s.m)) / static_cast<double>(s.n)) / trials;
+      const double error =
+          (evaluate(fit.network, f, fresh) - evaluate(it.truth, f, fresh)).squaredNorm() / 20000;
+      ratio += error /
+               (sd * sd * static_cast<double>(free_parameters(s.d, s.k, s.m)) / static_cast<double>(s.n)) /
+               trials;
     }
     count("noise of 0.3 sd: d = 15, k = 10, m = 12, n = 50,000: all signs right", right, trials, 10);
     at_most("  function error over the Cramer-Rao prediction, mean", ratio, 1.1);
@@ -209,17 +225,20 @@ class Study {
       RowMatrix u(s.n, s.m), E(s.n, s.m);
       Stream(seed(t), "chi").fill_uniform(0, u);
       Stream(seed(t), "noise").fill_normal(0, E);
-      E = spread(it.y) * (E.array() / (-u.array().log()).sqrt()).matrix();  // Student t with 2 degrees of freedom
+      E = spread(it.y) *
+          (E.array() / (-u.array().log()).sqrt()).matrix();  // Student t with 2 degrees of freedom
       it.y += E;
       ArbitraryNoiseOptions options;
       options.hidden = s.k;
       options.seed = seed(t);
-      const ArbitraryNoiseFit fit = fit_arbitrary_noise(memory_samples(it.x, it.y), options, options_.control);
+      const ArbitraryNoiseFit fit =
+          fit_arbitrary_noise(memory_samples(it.x, it.y), options, options_.control);
       const double ratio = fit.residual_norm / E.norm();
       held += ratio <= 1.01 ? 1 : 0;
       worst = std::max(worst, ratio);
     }
-    count("arbitrary noise: Student t_2 as large as the signal, k = 2: at most 1.01 times the true residual", held, trials_, 9);
+    count("arbitrary noise: Student t_2 as large as the signal, k = 2: at most 1.01 times the true residual",
+          held, trials_, 9);
     at_most("  worst ratio", worst, 1.02);
   }
 
@@ -243,14 +262,18 @@ class Study {
       const CleanOutputs cleaned = clean_outputs(it.y, {}, options_.control);
       supports += cleaned.support == hit ? 1 : 0;
       it.y = cleaned.y;
-      held += align(finish(it, s, f, Start::kTensor, seed(t), nullptr).network, it.truth).worst_error <= 1e-8 ? 1 : 0;
+      held += align(finish(it, s, f, Start::kTensor, seed(t), nullptr).network, it.truth).worst_error <= 1e-8
+                  ? 1
+                  : 0;
     }
     count("sparse noise: m = 60, k = 4, 5% of the entries hit: error at most 1e-8", held, trials_, 10);
     count("  support returned exactly", supports, trials_, 10);
   }
 
   void figure() {
-    const std::vector<double> sizes = options_.quick ? std::vector<double>{1000, 4000, 16000} : std::vector<double>{500, 1000, 2000, 4000, 8000, 16000};
+    const std::vector<double> sizes = options_.quick
+                                          ? std::vector<double>{1000, 4000, 16000}
+                                          : std::vector<double>{500, 1000, 2000, 4000, 8000, 16000};
     const int trials = options_.quick ? 3 : 7;
     struct Road {
       const char* name;
@@ -261,15 +284,18 @@ class Study {
     chart.x = {"samples", true};
     chart.y = {"median of the worst error", true};
     std::string csv = "road,samples,start,finish\n";
-    for (const Road& road : {Road{"ica", Start::kIca}, {"tensor", Start::kTensor}, {"symmetric", Start::kSymmetric}}) {
-      svg::Series before{fmt::format("{}: start", road.name)}, after{fmt::format("{}: exact finish", road.name)};
+    for (const Road& road :
+         {Road{"ica", Start::kIca}, {"tensor", Start::kTensor}, {"symmetric", Start::kSymmetric}}) {
+      svg::Series before{fmt::format("{}: start", road.name)},
+          after{fmt::format("{}: exact finish", road.name)};
       before.dashed = true;
       after.points = true;
       for (const double n : sizes) {
         const Shape s{10, 6, 8, static_cast<Index>(n)};
         std::vector<double> rough, exact;
         for (int t = 0; t < trials; ++t) {
-          const Instance it = instance(s, seed(t), rectified_power(1), road.start == Start::kIca, road.start == Start::kSymmetric);
+          const Instance it = instance(s, seed(t), rectified_power(1), road.start == Start::kIca,
+                                       road.start == Start::kSymmetric);
           double error = 1;
           const PatternFinish done = finish(it, s, rectified_power(1), road.start, seed(t), &error);
           rough.push_back(error);

@@ -47,7 +47,8 @@ void activate(Activation activation, const Eigen::Ref<const Matrix>& Z, Eigen::R
               Eigen::Ref<Matrix> slopes) {
   activate(activation, Z, values);
   for (Index j = 0; j < Z.cols(); ++j) {
-    (activation == Activation::kRelu ? relu_slope : absolute_slope)(Z.col(j).data(), slopes.col(j).data(), Z.rows());
+    (activation == Activation::kRelu ? relu_slope : absolute_slope)(Z.col(j).data(), slopes.col(j).data(),
+                                                                    Z.rows());
   }
 }
 
@@ -55,7 +56,8 @@ void activate_leaky(double slope, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<
   for (Index j = 0; j < Z.cols(); ++j) leaky(slope, Z.col(j).data(), values.col(j).data(), Z.rows());
 }
 
-void activate_leaky(double slope, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values, Eigen::Ref<Matrix> slopes) {
+void activate_leaky(double slope, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values,
+                    Eigen::Ref<Matrix> slopes) {
   activate_leaky(slope, Z, values);
   for (Index j = 0; j < Z.cols(); ++j) leaky_slope(slope, Z.col(j).data(), slopes.col(j).data(), Z.rows());
 }

@@ -47,8 +47,8 @@ std::string better_blas_kernels() {
   // AMD's processors with AVX-512 are served by "Zen" or "SkylakeX" at OpenBLAS's own discretion: only mend a
   // choice that misses AVX2 altogether.
   if (knows_avx2) return "";
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
     return "SkylakeX";
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";

@@ -36,65 +36,88 @@ class Checks {
   Verdict& verdict_;
 };
 
-void certify_exact(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, Index rows, Checks& checks) {
-  checks.require("training rows reproduced to rounding", fit.relative_mse, kRoundingMse, fit.relative_mse <= kRoundingMse,
+void certify_exact(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, Index rows,
+                   Checks& checks) {
+  checks.require("training rows reproduced to rounding", fit.relative_mse, kRoundingMse,
+                 fit.relative_mse <= kRoundingMse,
                  "the fit is exact on the rows that it saw but not on all training rows");
   checks.require("held-out rows reproduced to rounding", held_out.relative_mse, kRoundingMse,
                  held_out.relative_mse <= kRoundingMse,
-                 "the fit is exact on the training rows but not on the held-out ones: too few samples for so many units");
+                 "the fit is exact on the training rows but not on the held-out ones: too few samples for so "
+                 "many units");
   checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
-                 "the function is reproduced to rounding, but part of it is linear on all samples: units that never bend "
-                 "within them (large bias) or a linear path; those weights, and the signs of the others, are not identifiable");
+                 "the function is reproduced to rounding, but part of it is linear on all samples: units "
+                 "that never bend "
+                 "within them (large bias) or a linear path; those weights, and the signs of the others, are "
+                 "not identifiable");
   checks.require("signs of the units unique", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
                  fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
-                 "the function is reproduced to rounding, but several choices of signs give the same function: this network "
+                 "the function is reproduced to rounding, but several choices of signs give the same "
+                 "function: this network "
                  "is one of them");
-  checks.conclude(fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out", fit.model.units(),
-                              rows + held_out_rows, held_out_rows));
+  checks.conclude(fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
+                              fit.model.units(), rows + held_out_rows, held_out_rows));
 }
 
-void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out, Index held_out_rows,
-                   const Inspection& data, const SampleSource& standard, Checks& checks) {
+void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out,
+                   Index held_out_rows, const Inspection& data, const SampleSource& standard,
+                   Checks& checks) {
   const Index m = standard.outputs(), k = fit.model.units();
-  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis, look.kurtosis <= kMostKurtosis,
-                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a unit that is seldom active",
+  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
+                 look.kurtosis <= kMostKurtosis,
+                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
+                             "unit that is seldom active",
                              look.kurtosis));
   checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
                  "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
-  checks.require("no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
-                 fmt::format("the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
-                             "units, more samples or budget, or another kind of function is behind the data",
-                             k, fit.relative_mse));
-  checks.require("samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
-                 fmt::format("{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
-                             fit.rows_per_unknown));
+  checks.require(
+      "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
+      fmt::format(
+          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
+          "units, more samples or budget, or another kind of function is behind the data",
+          k, fit.relative_mse));
+  checks.require(
+      "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
+      fmt::format(
+          "{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
+          fit.rows_per_unknown));
   checks.require("outputs are not whole numbers", data.integer_outputs ? 1 : 0, 0, !data.integer_outputs,
                  "every output is a whole number: rounded values or class labels, not a network plus noise");
   checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
                  look.polynomial <= look.polynomial_limit,
                  "the residual still bends with the inputs: another kind of function is behind the data");
-  checks.require("residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ, look.neighbours <= kMostNeighbourZ,
-                 fmt::format("rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
-                             "another kind of function, or more units than were found",
-                             look.neighbours));
-  checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit, look.sorted <= look.sorted_limit,
-                 fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = {:.1f}): a smooth function, "
+  checks.require(
+      "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,
+      look.neighbours <= kMostNeighbourZ,
+      fmt::format(
+          "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
+          "another kind of function, or more units than were found",
+          look.neighbours));
+  checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit,
+                 look.sorted <= look.sorted_limit,
+                 fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
+                             "{:.1f}): a smooth function, "
                              "not noise, is left",
                              look.sorted));
   const double ratio = held_out.relative_mse / std::max(fit.relative_mse, 1e-300);
-  const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 1.0) / static_cast<double>(std::max<Index>(held_out_rows * m, 1)));
+  const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 1.0) /
+                                          static_cast<double>(std::max<Index>(held_out_rows * m, 1)));
   const double unknowns = static_cast<double>(free_parameters(standard.inputs(), k, m));
-  const double optimism = (1 + unknowns / static_cast<double>(standard.rows() * m)) / (1 - std::min(0.9, unknowns / static_cast<double>(standard.rows() * m)));
-  checks.require("held-out error as large as the training error", ratio, spread * optimism, ratio <= spread * optimism,
-                 fmt::format("the error on held-out rows is {:.2f} times that on the training rows: overfitted", ratio));
+  const double optimism = (1 + unknowns / static_cast<double>(standard.rows() * m)) /
+                          (1 - std::min(0.9, unknowns / static_cast<double>(standard.rows() * m)));
+  checks.require(
+      "held-out error as large as the training error", ratio, spread * optimism, ratio <= spread * optimism,
+      fmt::format("the error on held-out rows is {:.2f} times that on the training rows: overfitted", ratio));
   checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
-                 "a linear term is needed beside the units: units that never bend within the samples or a linear path; the "
+                 "a linear term is needed beside the units: units that never bend within the samples or a "
+                 "linear path; the "
                  "signs of the units are not identifiable");
   checks.require("signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
                  fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
                  "the noise does not let the sign of every unit be told");
-  checks.conclude(fmt::format("{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on {} samples", k,
-                              fit.relative_mse, standard.rows() + held_out_rows));
+  checks.conclude(fmt::format(
+      "{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on {} samples", k,
+      fit.relative_mse, standard.rows() + held_out_rows));
 }
 
 }  // namespace
@@ -127,7 +150,8 @@ HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, co
   return check;
 }
 
-ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard, const Control& control) {
+ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
+                              const Control& control) {
   const SamplePtr residual = with_outputs(
       standard, [&model](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= evaluate(model, x); });
   struct Powers {
@@ -138,17 +162,19 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
     }
   };
   const Index m = standard->outputs(), d = standard->inputs();
-  const Powers powers = reduce_blocks(*residual, Powers{Vector::Zero(m), Vector::Zero(m)}, control, "",
-                                      [](Powers& to, const SampleBlock& block) {
-                                        to.second += block.y().array().square().colwise().sum().matrix().transpose();
-                                        to.fourth += block.y().array().pow(4).colwise().sum().matrix().transpose();
-                                      });
+  const Powers powers =
+      reduce_blocks(*residual, Powers{Vector::Zero(m), Vector::Zero(m)}, control, "",
+                    [](Powers& to, const SampleBlock& block) {
+                      to.second += block.y().array().square().colwise().sum().matrix().transpose();
+                      to.fourth += block.y().array().pow(4).colwise().sum().matrix().transpose();
+                    });
   const double n = static_cast<double>(standard->rows());
   ResidualLook look;
   look.kurtosis = (powers.fourth.array() * n / powers.second.array().square().max(1e-300)).maxCoeff();
   const HermiteMoments moments = hermite_moments(*residual, 2, control);
   look.polynomial = moments.estimate(2).squaredNorm() / std::max(moments.noise(2).squaredNorm(), 1e-300);
-  // A ratio of two chi-squared sums with `freedom` terms each, a little dependent: five deviations and a margin.
+  // A ratio of two chi-squared sums with `freedom` terms each, a little dependent: five deviations and a
+  // margin.
   const double freedom = static_cast<double>(d * (d + 1) / 2 * m);
   look.polynomial_limit = 1.1 * std::exp(5 * std::sqrt(4 / freedom));
   const SamplePtr some = spread_subset(*residual, kNeighbourRows);
@@ -159,15 +185,16 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   more->read(0, more->rows(), block);
   Matrix along(block.rows(), model.units() + d);
   along.rightCols(d) = block.x();
-  if (model.units() > 0) along.leftCols(model.units()).noalias() = block.x() * model.V.leftCols(d).transpose();
+  if (model.units() > 0)
+    along.leftCols(model.units()).noalias() = block.x() * model.V.leftCols(d).transpose();
   look.sorted = sorted_statistic(along, block.y());
   look.sorted_limit = std::sqrt(2 * std::log(static_cast<double>(along.cols() * m) / 1e-5));
   return look;
 }
 
 bool looks_like_noise(const ResidualLook& look) {
-  return look.kurtosis <= kMostKurtosis && look.polynomial <= look.polynomial_limit && look.neighbours <= kMostNeighbourZ &&
-         look.sorted <= look.sorted_limit;
+  return look.kurtosis <= kMostKurtosis && look.polynomial <= look.polynomial_limit &&
+         look.neighbours <= kMostNeighbourZ && look.sorted <= look.sorted_limit;
 }
 
 double sorted_statistic(const Matrix& along, const Matrix& residuals) {
@@ -244,7 +271,8 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
       squares[h] += terms.squaredNorm();
     }
   }
-  for (int h = 0; h < 3; ++h) largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], 1e-300)));
+  for (int h = 0; h < 3; ++h)
+    largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], 1e-300)));
   return largest;
 }
 

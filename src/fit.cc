@@ -49,8 +49,9 @@ class Fitter {
     }
     noisy_finish();
     if (fit_.relative_mse <= kExactOverAll) fit_.outcome = SearchOutcome::kExact;
-    fit_.rows_per_unknown = static_cast<double>(samples_->rows() * samples_->outputs()) /
-                            static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
+    fit_.rows_per_unknown =
+        static_cast<double>(samples_->rows() * samples_->outputs()) /
+        static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
     return fit_;
   }
 
@@ -67,10 +68,12 @@ class Fitter {
       if (control_.out_of_time()) break;
       if (fit_.outcome == SearchOutcome::kExact) {
         if (exact_on_all_rows()) break;
-        // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at the worst of them.
+        // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at the worst of
+        // them.
         rows = std::min({n, 2 * rows, std::max(kMostSearchRows, rows)});
         subset_ = rows == n ? load(*samples_)
-                            : joined(*spread_subset(*samples_, rows), *hardest_rows(sign_free_, *samples_, rows / 2, control_));
+                            : joined(*spread_subset(*samples_, rows),
+                                     *hardest_rows(sign_free_, *samples_, rows / 2, control_));
         continue;
       }
       // With noise, look again with more rows: a weak unit may only show there.
@@ -122,7 +125,8 @@ class Fitter {
   }
 
   [[nodiscard]] Index subset_rows(Index unknowns) const {
-    const double wanted = options_.rows_per_unknown * static_cast<double>(unknowns) / static_cast<double>(samples_->outputs());
+    const double wanted =
+        options_.rows_per_unknown * static_cast<double>(unknowns) / static_cast<double>(samples_->outputs());
     const Index least = std::max<Index>(600, options_.least_rows / samples_->outputs());
     return std::min(samples_->rows(), std::max(least, static_cast<Index>(wanted)));
   }
@@ -163,7 +167,8 @@ class Fitter {
     const double md = static_cast<double>(sign_free_.inputs() * sign_free_.C.cols());
     const double allowed = md + 6 * std::sqrt(2 * md) + 20;
     if (decision.signs.size() == 0 || !std::isfinite(decision.mismatch)) {
-      decision.outcome = SignOutcome::kUndecided;  // no units, or too many to enumerate: the linear term stays
+      decision.outcome =
+          SignOutcome::kUndecided;  // no units, or too many to enumerate: the linear term stays
       fit_.signs = decision;
       return;
     }
@@ -204,7 +209,8 @@ class Fitter {
         const SeparableModel turned = fitted(other);
         // A polish that turns the unit back is no competitor.
         const Index d = turned.inputs();
-        const bool stayed = other(weakest) * turned.V.row(weakest).head(d).dot(sign_free_.V.row(weakest).head(d)) > 0;
+        const bool stayed =
+            other(weakest) * turned.V.row(weakest).head(d).dot(sign_free_.V.row(weakest).head(d)) > 0;
         if (stayed && excess(turned) < best_excess + 12) decision.outcome = SignOutcome::kAmbiguous;
       }
       best_signed_ = best;
@@ -220,7 +226,8 @@ class Fitter {
     // Weights from the residuals of this fit, then the efficient fit on all rows.
     const ResidualSums rough = residual_sums(start, *samples_, kBlockRows, control_);
     const double rows = static_cast<double>(samples_->rows());
-    const Vector spread = (rough.squares / rows).cwiseMax(1e-24 * rough.squares.mean() / rows).cwiseMax(1e-300).cwiseSqrt();
+    const Vector spread =
+        (rough.squares / rows).cwiseMax(1e-24 * rough.squares.mean() / rows).cwiseMax(1e-300).cwiseSqrt();
     const SamplePtr weighted = weighted_outputs(samples_, spread.cwiseInverse());
     start.C = start.C * spread.cwiseInverse().asDiagonal();
     PolishOptions finish = options_.polish;
@@ -235,8 +242,9 @@ class Fitter {
     fit_.model.C = fit_.model.C * spread.asDiagonal();
     const ResidualSums left = residual_sums(fit_.model, *samples_, kBlockRows, control_);
     fit_.relative_mse = left.squares.sum() / (rows * static_cast<double>(m));
-    const double per_output = rows - static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), m)) /
-                                         static_cast<double>(m);
+    const double per_output =
+        rows - static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), m)) /
+                   static_cast<double>(m);
     fit_.noise_variance = left.squares / std::max(per_output, 1.0);
     fit_.descent.push_back({true, fit_.relative_mse});
   }
@@ -251,7 +259,9 @@ class Fitter {
 
 }  // namespace
 
-Index free_parameters(Index inputs, Index hidden, Index outputs) { return hidden * (inputs + outputs) + outputs; }
+Index free_parameters(Index inputs, Index hidden, Index outputs) {
+  return hidden * (inputs + outputs) + outputs;
+}
 
 Fit fit_units(const Matrix& V, const SamplePtr& standard, const FitOptions& options, const Control& control) {
   const SingleThreadedBlas single;

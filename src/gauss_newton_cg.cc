@@ -41,7 +41,8 @@ ConjugateStep::ConjugateStep(const SeparableModel& model, const SampleSource& sa
         }
         to.FF.noalias() += rows.F.transpose() * rows.F;
         to.FR.noalias() += rows.F.transpose() * R;
-        to.gradient.noalias() += rows.X1.transpose() * (R * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);
+        to.gradient.noalias() +=
+            rows.X1.transpose() * (R * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);
       },
       block_rows);
   FF_ = std::move(sums.FF);
@@ -57,7 +58,8 @@ ConjugateStep::ConjugateStep(const SeparableModel& model, const SampleSource& sa
   FF_.diagonal() *= 1 + 1e-14;
 }
 
-ConjugateStep::Direction ConjugateStep::apply(const Direction& x, double lambda, const SeparableModel& model) const {
+ConjugateStep::Direction ConjugateStep::apply(const Direction& x, double lambda,
+                                              const SeparableModel& model) const {
   const Index k = model.units();
   Direction empty{Matrix::Zero(x.V.rows(), x.V.cols()), Matrix::Zero(x.C.rows(), x.C.cols())};
   Direction out = reduce_blocks(
@@ -65,14 +67,16 @@ ConjugateStep::Direction ConjugateStep::apply(const Direction& x, double lambda,
       [&](Direction& to, const SampleBlock& block) {
         const ModelBlock rows(model, block, true);
         const Matrix U = (rows.X1 * x.V).cwiseProduct(rows.slopes) * model.C.topRows(k) + rows.F * x.C;
-        to.V.noalias() += rows.X1.transpose() * (U * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);
+        to.V.noalias() +=
+            rows.X1.transpose() * (U * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);
         to.C.noalias() += rows.F.transpose() * U;
       },
       block_rows_);
   for (Index j = 0; j < k; ++j) {
     const Matrix& block = blocks_[static_cast<size_t>(j)];
     const Vector v = model.V.row(j).normalized();
-    out.V.col(j) += lambda * block.diagonal().cwiseProduct(x.V.col(j)) + block.diagonal().mean() * v * v.dot(x.V.col(j));
+    out.V.col(j) +=
+        lambda * block.diagonal().cwiseProduct(x.V.col(j)) + block.diagonal().mean() * v * v.dot(x.V.col(j));
   }
   return out;
 }
@@ -91,7 +95,8 @@ Matrix ConjugateStep::step(double lambda, const SeparableModel& model) const {
     damped.diagonal() += lambda * block.diagonal();
     units.emplace_back(damped);
   }
-  Direction x{Matrix::Zero(gradient_.V.rows(), gradient_.V.cols()), Matrix::Zero(gradient_.C.rows(), gradient_.C.cols())};
+  Direction x{Matrix::Zero(gradient_.V.rows(), gradient_.V.cols()),
+              Matrix::Zero(gradient_.C.rows(), gradient_.C.cols())};
   Direction r = gradient_;
   Direction z = precondition(r, units);
   Direction p = z;

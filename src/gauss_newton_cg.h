@@ -4,8 +4,8 @@
 //
 //     J (dV, dC) = (slopes * dZ) C_units + F dC,    J^T U = ( (slopes * U C_units^T)^T X~ , F^T U ),
 //
-// O(n k (d + m)) a product. Conjugate gradients with a block preconditioner (one (d+1) x (d+1) block a unit, one
-// q x q block for C) solve the damped equations; only dV is used, C is solved again exactly.
+// O(n k (d + m)) a product. Conjugate gradients with a block preconditioner (one (d+1) x (d+1) block a unit,
+// one q x q block for C) solve the damped equations; only dV is used, C is solved again exactly.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,8 @@ namespace exhume {
 
 class ConjugateStep {
  public:
-  ConjugateStep(const SeparableModel& model, const SampleSource& samples, Index block_rows, const Control& control);
+  ConjugateStep(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+                const Control& control);
   [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const;
 
  private:
@@ -33,7 +34,8 @@ class ConjugateStep {
     }
   };
   [[nodiscard]] Direction apply(const Direction& x, double lambda, const SeparableModel& model) const;
-  [[nodiscard]] Direction precondition(const Direction& r, const std::vector<Eigen::LLT<Matrix>>& units) const;
+  [[nodiscard]] Direction precondition(const Direction& r,
+                                       const std::vector<Eigen::LLT<Matrix>>& units) const;
 
   const SampleSource& samples_;
   Index block_rows_;

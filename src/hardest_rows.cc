@@ -34,16 +34,17 @@ void copy_rows(const SampleSource& from, RowMatrix& x, RowMatrix& y, Index to) {
 
 }  // namespace
 
-SamplePtr hardest_rows(const SeparableModel& model, const SampleSource& samples, Index count, const Control& control) {
-  const Worst worst = reduce_blocks(samples, Worst{static_cast<size_t>(count), {}}, control, "",
-                                    [&](Worst& to, const SampleBlock& block) {
-                                      const ModelBlock rows(model, block, false);
-                                      const Vector squares = (rows.Y - rows.F * model.C).rowwise().squaredNorm();
-                                      for (Index i = 0; i < block.rows(); ++i) {
-                                        to.rows.emplace_back(squares(i), block.first_row() + i);
-                                      }
-                                      to.keep();
-                                    });
+SamplePtr hardest_rows(const SeparableModel& model, const SampleSource& samples, Index count,
+                       const Control& control) {
+  const Worst worst = reduce_blocks(
+      samples, Worst{static_cast<size_t>(count), {}}, control, "", [&](Worst& to, const SampleBlock& block) {
+        const ModelBlock rows(model, block, false);
+        const Vector squares = (rows.Y - rows.F * model.C).rowwise().squaredNorm();
+        for (Index i = 0; i < block.rows(); ++i) {
+          to.rows.emplace_back(squares(i), block.first_row() + i);
+        }
+        to.keep();
+      });
   const auto size = static_cast<Index>(worst.rows.size());
   RowMatrix x(size, samples.inputs()), y(size, samples.outputs());
   SampleBlock block;

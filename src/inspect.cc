@@ -28,11 +28,14 @@ double chi_squared_limit(double freedom) {
 // Rows in coordinates of mean 0 and covariance I; directions without variance are dropped.
 Matrix whitened(const Matrix& x) {
   const Matrix centred = x.rowwise() - x.colwise().mean();
-  const Vector scale = (centred.colwise().squaredNorm() / static_cast<double>(x.rows())).cwiseSqrt().cwiseMax(1e-300);
+  const Vector scale =
+      (centred.colwise().squaredNorm() / static_cast<double>(x.rows())).cwiseSqrt().cwiseMax(1e-300);
   const Matrix scaled = centred * scale.cwiseInverse().asDiagonal();
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled.transpose() * scaled / static_cast<double>(x.rows()));
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled.transpose() * scaled /
+                                                    static_cast<double>(x.rows()));
   const Index rank = (eigen.eigenvalues().array() > 1e-10).count();
-  return scaled * eigen.eigenvectors().rightCols(rank) * eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
+  return scaled * eigen.eigenvectors().rightCols(rank) *
+         eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
 }
 
 std::uint64_t row_hash(const double* x, Index inputs, const double* y, Index outputs) {
@@ -90,9 +93,12 @@ Inspection inspect(const SampleSource& samples) {
   const double freedom = d * (d + 1) * (d + 2) / 6;
   // A tenth on top: for many inputs the statistic reaches its limit law slowly.
   const double skewness_limit = 1.1 * chi_squared_limit(freedom);
-  const bool straight = test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
-  const double kurtosis = (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n);
-  const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(2), 1, std::abs(kurtosis) <= normal_limit(2));
+  const bool straight =
+      test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
+  const double kurtosis =
+      (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n);
+  const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(2), 1,
+                         std::abs(kurtosis) <= normal_limit(2));
   result.gaussian = straight && even;
 
   double odd = 0;
@@ -117,7 +123,8 @@ Inspection inspect(const SampleSource& samples) {
     if (variance > 0) heaviest = std::max(heaviest, centred.array().pow(4).mean() / (variance * variance));
   }
   result.discrete = least_values <= kFewValues && rows > 2 * static_cast<Index>(kFewValues);
-  test("continuous inputs: distinct values of an input", static_cast<double>(least_values), static_cast<double>(kFewValues), !result.discrete);
+  test("continuous inputs: distinct values of an input", static_cast<double>(least_values),
+       static_cast<double>(kFewValues), !result.discrete);
   test("light-tailed inputs: largest kurtosis", heaviest, 20, heaviest <= 20);
 
   std::set<std::uint64_t> seen;
@@ -129,7 +136,8 @@ Inspection inspect(const SampleSource& samples) {
   result.repeated_rows = repeated > 0;
   test("distinct rows: share of repetitions", static_cast<double>(repeated) / n, 0, repeated == 0);
 
-  const double whole = static_cast<double>((y.array() == y.array().round()).count()) / static_cast<double>(y.size());
+  const double whole =
+      static_cast<double>((y.array() == y.array().round()).count()) / static_cast<double>(y.size());
   result.integer_outputs = whole == 1;
   test("outputs that are not whole numbers: share of whole ones", whole, 1, !result.integer_outputs);
   return result;

@@ -47,7 +47,8 @@ std::optional<Vector> solve(const LinearProgram& program) {
   clp.setLogLevel(0);
   clp.setPrimalTolerance(kTolerance);
   clp.setDualTolerance(kTolerance);
-  clp.loadProblem(matrix, bound_low.data(), bound_high.data(), program.objective.data(), low.data(), high.data());
+  clp.loadProblem(matrix, bound_low.data(), bound_high.data(), program.objective.data(), low.data(),
+                  high.data());
   clp.setOptimizationDirection(-1);
   clp.dual();
   if (clp.status() != 0) return std::nullopt;

@@ -24,8 +24,8 @@ struct Scratch {
   Matrix features, weighted;
 };
 
-void add_tile(const Eigen::Ref<const Matrix>& x, const Eigen::Ref<const Matrix>& r, int order, Scratch& scratch,
-              RawSums& sums) {
+void add_tile(const Eigen::Ref<const Matrix>& x, const Eigen::Ref<const Matrix>& r, int order,
+              Scratch& scratch, RawSums& sums) {
   const Index d = x.cols(), m = r.cols(), p = symmetric_size(d), rows = x.rows();
   sums.order0 += r.colwise().sum().transpose();
   if (order < 1) return;
@@ -128,7 +128,8 @@ void SecondMoments::merge(const SecondMoments& other) {
   const double total = static_cast<double>(count + other.count);
   const Vector step = other.mean - mean;
   centred += other.centred;
-  centred.noalias() += (static_cast<double>(count) * static_cast<double>(other.count) / total) * step * step.transpose();
+  centred.noalias() +=
+      (static_cast<double>(count) * static_cast<double>(other.count) / total) * step * step.transpose();
   mean += step * (static_cast<double>(other.count) / total);
   count += other.count;
 }
@@ -195,7 +196,8 @@ Matrix HermiteMoments::half(int p, int h) const {
   Matrix out(size, (p == 3 ? d : size) * m);
   for (Index o = 0; o < m; ++o) {
     if (p == 3) {
-      out.middleCols(o * d, d) = correct_order3(scale * raw.order3.middleCols(o * d, d), scale * raw.order1.col(o));
+      out.middleCols(o * d, d) =
+          correct_order3(scale * raw.order3.middleCols(o * d, d), scale * raw.order1.col(o));
     } else {
       out.middleCols(o * size, size) = correct_order4(scale * raw.order4.middleCols(o * size, size),
                                                       scale * raw.order2.col(o), scale * raw.order0(o));
@@ -209,8 +211,8 @@ Matrix HermiteMoments::estimate(int p) const { return 0.5 * (half(p, 0) + half(p
 Matrix HermiteMoments::noise(int p) const { return 0.5 * (half(p, 0) - half(p, 1)); }
 
 HermiteMoments hermite_moments(const SampleSource& samples, int order, const Control& control) {
-  return reduce_blocks(samples, HermiteMoments(samples.inputs(), samples.outputs(), order), control, "moments",
-                       [](HermiteMoments& sums, const SampleBlock& block) {
+  return reduce_blocks(samples, HermiteMoments(samples.inputs(), samples.outputs(), order), control,
+                       "moments", [](HermiteMoments& sums, const SampleBlock& block) {
                          sums.add(block.first_row(), block.x(), block.y());
                        });
 }

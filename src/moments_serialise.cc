@@ -32,8 +32,9 @@ SecondMoments SecondMoments::deserialise(const std::string& bytes) {
   result.centred = in.get_matrix();
   in.finish();
   const Index size = result.centred.rows();
-  require(result.inputs >= 0 && result.outputs >= 0 && result.count >= 0 && size == result.inputs + result.outputs &&
-          result.centred.cols() == size && mean.rows() == size && mean.cols() == 1);
+  require(result.inputs >= 0 && result.outputs >= 0 && result.count >= 0 &&
+          size == result.inputs + result.outputs && result.centred.cols() == size && mean.rows() == size &&
+          mean.cols() == 1);
   result.mean = mean.col(0);
   return result;
 }
@@ -46,7 +47,8 @@ std::string HermiteMoments::serialise() const {
   for (int h = 0; h < 2; ++h) {
     out.put(count[h]);
     out.put_matrix(sums[h].order0);
-    for (const Matrix* each : {&sums[h].order1, &sums[h].order2, &sums[h].order3, &sums[h].order4}) out.put_matrix(*each);
+    for (const Matrix* each : {&sums[h].order1, &sums[h].order2, &sums[h].order3, &sums[h].order4})
+      out.put_matrix(*each);
   }
   return out.take();
 }

@@ -6,7 +6,8 @@
 namespace exhume {
 namespace {
 
-// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed factor.
+// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed
+// factor.
 void add_gram(const Matrix& G, double factor, Matrix& gram) {
   if (G.size() == 0) return;
   const char lower = 'L', transposed = 'T';
@@ -85,8 +86,8 @@ NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples,
                        const Control& control) {
   const Index q = model.features(), k = model.units(), width = model.V.cols(), P = k * width;
   return reduce_blocks(
-      samples, NormalSums{Matrix::Zero(P, P), Matrix::Zero(P, q), Matrix::Zero(q, q), Matrix::Zero(width, k)}, control,
-      "",
+      samples, NormalSums{Matrix::Zero(P, P), Matrix::Zero(P, q), Matrix::Zero(q, q), Matrix::Zero(width, k)},
+      control, "",
       [&](NormalSums& sums, const SampleBlock& block) {
         const ModelBlock rows(model, block, true);
         const Matrix G = rows.gradients();

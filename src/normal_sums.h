@@ -26,8 +26,8 @@ struct LinearSums {
     FY += other.FY;
   }
 };
-[[nodiscard]] LinearSums linear_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
-                                     const Control& control);
+[[nodiscard]] LinearSums linear_sums(const SeparableModel& model, const SampleSource& samples,
+                                     Index block_rows, const Control& control);
 
 // |R|^2 by output and F^T R for R = Y - F C.
 struct ResidualSums {
@@ -38,8 +38,8 @@ struct ResidualSums {
     FR += other.FR;
   }
 };
-[[nodiscard]] ResidualSums residual_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
-                                         const Control& control);
+[[nodiscard]] ResidualSums residual_sums(const SeparableModel& model, const SampleSource& samples,
+                                         Index block_rows, const Control& control);
 
 // All that a dense Gauss-Newton step needs.
 struct NormalSums {
@@ -52,14 +52,15 @@ struct NormalSums {
     gradient += other.gradient;
   }
 };
-[[nodiscard]] NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
-                                     const Control& control);
+[[nodiscard]] NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples,
+                                     Index block_rows, const Control& control);
 
 // H_jl = (C_j . C_l) G_j^T P G_l with the scale of every unit fixed: along v_j itself, where a positively
 // homogeneous unit has no curvature, the mean curvature of its block is put. Full symmetric matrix.
 [[nodiscard]] Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& sums);
 
-// X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a tiny ridge.
+// X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a tiny
+// ridge.
 [[nodiscard]] Matrix solve_scaled(const Matrix& M, const Matrix& B);
 
 }  // namespace exhume

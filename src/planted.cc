@@ -68,7 +68,8 @@ class PlantedSamples final : public SampleSource {
         mean_(options.mean),
         noise_(noise),
         spread_(spread(network.inputs(), options.condition, options.seed)),
-        z_(options.distribution, network.inputs(), options.perturb_inputs, options.rows, options.seed, purpose),
+        z_(options.distribution, network.inputs(), options.perturb_inputs, options.rows, options.seed,
+           purpose),
         e_(options.seed, std::string(purpose) + " noise") {}
 
   Index rows() const override { return rows_; }
@@ -154,8 +155,8 @@ void PlantedOptions::validate() const {
   require(std::isfinite(centre), "centre", centre, "finite");
   require(weights_condition >= 1 && std::isfinite(weights_condition), "weights_condition", weights_condition,
           "a finite number of at least 1");
-  require(amplitudes_condition >= 1 && std::isfinite(amplitudes_condition), "amplitudes_condition", amplitudes_condition,
-          "a finite number of at least 1");
+  require(amplitudes_condition >= 1 && std::isfinite(amplitudes_condition), "amplitudes_condition",
+          amplitudes_condition, "a finite number of at least 1");
   require(orthonormal || (weights_condition == 1 && amplitudes_condition == 1), "orthonormal", 0,
           "set where the condition of W or A is given");
   require(!orthonormal || (hidden <= inputs && hidden <= outputs), "hidden", static_cast<double>(hidden),
@@ -180,7 +181,8 @@ Network plant(const PlantedOptions& options) {
   Network network;
   network.W = Stream(options.seed, "planted W").normal_matrix(k, d);
   network.W.rowwise().normalize();
-  if (options.orthonormal) network.W = conditioned(k, d, options.weights_condition, options.seed, "planted W");
+  if (options.orthonormal)
+    network.W = conditioned(k, d, options.weights_condition, options.seed, "planted W");
   if (options.perturb_weights > 0) {
     network.W += options.perturb_weights * Stream(options.seed, "perturbation of W").normal_matrix(k, d);
   }
@@ -194,7 +196,8 @@ Network plant(const PlantedOptions& options) {
     // u below 1/2 gives a size in [0.5, 1.5] with a minus, u above it the same with a plus.
     network.A = u.unaryExpr([](double v) { return v < 0.5 ? -(0.5 + 2 * v) : 0.5 + 2 * (v - 0.5); });
   }
-  if (options.orthonormal) network.A = conditioned(m, k, options.amplitudes_condition, options.seed, "planted A");
+  if (options.orthonormal)
+    network.A = conditioned(m, k, options.amplitudes_condition, options.seed, "planted A");
   network.c = Vector::Zero(m);
   if (options.leak > 0) {
     network.L = options.leak * network.A * network.W;

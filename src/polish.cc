@@ -43,7 +43,8 @@ Index task_rows(const PolishOptions& options, Index rows) {
 }
 
 // The least-squares C for model.V, refined once with true residuals. Returns the sum of squares that is left.
-double solve_linear_part(SeparableModel& model, const SampleSource& samples, Index block_rows, const Control& control) {
+double solve_linear_part(SeparableModel& model, const SampleSource& samples, Index block_rows,
+                         const Control& control) {
   const LinearSums sums = linear_sums(model, samples, block_rows, control);
   model.C = solve_scaled(sums.FF, sums.FY);
   ResidualSums left = residual_sums(model, samples, block_rows, control);
@@ -74,7 +75,8 @@ void normalise_units(SeparableModel& model) {
 // Steps of (H + lambda diag H) for one linearisation; H is factored anew for every lambda.
 class DenseStep {
  public:
-  DenseStep(const SeparableModel& model, const SampleSource& samples, Index block_rows, const Control& control) {
+  DenseStep(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+            const Control& control) {
     const NormalSums sums = normal_sums(model, samples, block_rows, control);
     H_ = projected_normal_matrix(model, sums);
     gradient_ = sums.gradient.reshaped();
@@ -97,10 +99,13 @@ class DenseStep {
 
 void PolishOptions::validate() const {
   if (max_iterations < 0) {
-    throw std::invalid_argument(fmt::format("polish: max_iterations is {}, expected at least 0", max_iterations));
+    throw std::invalid_argument(
+        fmt::format("polish: max_iterations is {}, expected at least 0", max_iterations));
   }
-  if (!(damping > 0)) throw std::invalid_argument(fmt::format("polish: damping is {}, expected above 0", damping));
-  if (block_rows < 0) throw std::invalid_argument(fmt::format("polish: block_rows is {}, expected at least 0", block_rows));
+  if (!(damping > 0))
+    throw std::invalid_argument(fmt::format("polish: damping is {}, expected above 0", damping));
+  if (block_rows < 0)
+    throw std::invalid_argument(fmt::format("polish: block_rows is {}, expected at least 0", block_rows));
 }
 
 double fit_linear_part(SeparableModel& model, const SampleSource& samples, const PolishOptions& options,
@@ -190,7 +195,8 @@ RowMatrix evaluate(const SeparableModel& model, const Eigen::Ref<const RowMatrix
 }
 
 Network to_network(const SeparableModel& model) {
-  if (model.activation != Activation::kRelu) throw std::invalid_argument("to_network: the model is not in signed form");
+  if (model.activation != Activation::kRelu)
+    throw std::invalid_argument("to_network: the model is not in signed form");
   const Index d = model.inputs(), k = model.units();
   Network network;
   network.W = model.V.leftCols(d);

@@ -110,7 +110,8 @@ RowMatrix PolynomialFit::evaluate(const Eigen::Ref<const RowMatrix>& x) const {
   return out;
 }
 
-PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control, int max_iterations) {
+PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
+                             int max_iterations) {
   if (degree < 1 || degree > 3) throw std::invalid_argument("fit_polynomial: degree must be 1, 2 or 3");
   const SingleThreadedBlas single;
   // A x = moments of q_x, b = moments of y; both symmetric in the sense of dot().
@@ -124,11 +125,11 @@ PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Cont
   int iteration = 0;
   for (; iteration < max_iterations && rz > enough && rz > 0; ++iteration) {
     const PolynomialFit direction = to_fit(p, degree);
-    const HermiteMoments image = reduce_blocks(
-        samples, HermiteMoments(samples.inputs(), samples.outputs(), degree), control, "polynomial fit",
-        [&](HermiteMoments& sums, const SampleBlock& block) {
-          sums.add(block.first_row(), block.x(), direction.evaluate(block.x()));
-        });
+    const HermiteMoments image =
+        reduce_blocks(samples, HermiteMoments(samples.inputs(), samples.outputs(), degree), control,
+                      "polynomial fit", [&](HermiteMoments& sums, const SampleBlock& block) {
+                        sums.add(block.first_row(), block.x(), direction.evaluate(block.x()));
+                      });
     const Coefficients Ap = from_moments(image, degree);
     const double alpha = rz / p.dot(Ap);
     if (!std::isfinite(alpha)) break;

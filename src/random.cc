@@ -26,10 +26,12 @@ double to_unit(std::uint32_t high, std::uint32_t low) {
 }  // namespace
 
 Stream::Stream(std::uint64_t seed, std::string_view purpose)
-    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}, purpose_(hash(purpose)) {}
+    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+      purpose_(hash(purpose)) {}
 
 Stream::Pair Stream::uniforms(std::uint64_t row, std::uint32_t pair) const {
-  const Philox::ctr_type counter = {{static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), pair, purpose_}};
+  const Philox::ctr_type counter = {
+      {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), pair, purpose_}};
   const Philox::key_type key = {{key_[0], key_[1]}};
   const Philox::ctr_type random = Philox()(counter, key);
   return {to_unit(random[0], random[1]), to_unit(random[2], random[3])};
@@ -43,7 +45,8 @@ Stream::Pair Stream::normals(std::uint64_t row, std::uint32_t pair) const {
 }
 
 std::uint64_t Stream::bits(std::uint64_t row, std::uint32_t pair) const {
-  const Philox::ctr_type counter = {{static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), pair, purpose_}};
+  const Philox::ctr_type counter = {
+      {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), pair, purpose_}};
   const Philox::key_type key = {{key_[0], key_[1]}};
   const Philox::ctr_type random = Philox()(counter, key);
   return static_cast<std::uint64_t>(random[0]) << 32 | random[1];
@@ -52,7 +55,8 @@ std::uint64_t Stream::bits(std::uint64_t row, std::uint32_t pair) const {
 void Stream::fill_normal(std::uint64_t first_row, Eigen::Ref<RowMatrix> out) const {
   for (Index i = 0; i < out.rows(); ++i) {
     for (Index j = 0; j < out.cols(); j += 2) {
-      const auto [a, b] = normals(first_row + static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j / 2));
+      const auto [a, b] =
+          normals(first_row + static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j / 2));
       out(i, j) = a;
       if (j + 1 < out.cols()) out(i, j + 1) = b;
     }
@@ -62,7 +66,8 @@ void Stream::fill_normal(std::uint64_t first_row, Eigen::Ref<RowMatrix> out) con
 void Stream::fill_uniform(std::uint64_t first_row, Eigen::Ref<RowMatrix> out) const {
   for (Index i = 0; i < out.rows(); ++i) {
     for (Index j = 0; j < out.cols(); j += 2) {
-      const auto [a, b] = uniforms(first_row + static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j / 2));
+      const auto [a, b] =
+          uniforms(first_row + static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j / 2));
       out(i, j) = a;
       if (j + 1 < out.cols()) out(i, j + 1) = b;
     }

@@ -31,21 +31,27 @@ double seconds_since(Control::Clock::time_point start) {
 }
 
 // Hold out one row in this many: 250 rows or a fiftieth, whichever is more, but never above a tenth.
-Index held_out_period(Index rows) { return std::clamp<Index>(rows / std::max<Index>(250, rows / 50), 10, 50); }
+Index held_out_period(Index rows) {
+  return std::clamp<Index>(rows / std::max<Index>(250, rows / 50), 10, 50);
+}
 
 void check_sizes(const SampleSource& samples, const RecoverOptions& options) {
   const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
   if (n == 0 || d == 0 || m == 0) {
-    throw DataError(fmt::format("the samples are empty ({} rows, {} inputs, {} outputs); give at least one of each", n, d, m));
+    throw DataError(fmt::format(
+        "the samples are empty ({} rows, {} inputs, {} outputs); give at least one of each", n, d, m));
   }
   const Index k = options.hidden.value_or(1);
   // The sign-free fit also has the linear term; a tenth of the rows is held out.
   const Index unknowns = k * (d + m) + m * (d + 1);
-  const auto needed = static_cast<Index>(std::ceil(1.2 * static_cast<double>(unknowns) / static_cast<double>(m) / 0.9));
+  const auto needed =
+      static_cast<Index>(std::ceil(1.2 * static_cast<double>(unknowns) / static_cast<double>(m) / 0.9));
   if (n < std::max<Index>(needed, 20)) {
-    throw DataError(fmt::format(
-        "{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; give at least {} rows{}", n, k,
-        k == 1 ? "" : "s", d, m, unknowns, std::max<Index>(needed, 20), options.hidden ? " or ask for fewer units" : ""));
+    throw DataError(
+        fmt::format("{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; "
+                    "give at least {} rows{}",
+                    n, k, k == 1 ? "" : "s", d, m, unknowns, std::max<Index>(needed, 20),
+                    options.hidden ? " or ask for fewer units" : ""));
   }
 }
 
@@ -91,7 +97,8 @@ class Recovery {
     moments_ = second_moments(*split_.training, control_);
     coordinates_ = standardise(moments_);
     standard_ = affine(split_.training, coordinates_.map);
-    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <= kKeptNumbers) standard_ = load(*standard_);
+    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <= kKeptNumbers)
+      standard_ = load(*standard_);
     stamp("reading");
     const std::vector<Road> plan = roads();
     for (size_t i = 0; i < plan.size(); ++i) {
@@ -130,7 +137,8 @@ class Recovery {
     if (any || options_.route == "depth2") {
       if (many_outputs) plan.push_back({"depth2", Start::kOrder2, 0});
     }
-    if (options_.route == "symmetric" || (any && many_outputs)) plan.push_back({"symmetric", Start::kSymmetric, 0});
+    if (options_.route == "symmetric" || (any && many_outputs))
+      plan.push_back({"symmetric", Start::kSymmetric, 0});
     if (any || options_.route == "depth2") plan.push_back({"depth2", Start::kStacked, 0});
     if (options_.route != "depth2") plan.push_back({"any_inputs", Start::kNone, 40});
     return plan;
@@ -156,10 +164,12 @@ class Recovery {
     return std::move(found.V);
   }
 
-  // Units of the pure-neuron detector, or none where the inputs are not symmetric or it does not apply; `said_` says why.
+  // Units of the pure-neuron detector, or none where the inputs are not symmetric or it does not apply;
+  // `said_` says why.
   Matrix symmetric_units(const Control& control) {
     const SymmetryTest test = test_symmetry(*split_.training, options_.seed, control);
-    result_.assumptions.push_back({"inputs symmetric about zero", test.statistic, test.threshold, test.holds()});
+    result_.assumptions.push_back(
+        {"inputs symmetric about zero", test.statistic, test.threshold, test.holds()});
     said_ = test.words();
     if (!test.holds()) return Matrix(0, standard_->inputs() + 1);
     SymmetricOptions options;
@@ -198,7 +208,8 @@ class Recovery {
     const ResidualLook look = exact ? ResidualLook() : look_at_residual(fit.model, standard_, control);
     const bool noise = fit.outcome == SearchOutcome::kNoise && looks_like_noise(look);
     only_exact_will_do_ = !noise;
-    if (result_.route.empty() || exact || noise || (fit_.outcome != SearchOutcome::kNoise && fit.relative_mse < fit_.relative_mse)) {
+    if (result_.route.empty() || exact || noise ||
+        (fit_.outcome != SearchOutcome::kNoise && fit.relative_mse < fit_.relative_mse)) {
       fit_ = std::move(fit);
       look_ = look;
       result_.route = road.route;
@@ -211,11 +222,13 @@ class Recovery {
       case SearchOutcome::kExact:
         return fmt::format("exact with {} units", fit.model.units());
       case SearchOutcome::kNoise:
-        return fmt::format("{} units leave {:.2g} of the variance, without structure", fit.model.units(), fit.relative_mse);
+        return fmt::format("{} units leave {:.2g} of the variance, without structure", fit.model.units(),
+                           fit.relative_mse);
       case SearchOutcome::kStuck:
         break;
     }
-    return fmt::format("{} units leave {:.2g} of the variance, with structure left", fit.model.units(), fit.relative_mse);
+    return fmt::format("{} units leave {:.2g} of the variance, with structure left", fit.model.units(),
+                       fit.relative_mse);
   }
 
   void judge() {
@@ -242,7 +255,9 @@ class Recovery {
   }
 
   void estimate_errors(const Network& user, bool exact) {
-    if (fit_.model.linear_term || fit_.model.V.size() > PolishOptions().dense_limit || fit_.model.units() == 0) return;
+    if (fit_.model.linear_term || fit_.model.V.size() > PolishOptions().dense_limit ||
+        fit_.model.units() == 0)
+      return;
     if (exact) {
       result_.noise_sd = 0;
       return;
@@ -252,7 +267,8 @@ class Recovery {
     weighted.map.D = coordinates_.map.D.cwiseQuotient(spread);
     SeparableModel model = fit_.model;
     model.C = model.C * spread.cwiseInverse().asDiagonal();
-    const ErrorEstimate estimate = standard_errors(model, *affine(split_.training, weighted.map), 1.0, weighted, control_);
+    const ErrorEstimate estimate =
+        standard_errors(model, *affine(split_.training, weighted.map), 1.0, weighted, control_);
     if (result_.network.hidden() == user.hidden()) {
       result_.standard_errors = errors_in_order(estimate.errors, user, result_.network);
       result_.max_standard_error = estimate.largest;
@@ -282,7 +298,8 @@ class Recovery {
   Standardisation coordinates_;
   SamplePtr standard_;
   Inspection data_;
-  bool only_exact_will_do_ = false;  // a road found what its test calls noise, but the residual says otherwise
+  bool only_exact_will_do_ =
+      false;  // a road found what its test calls noise, but the residual says otherwise
   Fit fit_;
   ResidualLook look_;
   RecoverResult result_;
@@ -307,12 +324,14 @@ void RecoverOptions::validate() const {
   if (hidden && *hidden < 1) {
     throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
   }
-  if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
+  if (!(budget_seconds > 0))
+    throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
   const std::vector<std::string> known = {"auto", "depth2", "depth2-jennrich", "symmetric", "any_inputs"};
   if (std::find(known.begin(), known.end(), route) == known.end()) {
     throw std::invalid_argument(fmt::format("route is '{}', expected {}", route, fmt::join(known, ", ")));
   }
-  if (!(leak >= 0 && leak < 1)) throw std::invalid_argument(fmt::format("leak is {}, expected in [0, 1)", leak));
+  if (!(leak >= 0 && leak < 1))
+    throw std::invalid_argument(fmt::format("leak is {}, expected in [0, 1)", leak));
 }
 
 RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {

@@ -23,7 +23,8 @@ double multiplicative_degree(const std::function<double(double)>& phi) {
 }  // namespace
 
 Rectifier rectified_power(int power) {
-  if (power < 1) throw std::invalid_argument(fmt::format("rectified power is {}, expected at least 1", power));
+  if (power < 1)
+    throw std::invalid_argument(fmt::format("rectified power is {}, expected at least 1", power));
   Rectifier out;
   out.degree = power;
   switch (power) {

@@ -18,7 +18,8 @@ class OwnedSamples final : public SampleSource {
   Index inputs() const override { return x_.cols(); }
   Index outputs() const override { return y_.cols(); }
   void read(Index first, Index count, SampleBlock& block) const override {
-    block.view(first, count, x_.cols(), x_.data() + first * x_.cols(), y_.cols(), y_.data() + first * y_.cols());
+    block.view(first, count, x_.cols(), x_.data() + first * x_.cols(), y_.cols(),
+               y_.data() + first * y_.cols());
   }
 
  private:
@@ -50,7 +51,8 @@ class Groups {
   Index held_out() const { return groups_; }
   Index training() const { return rows_ - groups_; }
   Index held_out_row(Index g) const {
-    return g * period_ + static_cast<Index>(random_.below(static_cast<std::uint64_t>(period_), static_cast<std::uint64_t>(g)));
+    return g * period_ + static_cast<Index>(random_.below(static_cast<std::uint64_t>(period_),
+                                                          static_cast<std::uint64_t>(g)));
   }
   Index training_row(Index t) const {
     const Index g = t / (period_ - 1);
@@ -152,7 +154,8 @@ class ChangedOutputs final : public SampleSource {
 
 }  // namespace
 
-void SampleBlock::view(Index first_row, Index rows, Index inputs, const double* x, Index outputs, const double* y) {
+void SampleBlock::view(Index first_row, Index rows, Index inputs, const double* x, Index outputs,
+                       const double* y) {
   first_row_ = first_row;
   rows_ = rows;
   inputs_ = inputs;
@@ -179,14 +182,15 @@ SamplePtr memory_view(const double* x, const double* y, Index rows, Index inputs
 }
 
 Split split(SamplePtr source, Index period, std::uint64_t seed) {
-  if (period < 2) throw std::invalid_argument(fmt::format("split: period is {}, expected at least 2", period));
+  if (period < 2)
+    throw std::invalid_argument(fmt::format("split: period is {}, expected at least 2", period));
   const Groups groups(source->rows(), period, seed);
   return {std::make_shared<TrainingRows>(source, groups), std::make_shared<HeldOutRows>(source, groups)};
 }
 
 SamplePtr affine(SamplePtr source, AffineMap map) {
-  if (map.P.cols() != source->inputs() || map.mu.size() != source->inputs() || map.D.size() != source->outputs() ||
-      map.nu.size() != source->outputs()) {
+  if (map.P.cols() != source->inputs() || map.mu.size() != source->inputs() ||
+      map.D.size() != source->outputs() || map.nu.size() != source->outputs()) {
     throw std::invalid_argument("affine: the map's shapes do not fit the samples");
   }
   return std::make_shared<AffineSamples>(std::move(source), std::move(map));

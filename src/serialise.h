@@ -21,7 +21,8 @@ class ByteWriter {
   void put_matrix(const Eigen::PlainObjectBase<Derived>& matrix) {
     put(matrix.rows());
     put(matrix.cols());
-    bytes_.append(reinterpret_cast<const char*>(matrix.data()), sizeof(double) * static_cast<size_t>(matrix.size()));
+    bytes_.append(reinterpret_cast<const char*>(matrix.data()),
+                  sizeof(double) * static_cast<size_t>(matrix.size()));
   }
   std::string take() { return std::move(bytes_); }
 
@@ -47,7 +48,8 @@ class ByteReader {
     const auto room = static_cast<std::int64_t>((bytes_.size() - at_) / sizeof(double));
     if (rows < 0 || cols < 0 || (rows > 0 && cols > room / rows)) fail();
     Matrix out(rows, cols);
-    if (out.size() > 0) std::memcpy(out.data(), bytes_.data() + at_, sizeof(double) * static_cast<size_t>(out.size()));
+    if (out.size() > 0)
+      std::memcpy(out.data(), bytes_.data() + at_, sizeof(double) * static_cast<size_t>(out.size()));
     at_ += sizeof(double) * static_cast<size_t>(out.size());
     return out;
   }
@@ -59,7 +61,9 @@ class ByteReader {
   void need(size_t size) const {
     if (bytes_.size() - at_ < size) fail();
   }
-  [[noreturn]] static void fail() { throw DataError("these bytes are no saved moments of this version; compute them again"); }
+  [[noreturn]] static void fail() {
+    throw DataError("these bytes are no saved moments of this version; compute them again");
+  }
   const std::string& bytes_;
   size_t at_ = 0;
 };

@@ -43,7 +43,8 @@ SignDecision decide_signs(const SeparableModel& model, const SignOptions& option
   Matrix M(d * m, k);
   Vector right(d * m);
   for (Index o = 0; o < m; ++o) {
-    for (Index j = 0; j < k; ++j) M.block(o * d, j, d, 1) = model.C(j, o) * model.V.row(j).head(d).transpose();
+    for (Index j = 0; j < k; ++j)
+      M.block(o * d, j, d, 1) = model.C(j, o) * model.V.row(j).head(d).transpose();
     right.segment(o * d, d) = model.C.block(k, o, d, 1);
   }
   SignDecision decision;

@@ -12,7 +12,8 @@ namespace exhume {
 namespace {
 
 // d(user parameters of a unit) / d(standardised parameters (w', b', a')): (d+1+m) x (d+1+m).
-Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& a_standard, const Standardisation& to) {
+Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& a_standard,
+                     const Standardisation& to) {
   const Index d = w_standard.size(), m = a_standard.size();
   const Matrix& P = to.map.P;
   const Vector w = P.transpose() * w_standard;
@@ -37,9 +38,11 @@ ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& s
   const Index k = model.units(), d = model.inputs(), width = d + 1, m = model.C.cols(), q = model.features();
   const NormalSums sums = normal_sums(model, samples, kBlockRows, control);
   const Matrix H = projected_normal_matrix(model, sums);
-  const Matrix covariance_V = solve_scaled(H, Matrix::Identity(H.rows(), H.cols()));  // of vec(V), times variance
+  const Matrix covariance_V =
+      solve_scaled(H, Matrix::Identity(H.rows(), H.cols()));  // of vec(V), times variance
   const Matrix FF_inverse = solve_scaled(sums.FF, Matrix::Identity(q, q));
-  const Matrix response = FF_inverse * sums.GF.transpose();  // q x k(d+1): how C follows V, before the factor C_j
+  const Matrix response =
+      FF_inverse * sums.GF.transpose();  // q x k(d+1): how C follows V, before the factor C_j
 
   ErrorEstimate result;
   result.errors.W.resize(k, d);
@@ -55,7 +58,8 @@ ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& s
     Ko = -response;
     for (Index j = 0; j < k; ++j) Ko.middleCols(j * width, width) *= model.C(j, o);
     cross[static_cast<size_t>(o)] = Ko * covariance_V;
-    const double constant = FF_inverse(q - 1, q - 1) + cross[static_cast<size_t>(o)].row(q - 1).dot(Ko.row(q - 1));
+    const double constant =
+        FF_inverse(q - 1, q - 1) + cross[static_cast<size_t>(o)].row(q - 1).dot(Ko.row(q - 1));
     result.errors.c(o) = std::sqrt(std::max(0.0, variance * constant)) / coordinates.map.D(o);
   }
   for (Index j = 0; j < k; ++j) {
@@ -70,18 +74,21 @@ ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& s
       }
     }
     covariance.topRightCorner(width, m) = covariance.bottomLeftCorner(m, width).transpose();
-    const Matrix J = unit_jacobian(model.V.row(j).head(d).transpose(), model.V(j, d), model.C.row(j).transpose(), coordinates);
-    const Vector errors = (J * covariance * J.transpose()).diagonal().cwiseMax(0).cwiseSqrt() * std::sqrt(variance);
+    const Matrix J = unit_jacobian(model.V.row(j).head(d).transpose(), model.V(j, d),
+                                   model.C.row(j).transpose(), coordinates);
+    const Vector errors =
+        (J * covariance * J.transpose()).diagonal().cwiseMax(0).cwiseSqrt() * std::sqrt(variance);
     result.errors.W.row(j) = errors.head(d).transpose();
     result.errors.b(j) = errors(d);
     result.errors.A.col(j) = errors.tail(m);
   }
-  result.largest = std::max({k > 0 ? result.errors.W.maxCoeff() : 0.0, k > 0 ? result.errors.b.maxCoeff() : 0.0,
-                             k > 0 ? result.errors.A.maxCoeff() : 0.0, m > 0 ? result.errors.c.maxCoeff() : 0.0});
+  result.largest =
+      std::max({k > 0 ? result.errors.W.maxCoeff() : 0.0, k > 0 ? result.errors.b.maxCoeff() : 0.0,
+                k > 0 ? result.errors.A.maxCoeff() : 0.0, m > 0 ? result.errors.c.maxCoeff() : 0.0});
   if (H.rows() > 0) {
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(H, Eigen::EigenvaluesOnly);
-    result.smallest_singular =
-        std::sqrt(std::max(0.0, eigen.eigenvalues()(0)) / static_cast<double>(std::max<Index>(samples.rows(), 1)));
+    result.smallest_singular = std::sqrt(std::max(0.0, eigen.eigenvalues()(0)) /
+                                         static_cast<double>(std::max<Index>(samples.rows(), 1)));
   }
   return result;
 }

@@ -24,20 +24,23 @@ void refuse_dependent(const Matrix& correlation, const Eigen::SelfAdjointEigenSo
   for (Index b = 0; b < d; ++b) {
     for (Index a = 0; a < b; ++a) {
       if (std::abs(correlation(a, b)) > 1 - kRounding) {
-        throw DataError(fmt::format(
-            "inputs: columns {} and {} (counting from 0) are copies of each other up to scale and shift; remove one of them",
-            a, b));
+        throw DataError(
+            fmt::format("inputs: columns {} and {} (counting from 0) are copies of each other up to scale "
+                        "and shift; remove one of them",
+                        a, b));
       }
     }
   }
   if (eigen.eigenvalues()(0) > kRounding * static_cast<double>(d)) return;
   std::string columns;
   for (Index a = 0; a < d; ++a) {
-    if (std::abs(eigen.eigenvectors()(a, 0)) > 1e-6) columns += fmt::format("{}{}", columns.empty() ? "" : ", ", a);
+    if (std::abs(eigen.eigenvectors()(a, 0)) > 1e-6)
+      columns += fmt::format("{}{}", columns.empty() ? "" : ", ", a);
   }
-  throw DataError(fmt::format(
-      "inputs: columns {} (counting from 0) are linearly dependent, so the inputs lie in a hyperplane; remove one of them",
-      columns));
+  throw DataError(
+      fmt::format("inputs: columns {} (counting from 0) are linearly dependent, so the inputs lie in a "
+                  "hyperplane; remove one of them",
+                  columns));
 }
 
 }  // namespace

@@ -106,8 +106,9 @@ RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const Pow
     found.starts += size;
     for (const Index s : by_decreasing(top.values)) {
       if (top.values(s) < options.accept) break;
-      const bool repeat = found.directions.cols() > 0 &&
-                          (found.directions.transpose() * top.points.col(s)).cwiseAbs().maxCoeff() > options.repeat_cosine;
+      const bool repeat =
+          found.directions.cols() > 0 &&
+          (found.directions.transpose() * top.points.col(s)).cwiseAbs().maxCoeff() > options.repeat_cosine;
       if (repeat) continue;
       found.directions.conservativeResize(Eigen::NoChange, found.directions.cols() + 1);
       found.directions.rightCols(1) = top.points.col(s);

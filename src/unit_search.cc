@@ -28,8 +28,8 @@ struct ResidualCurvature {
   }
 };
 
-ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSource& samples, Index block_rows,
-                                     const Control& control) {
+ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSource& samples,
+                                     Index block_rows, const Control& control) {
   const Index d = model.inputs(), m = samples.outputs();
   ResidualCurvature empty;
   empty.M.assign(static_cast<size_t>(m), Matrix::Zero(d, d));
@@ -40,22 +40,27 @@ ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSo
         const Matrix R = rows.Y - rows.F * model.C;
         const Matrix X = rows.X1.leftCols(d);
         for (Index o = 0; o < m; ++o) {
-          to.M[static_cast<size_t>(o)].noalias() += X.transpose() * (X.array().colwise() * R.col(o).array()).matrix();
+          to.M[static_cast<size_t>(o)].noalias() +=
+              X.transpose() * (X.array().colwise() * R.col(o).array()).matrix();
         }
         to.squares += R.squaredNorm();
       },
       block_rows);
 }
 
-// Directions in which the residual bends most: leading eigenvectors of every output's curvature, at most `count`.
+// Directions in which the residual bends most: leading eigenvectors of every output's curvature, at most
+// `count`.
 Matrix bending_directions(const std::vector<Matrix>& curvature, Index count) {
   std::vector<std::pair<double, Vector>> found;
   for (const Matrix& M : curvature) {
-    const Matrix centred = M - Matrix::Identity(M.rows(), M.cols()) * (M.trace() / static_cast<double>(M.rows()));
+    const Matrix centred =
+        M - Matrix::Identity(M.rows(), M.cols()) * (M.trace() / static_cast<double>(M.rows()));
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(centred);
-    for (Index i = 0; i < M.rows(); ++i) found.emplace_back(std::abs(eigen.eigenvalues()(i)), eigen.eigenvectors().col(i));
+    for (Index i = 0; i < M.rows(); ++i)
+      found.emplace_back(std::abs(eigen.eigenvalues()(i)), eigen.eigenvectors().col(i));
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   const Index size = std::min<Index>(count, static_cast<Index>(found.size()));
   Matrix out(size, curvature.front().rows());
   for (Index i = 0; i < size; ++i) out.row(i) = found[static_cast<size_t>(i)].second.transpose();
@@ -110,7 +115,8 @@ class Search {
       result_.restarts = attempt;
       Matrix V = start;
       if (attempt > 0 || start.rows() == 0) {
-        const Index size = options_.hidden.value_or(std::max<Index>(1, attempt % 2 == 0 ? 1 : result_.model.units()));
+        const Index size =
+            options_.hidden.value_or(std::max<Index>(1, attempt % 2 == 0 ? 1 : result_.model.units()));
         V = random_units(size, d, options_.seed, static_cast<std::uint64_t>(attempt));
       }
       if (descend(V) || control_.out_of_time()) break;
@@ -125,7 +131,9 @@ class Search {
     first.V = V;
     PolishSummary current = polished(first, options_.polish.max_iterations);
     const bool exact = current.relative_mse <= options_.exact_relative;
-    if (!options_.hidden && !exact && options_.noise_is_final && overdetermined(current.model.units(), kReliable)) current = tidied(std::move(current));
+    if (!options_.hidden && !exact && options_.noise_is_final &&
+        overdetermined(current.model.units(), kReliable))
+      current = tidied(std::move(current));
     if (offer(current)) return true;
     return options_.hidden ? repair(std::move(current), *options_.hidden) : grow(std::move(current));
   }
@@ -148,15 +156,16 @@ class Search {
     return false;
   }
 
-  // Adds units while they help; where samples are few, also when they do not help significantly, since only an
-  // exact fit can tell.
+  // Adds units while they help; where samples are few, also when they do not help significantly, since only
+  // an exact fit can tell.
   bool grow(PolishSummary current) {
     for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
       const Index k = current.model.units(), extra = 1 + k / 12;
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
       PolishSummary grown = enlarged(current.model, extra, fruitless, options_.polish.max_iterations);
       if (grown.relative_mse <= options_.exact_relative) grown = pruned(grown, 0);
-      if (options_.noise_is_final && overdetermined(grown.model.units(), kReliable)) grown = tidied(std::move(grown));
+      if (options_.noise_is_final && overdetermined(grown.model.units(), kReliable))
+        grown = tidied(std::move(grown));
       if (offer(grown)) return true;
       const bool better = grown.relative_mse < 0.98 * current.relative_mse && grown.model.units() > 0;
       fruitless = better ? 0 : fruitless + 1;
@@ -239,7 +248,8 @@ class Search {
       SeparableModel smaller = current.model;
       smaller.V = drop_row(current.model.V, order[i]);
       PolishSummary tried = polished(smaller, doubtful ? 40 : options_.polish.max_iterations);
-      for (int detour = 0; !doubtful && detour < 3 && tried.relative_mse > options_.exact_relative; ++detour) {
+      for (int detour = 0; !doubtful && detour < 3 && tried.relative_mse > options_.exact_relative;
+           ++detour) {
         const Index size = smaller.units();
         tried = shrunk(enlarged(tried.model, 1 + detour % 2, detour, 30), size);
       }
@@ -280,7 +290,8 @@ class Search {
     take(summary, SearchOutcome::kStuck);
     best_ = criterion(k, summary.relative_mse);
     const Candidates left = candidate_units(summary.model, samples_, 1, options_.seed + 13, control_);
-    result_.structure = left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
+    result_.structure =
+        left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
     if (result_.structure >= 1) return false;
     result_.outcome = SearchOutcome::kNoise;
     return options_.noise_is_final && overdetermined(k, kReliable);
@@ -299,7 +310,8 @@ class Search {
     return size * std::log(std::max(relative_mse, 1e-300)) + unknowns(k) * std::log(size);
   }
   [[nodiscard]] double unknowns(Index k) const {
-    return static_cast<double>(k * (samples_.inputs() + samples_.outputs()) + samples_.outputs() * (samples_.inputs() + 1));
+    return static_cast<double>(k * (samples_.inputs() + samples_.outputs()) +
+                               samples_.outputs() * (samples_.inputs() + 1));
   }
   [[nodiscard]] bool overdetermined(Index k, double factor) const {
     return static_cast<double>(samples_.rows() * samples_.outputs()) > factor * unknowns(k);
@@ -320,8 +332,8 @@ SearchResult search_units(const Matrix& V, const SampleSource& samples, const Se
   return Search(samples, options, control).run(V);
 }
 
-Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count, std::uint64_t seed,
-                           const Control& control) {
+Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
+                           std::uint64_t seed, const Control& control) {
   const Index d = model.inputs(), q = model.features(), m = samples.outputs();
   constexpr Index kBlock = 512;
   const ResidualCurvature curvature = residual_curvature(model, samples, kBlock, control);
@@ -337,7 +349,8 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
       V(i * per + b, d) = kBiases[b];
     }
   }
-  CandidateSums empty{Matrix::Zero(q, q), Matrix::Zero(q, total), Matrix::Zero(total, m), Vector::Zero(total), 0};
+  CandidateSums empty{Matrix::Zero(q, q), Matrix::Zero(q, total), Matrix::Zero(total, m), Vector::Zero(total),
+                      0};
   const CandidateSums sums = reduce_blocks(
       samples, empty, control, "",
       [&](CandidateSums& to, const SampleBlock& block) {
@@ -351,7 +364,8 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
         to.squares += R.squaredNorm();
       },
       kBlock);
-  const double freedom = static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
+  const double freedom =
+      static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
   const double variance = std::max(sums.squares / std::max(freedom, 1.0), 1e-300);
   const Matrix explained = solve_scaled(sums.FF, sums.FP);
   const Vector left = sums.PP - sums.FP.cwiseProduct(explained).colwise().sum().transpose();

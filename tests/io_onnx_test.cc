@@ -138,31 +138,6 @@ TEST(IoOnnx, SinglePrecisionRefusesWhatItCannotHold) {
 }
 
 // Needs Python with onnx and onnxruntime: EXHUME_ONNX_PYTHON names the interpreter.
-TEST(IoOnnx, RuntimeAgreesOnAThousandRows) {
-  const char* python = std::getenv("EXHUME_ONNX_PYTHON");
-  if (!python) GTEST_SKIP() << "set EXHUME_ONNX_PYTHON to a Python with onnx and onnxruntime";
-  const std::string script =
-      (std::filesystem::path(__FILE__).parent_path() / "python/onnx_check.py").string();
-  const TempDir dir;
-  RowMatrix x(1000, 7);
-  Stream(1, "x").fill_normal(0, x);
-  write_npy(dir / "x.npy", x);
-  struct Case {
-    Index k, m;
-    bool linear;
-  };
-  for (const Case& at : {Case{13, 3, false}, {13, 3, true}, {1, 1, false}, {0, 2, true}, {0, 2, false}}) {
-    const Network network = random_network(7, at.k, at.m, at.linear);
-    write_npy(dir / "y.npy", evaluate(network, x));
-    for (const auto& [precision, tolerance] :
-         {std::pair{OnnxPrecision::kDouble, "1e-12"}, {OnnxPrecision::kSingle, "1e-5"}}) {
-      write_onnx(dir / "n.onnx", network, precision);
-      const std::string command = std::string(python) + " " + script + " " + (dir / "n.onnx").string() + " " +
-                                  (dir / "x.npy").string() + " " + (dir / "y.npy").string() + " " + tolerance;
-      EXPECT_EQ(std::system(command.c_str()), 0) << command;
-    }
-  }
-}
 
 }  // namespace
 }  // namespace exhume

@@ -30,13 +30,14 @@ double hermite(int p, const Vector& x, const std::vector<Index>& i) {
   }
   const Index a = i[0], b = i[1], c = i[2], d = i[3];
   return x(a) * x(b) * x(c) * x(d) -
-         (x(a) * x(b) * delta(c, d) + x(a) * x(c) * delta(b, d) + x(a) * x(d) * delta(b, c) + x(b) * x(c) * delta(a, d) +
-          x(b) * x(d) * delta(a, c) + x(c) * x(d) * delta(a, b)) +
+         (x(a) * x(b) * delta(c, d) + x(a) * x(c) * delta(b, d) + x(a) * x(d) * delta(b, c) +
+          x(b) * x(c) * delta(a, d) + x(b) * x(d) * delta(a, c) + x(c) * x(d) * delta(a, b)) +
          delta(a, b) * delta(c, d) + delta(a, c) * delta(b, d) + delta(a, d) * delta(b, c);
 }
 
 TEST(Moments, AreTheSameBitsForAnyNumberOfThreads) {
-  const SamplePtr samples = memory_samples(Stream(1, "x").normal_matrix(3 * kBlockRows + 17, 6), Stream(1, "y").normal_matrix(3 * kBlockRows + 17, 2));
+  const SamplePtr samples = memory_samples(Stream(1, "x").normal_matrix(3 * kBlockRows + 17, 6),
+                                           Stream(1, "y").normal_matrix(3 * kBlockRows + 17, 2));
   Control one, many;
   one.threads = 1;
   many.threads = 5;
@@ -59,7 +60,9 @@ TEST(Moments, SumsOfIntegersAreExactWhateverTheSplit) {
       EXPECT_EQ(whole.count[h], parts.count[h]);
       EXPECT_TRUE(whole.sums[h].order0 == parts.sums[h].order0) << rows;
       EXPECT_TRUE(whole.sums[h].order1 == parts.sums[h].order1) << rows;
-      EXPECT_LT((whole.sums[h].order4 - parts.sums[h].order4).norm(), 1e-9 * (1 + whole.sums[h].order4.norm())) << rows;
+      EXPECT_LT((whole.sums[h].order4 - parts.sums[h].order4).norm(),
+                1e-9 * (1 + whole.sums[h].order4.norm()))
+          << rows;
     }
   }
 }
@@ -67,7 +70,8 @@ TEST(Moments, SumsOfIntegersAreExactWhateverTheSplit) {
 TEST(Moments, AgreeWithNaiveLoops) {
   constexpr Index kRows = 41, kInputs = 4, kOutputs = 2;
   constexpr double kTolerance = 200 * 2.3e-16;  // 41 terms of size up to a few hundred, relative to their sum
-  const RowMatrix x = Stream(4, "x").normal_matrix(kRows, kInputs), y = Stream(4, "y").normal_matrix(kRows, kOutputs);
+  const RowMatrix x = Stream(4, "x").normal_matrix(kRows, kInputs),
+                  y = Stream(4, "y").normal_matrix(kRows, kOutputs);
   const HermiteMoments moments = hermite_moments(*memory_samples(x, y), 4, {});
   for (int h = 0; h < 2; ++h) {
     for (int p = 2; p <= 4; ++p) {
@@ -92,7 +96,9 @@ TEST(Moments, AgreeWithNaiveLoops) {
                 Index column = o;
                 if (p == 3) column = o * kInputs + d;
                 if (p == 4) column = o * symmetric_size(kInputs) + symmetric_position(c, d);
-                EXPECT_NEAR(found(symmetric_position(a, b), column), scale * value / count, kTolerance * (1 + scale * size)) << p;
+                EXPECT_NEAR(found(symmetric_position(a, b), column), scale * value / count,
+                            kTolerance * (1 + scale * size))
+                    << p;
               }
             }
           }
@@ -120,7 +126,8 @@ TEST(Moments, EstimateAgreesWithThePopulationWithinItsOwnNoise) {
 }
 
 TEST(Moments, SurviveSerialisation) {
-  const SamplePtr samples = memory_samples(Stream(5, "x").normal_matrix(100, 3), Stream(5, "y").normal_matrix(100, 2));
+  const SamplePtr samples =
+      memory_samples(Stream(5, "x").normal_matrix(100, 3), Stream(5, "y").normal_matrix(100, 2));
   const HermiteMoments moments = hermite_moments(*samples, 3, {});
   EXPECT_EQ(HermiteMoments::deserialise(moments.serialise()).serialise(), moments.serialise());
   const SecondMoments second = second_moments(*samples, {});
@@ -143,7 +150,8 @@ TEST(Moments, SecondMomentsAreStableFarFromZero) {
 TEST(PolynomialFit, ReproducesACubic) {
   const RowMatrix x = Stream(7, "x").normal_matrix(4000, 3);
   RowMatrix y(4000, 1);
-  for (Index i = 0; i < 4000; ++i) y(i, 0) = 1 + x(i, 0) - 2 * x(i, 1) * x(i, 2) + x(i, 0) * x(i, 0) * x(i, 1) + x(i, 2) * x(i, 2) * x(i, 2);
+  for (Index i = 0; i < 4000; ++i)
+    y(i, 0) = 1 + x(i, 0) - 2 * x(i, 1) * x(i, 2) + x(i, 0) * x(i, 0) * x(i, 1) + x(i, 2) * x(i, 2) * x(i, 2);
   const PolynomialFit fit = fit_polynomial(*memory_samples(x, y), 3, {}, 60);
   EXPECT_LT((fit.evaluate(x) - y).norm(), 1e-4 * y.norm());
 }

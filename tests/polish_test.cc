@@ -26,7 +26,8 @@ SeparableModel sign_free_start(const Network& network, double error, std::uint64
 
 TEST(Polish, ReachesTheLastBitFromARoughStart) {
   for (const Index outputs : {Index{1}, Index{3}}) {
-    const Network network = plant({.inputs = 6, .hidden = 5, .outputs = outputs, .amplitudes = Amplitudes::kSigns, .seed = 21});
+    const Network network =
+        plant({.inputs = 6, .hidden = 5, .outputs = outputs, .amplitudes = Amplitudes::kSigns, .seed = 21});
     const SamplePtr samples = planted_samples(network, {.samples = 1500, .seed = 22});
     const PolishSummary summary = polish(sign_free_start(network, 0.1, 23), *samples, {}, {});
     EXPECT_LT(summary.relative_mse, 1e-28) << outputs;
@@ -100,7 +101,8 @@ TEST(Signs, AmbiguousWhereWeightsAreDependent) {
 }
 
 TEST(Signs, FoundByEnumerationWhereUnitsOutnumberInputs) {
-  const Network network = plant({.inputs = 4, .hidden = 11, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 71});
+  const Network network =
+      plant({.inputs = 4, .hidden = 11, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 71});
   SeparableModel model;
   model.V.resize(11, 5);
   model.V << network.W, network.b;
@@ -140,7 +142,8 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
   const Vector w = network.W.row(0).transpose(), tangent = (Vector(2) << -w(1), w(0)).finished();
   for (Index i = 0; i < 4000; ++i) {
     const double z = block.x().row(i).dot(w) + network.b(0), active = z > 0 ? 1 : 0;
-    J.row(i) << network.A(0, 0) * active * block.x().row(i).dot(tangent), network.A(0, 0) * active, z * active, 1;
+    J.row(i) << network.A(0, 0) * active * block.x().row(i).dot(tangent), network.A(0, 0) * active,
+        z * active, 1;
   }
   const Matrix covariance = 0.25 * (J.transpose() * J).inverse();
   EXPECT_NEAR(found.errors.W(0, 0), std::sqrt(covariance(0, 0)) * std::abs(tangent(0)), 1e-9);

@@ -12,7 +12,8 @@
 namespace exhume {
 namespace {
 
-RecoverResult recovered(const Network& network, const SamplingOptions& sampling, RecoverOptions options = {}) {
+RecoverResult recovered(const Network& network, const SamplingOptions& sampling,
+                        RecoverOptions options = {}) {
   Control control;
   control.threads = 2;
   options.seed = sampling.seed;
@@ -38,7 +39,12 @@ TEST(Recover, InputsOfAnyMeanAndCovariance) {
 
 TEST(Recover, OneOutput) {
   for (std::uint64_t seed = 5; seed <= 7; ++seed) {
-    const Network network = plant({.inputs = 6, .hidden = 9, .outputs = 1, .bias = 0.8, .amplitudes = Amplitudes::kSigns, .seed = seed});
+    const Network network = plant({.inputs = 6,
+                                   .hidden = 9,
+                                   .outputs = 1,
+                                   .bias = 0.8,
+                                   .amplitudes = Amplitudes::kSigns,
+                                   .seed = seed});
     const RecoverResult result = recovered(network, {.samples = 6000, .seed = seed});
     EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
@@ -47,7 +53,12 @@ TEST(Recover, OneOutput) {
 
 TEST(Recover, FewSamplesWithoutAnyAssumptionOnTheInputs) {
   for (std::uint64_t seed = 8; seed <= 10; ++seed) {
-    const Network network = plant({.inputs = 8, .hidden = 6, .outputs = 1, .bias = 0.8, .amplitudes = Amplitudes::kSigns, .seed = seed});
+    const Network network = plant({.inputs = 8,
+                                   .hidden = 6,
+                                   .outputs = 1,
+                                   .bias = 0.8,
+                                   .amplitudes = Amplitudes::kSigns,
+                                   .seed = seed});
     RecoverOptions options;
     options.route = "any_inputs";
     const RecoverResult result = recovered(network, {.samples = 600, .seed = seed}, options);
@@ -67,8 +78,12 @@ TEST(Recover, NoiseGivesStandardErrorsThatFitTheErrors) {
   Index count = 0;
   for (Index i = 0; i < 4; ++i) {
     const Index j = alignment.match[static_cast<size_t>(i)];
-    squares += (result.network.W.row(i) - truth.W.row(j)).cwiseQuotient(result.standard_errors.W.row(i)).squaredNorm();
-    squares += (result.network.A.col(i) - truth.A.col(j)).cwiseQuotient(result.standard_errors.A.col(i)).squaredNorm();
+    squares += (result.network.W.row(i) - truth.W.row(j))
+                   .cwiseQuotient(result.standard_errors.W.row(i))
+                   .squaredNorm();
+    squares += (result.network.A.col(i) - truth.A.col(j))
+                   .cwiseQuotient(result.standard_errors.A.col(i))
+                   .squaredNorm();
     count += 5 + 3;
   }
   // 32 correlated normal scores: their mean square stays in [0.3, 2.5] but for a chance below 1e-4.
@@ -82,15 +97,18 @@ TEST(Recover, TheSameBitsForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3}) {
     Control control;
     control.threads = threads;
-    const Network found = recover(planted_samples(network, {.samples = 9000, .noise = 0.05, .seed = 12}), {}, control).network;
+    const Network found =
+        recover(planted_samples(network, {.samples = 9000, .noise = 0.05, .seed = 12}), {}, control).network;
     if (threads == 1) first = found;
-    EXPECT_TRUE(found.W == first.W && found.b == first.b && found.A == first.A && found.c == first.c) << threads;
+    EXPECT_TRUE(found.W == first.W && found.b == first.b && found.A == first.A && found.c == first.c)
+        << threads;
   }
 }
 
 TEST(Recover, LabelsUnrelatedToTheInputsAreNotCertified) {
   for (std::uint64_t seed = 700; seed < 704; ++seed) {
-    const RowMatrix x = Stream(seed, "x").normal_matrix(3000, 4), y = Stream(seed, "y").normal_matrix(3000, 1);
+    const RowMatrix x = Stream(seed, "x").normal_matrix(3000, 4),
+                    y = Stream(seed, "y").normal_matrix(3000, 1);
     RecoverOptions options;
     options.budget_seconds = 2;
     EXPECT_EQ(recover(memory_samples(x, y), options).status, Status::kUncertified) << "seed " << seed;
@@ -98,9 +116,12 @@ TEST(Recover, LabelsUnrelatedToTheInputsAreNotCertified) {
 }
 
 TEST(Recover, ASmoothTeacherIsNotCertified) {
-  const Network network = plant({.inputs = 5, .hidden = 3, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 31});
+  const Network network =
+      plant({.inputs = 5, .hidden = 3, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 31});
   const RowMatrix x = Stream(31, "x").normal_matrix(3000, 5);
-  const RowMatrix y = ((x * network.W.transpose()).rowwise() + network.b.transpose()).array().tanh().matrix() * network.A.transpose();
+  const RowMatrix y =
+      ((x * network.W.transpose()).rowwise() + network.b.transpose()).array().tanh().matrix() *
+      network.A.transpose();
   RecoverOptions options;
   options.budget_seconds = 2;
   EXPECT_EQ(recover(memory_samples(x, y), options).status, Status::kUncertified);
@@ -121,7 +142,8 @@ TEST(Recover, RepeatedRowsDoNotCountTwice) {
 }
 
 TEST(Recover, AnAlwaysActiveUnitIsCarriedByALinearTermAndSaidSo) {
-  Network network = plant({.inputs = 6, .hidden = 5, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 33});
+  Network network =
+      plant({.inputs = 6, .hidden = 5, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 33});
   network.b(2) = 8;
   const RecoverResult result = recovered(network, {.samples = 6000, .seed = 33});
   EXPECT_EQ(result.status, Status::kUncertified);
@@ -132,7 +154,8 @@ TEST(Recover, AnAlwaysActiveUnitIsCarriedByALinearTermAndSaidSo) {
 }
 
 TEST(Recover, ASeldomActiveUnitIsFound) {
-  Network network = plant({.inputs = 6, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 34});
+  Network network =
+      plant({.inputs = 6, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 34});
   network.b(2) = -2.6;
   const RecoverResult result = recovered(network, {.samples = 100000, .seed = 34});
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
@@ -172,7 +195,8 @@ TEST(Recover, RefusesBadOptions) {
 }
 
 TEST(UnitSearch, ExactFitsShedUnitsThatAreNotNeeded) {
-  const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 14});
+  const Network network =
+      plant({.inputs = 5, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 14});
   const SamplePtr samples = planted_samples(network, {.samples = 1500, .seed = 14});
   Matrix V(6, 6);
   V.topRows(4) << network.W, network.b;

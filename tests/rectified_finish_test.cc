@@ -35,16 +35,19 @@ TEST(Rectifier, ValuesSlopesAndInversesAgree) {
 }
 
 TEST(Rectifier, UsersPairIsCheckedAndItsDegreeFound) {
-  const Rectifier power = make_rectifier("1.5", [](double z) { return 2 * std::pow(z, 1.5); },
-                                         [](double h) { return std::pow(h / 2, 1 / 1.5); });
+  const Rectifier power = make_rectifier(
+      "1.5", [](double z) { return 2 * std::pow(z, 1.5); },
+      [](double h) { return std::pow(h / 2, 1 / 1.5); });
   EXPECT_NEAR(power.degree, 1.5, 1e-12);
   EXPECT_NEAR(power.slope(2.0), 3 * std::sqrt(2.0), 1e-6);
-  const Rectifier soft = make_rectifier("z + z^2", [](double z) { return z + z * z; },
-                                        [](double h) { return (std::sqrt(1 + 4 * h) - 1) / 2; });
+  const Rectifier soft = make_rectifier(
+      "z + z^2", [](double z) { return z + z * z; }, [](double h) { return (std::sqrt(1 + 4 * h) - 1) / 2; });
   EXPECT_FALSE(soft.multiplicative());
-  EXPECT_THROW((void)make_rectifier("no pair", [](double z) { return z * z; }, [](double h) { return h; }),
+  EXPECT_THROW((void)make_rectifier(
+                   "no pair", [](double z) { return z * z; }, [](double h) { return h; }),
                std::invalid_argument);
-  EXPECT_THROW((void)make_rectifier("falls", [](double z) { return -z; }, [](double h) { return -h; }),
+  EXPECT_THROW((void)make_rectifier(
+                   "falls", [](double z) { return -z; }, [](double h) { return -h; }),
                std::invalid_argument);
 }
 
@@ -106,10 +109,13 @@ TEST(PatternFinish, SaysWhenTheRankIsWrongOrThereIsNoise) {
   PlantedRows rows = planted_rows(5, 3, 4, 1000, 31);
   Matrix V = Matrix::Zero(3, 6);
   V.leftCols(5) = rows.truth.W;
-  EXPECT_EQ(pattern_finish(V, 4, rows.x, rows.y, rectified_power(1), {}, {}).outcome, PatternOutcome::kRankDeficient);
-  EXPECT_EQ(pattern_finish(V, 2, rows.x, rows.y, rectified_power(1), {}, {}).outcome, PatternOutcome::kRankExceeded);
+  EXPECT_EQ(pattern_finish(V, 4, rows.x, rows.y, rectified_power(1), {}, {}).outcome,
+            PatternOutcome::kRankDeficient);
+  EXPECT_EQ(pattern_finish(V, 2, rows.x, rows.y, rectified_power(1), {}, {}).outcome,
+            PatternOutcome::kRankExceeded);
   rows.y += 0.1 * Stream(31, "noise").normal_matrix(1000, 4);
-  EXPECT_EQ(pattern_finish(V, 4, rows.x, rows.y, rectified_power(1), {}, {}).outcome, PatternOutcome::kNoNullVector);
+  EXPECT_EQ(pattern_finish(V, 4, rows.x, rows.y, rectified_power(1), {}, {}).outcome,
+            PatternOutcome::kNoNullVector);
 }
 
 TEST(FastIca, SeparatesIntegerSourcesUnderBothContrasts) {
@@ -148,8 +154,8 @@ TEST(Roads, TensorStartAndExactFinishForEveryActivation) {
 }
 
 TEST(Roads, AUsersOwnActivation) {
-  const Rectifier f = make_rectifier("z + z^2", [](double z) { return z + z * z; },
-                                     [](double h) { return (std::sqrt(1 + 4 * h) - 1) / 2; });
+  const Rectifier f = make_rectifier(
+      "z + z^2", [](double z) { return z + z * z; }, [](double h) { return (std::sqrt(1 + 4 * h) - 1) / 2; });
   const PlantedRows rows = planted_rows(6, 4, 5, 6000, 52, f);
   const PatternFinish finish =
       pattern_finish(tensor_start(memory_samples(rows.x, rows.y), 4, 52, {}), 4, rows.x, rows.y, f, {}, {});
@@ -179,7 +185,8 @@ TEST(Roads, IcaStartForOrthonormalRows) {
 
 TEST(Roads, SymmetricStartOnMixtureInputs) {
   PlantedRows rows = planted_rows(6, 6, 6, 5000, 71);
-  for (Index i = 0; i < rows.x.rows(); ++i) rows.x.row(i).array() += Stream(71, "side").below(2, static_cast<std::uint64_t>(i)) == 0 ? 1 : -1;
+  for (Index i = 0; i < rows.x.rows(); ++i)
+    rows.x.row(i).array() += Stream(71, "side").below(2, static_cast<std::uint64_t>(i)) == 0 ? 1 : -1;
   rows.y = evaluate(rows.truth, rectified_power(1), rows.x);
   const Matrix V = symmetric_units(memory_samples(rows.x, rows.y), 6, 71, {});
   const PatternFinish finish = pattern_finish(V, 6, rows.x, rows.y, rectified_power(1), {}, {});

@@ -21,7 +21,11 @@ inline PlantedRows planted_rows(Index d, Index k, Index m, Index n, std::uint64_
     const Eigen::HouseholderQR<Matrix> qr(Matrix(W.transpose()));
     W = (qr.householderQ() * Matrix::Identity(d, k)).transpose();
   }
-  out.truth = {W.rowwise().normalized(), Vector::Zero(k), Stream(seed, "planted top").normal_matrix(m, k), Vector::Zero(m), {}};
+  out.truth = {W.rowwise().normalized(),
+               Vector::Zero(k),
+               Stream(seed, "planted top").normal_matrix(m, k),
+               Vector::Zero(m),
+               {}};
   out.x = Stream(seed, "planted inputs").normal_matrix(n, d);
   out.y = evaluate(out.truth, f, out.x);
   return out;

@@ -1,4 +1,5 @@
-// Patterns and linear programs, few outputs, the three kinds of noise, hardness, and the route as a user calls it.
+// Patterns and linear programs, few outputs, the three kinds of noise, hardness, and the route as a user
+// calls it.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -60,18 +61,20 @@ TEST(LinearProgram, SolvesRefusesAndNoticesInfeasibility) {
 }
 
 TEST(SignPatterns, AsManyAsGeneralPositionAllowsAndNoneTwice) {
-  for (const auto& [k, n] : {std::pair<Index, Index>{1, 1}, {1, 6}, {2, 1}, {2, 9}, {3, 2}, {3, 12}, {4, 8}}) {
+  for (const auto& [k, n] :
+       {std::pair<Index, Index>{1, 1}, {1, 6}, {2, 1}, {2, 9}, {3, 2}, {3, 12}, {4, 8}}) {
     const SignPatterns found = sign_patterns(Stream(7, "basis").normal_matrix(k, n), {}, {});
     EXPECT_TRUE(found.complete);
-    EXPECT_EQ(static_cast<double>(found.patterns.size()), patterns_in_general_position(k, n)) << k << " " << n;
+    EXPECT_EQ(static_cast<double>(found.patterns.size()), patterns_in_general_position(k, n))
+        << k << " " << n;
     const std::set<SignPattern> distinct(found.patterns.begin(), found.patterns.end());
     EXPECT_EQ(distinct.size(), found.patterns.size());
   }
 }
 
 TEST(SignPatterns, PlaneByHand) {
-  // Columns (1,0), (0,1), (1,1): w = (p, q) has signs of p, q and p + q. Both positive forces the third; both not
-  // positive forbids it: 3 + 3 patterns.
+  // Columns (1,0), (0,1), (1,1): w = (p, q) has signs of p, q and p + q. Both positive forces the third; both
+  // not positive forbids it: 3 + 3 patterns.
   Matrix B(2, 3);
   B << 1, 0, 1, 0, 1, 1;
   const SignPatterns found = sign_patterns(B, {}, {});
@@ -134,7 +137,8 @@ TEST(FewOutputs, MoreUnitsThanOutputsForEveryActivation) {
 
 TEST(FewOutputs, OneOutputIsRefused) {
   const PlantedRows rows = planted_rows(3, 2, 1, 500, 103);
-  EXPECT_EQ(recover_few_outputs(rows.x, rows.y, rectified_power(1), {}, {}).outcome, FewOutputsOutcome::kOneOutput);
+  EXPECT_EQ(recover_few_outputs(rows.x, rows.y, rectified_power(1), {}, {}).outcome,
+            FewOutputsOutcome::kOneOutput);
 }
 
 TEST(NoiseSigns, ResidualsMatchANaiveProjection) {
@@ -160,7 +164,8 @@ TEST(NoiseSigns, AllSignsRightAtThirtyPercentNoise) {
   for (const std::uint64_t seed : {121, 122}) {
     PlantedRows rows = planted_rows(8, 5, 6, 8000, seed);
     rows.y += 0.3 * output_sd(rows.y) * Stream(seed, "noise").normal_matrix(8000, 6);
-    const RectifiedResult result = recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kNoise, 5));
+    const RectifiedResult result =
+        recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kNoise, 5));
     EXPECT_EQ(result.status, Status::kCertified) << result.reason;
     // Standard errors are near 0.3 sd / sqrt(n) = 0.01 for a weight; a wrong sign is an error of order 1.
     EXPECT_LT(align(result.network, rows.truth).worst_error, 0.15) << seed;
@@ -172,7 +177,8 @@ TEST(ArbitraryNoise, HeavyTailsAsLargeAsTheSignal) {
   PlantedRows rows = planted_rows(5, 2, 4, n, 131);
   RowMatrix u(n, 4);
   Stream(131, "chi").fill_uniform(0, u);
-  const RowMatrix E = output_sd(rows.y) * (Stream(131, "noise").normal_matrix(n, 4).array() / (-u.array().log()).sqrt()).matrix();
+  const RowMatrix E = output_sd(rows.y) *
+                      (Stream(131, "noise").normal_matrix(n, 4).array() / (-u.array().log()).sqrt()).matrix();
   ArbitraryNoiseOptions options;
   options.hidden = 2;
   options.budget = 200;
@@ -205,7 +211,8 @@ TEST(SparseNoise, SupportAndNetworkComeBackExactly) {
       hit.emplace_back(i, j);
     }
   }
-  const RectifiedResult result = recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kSparseNoise));
+  const RectifiedResult result =
+      recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kSparseNoise));
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
   EXPECT_EQ(result.support, hit);
   EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-8);
@@ -226,8 +233,10 @@ TEST(Hardness, DimacsIsReadAndRefusedByLine) {
 TEST(Hardness, SatisfiableAndSolvableAgree) {
   // Not all equal, filled up to six literals: satisfiable on two variables unless every pair is forbidden.
   const std::vector<int> equal = {1, 1, 1, 2, 2, 2}, opposite = {1, 1, 1, -2, -2, -2};
-  Cnf satisfiable{2, {equal}}, unsatisfiable{2, {equal, opposite}}, three{3, {{1, 1, 2, 2, 3, 3}, {1, 1, -2, -2, 3, 3}}};
-  for (const Cnf& formula : {with_complements(satisfiable), with_complements(unsatisfiable), with_complements(three)}) {
+  Cnf satisfiable{2, {equal}}, unsatisfiable{2, {equal, opposite}},
+      three{3, {{1, 1, 2, 2, 3, 3}, {1, 1, -2, -2, 3, 3}}};
+  for (const Cnf& formula :
+       {with_complements(satisfiable), with_complements(unsatisfiable), with_complements(three)}) {
     const Separability instance = relu_separability(formula);
     const auto truth = satisfying_assignment(formula);
     const auto solution = solve_separability(instance, {});
@@ -245,7 +254,8 @@ TEST(Hardness, SatisfiableAndSolvableAgree) {
   EXPECT_FALSE(satisfying_assignment(with_complements(unsatisfiable)));
   // Such samples have rank 1: two units are refused, not guessed.
   const Separability instance = relu_separability(with_complements(satisfiable), true);
-  const RectifiedResult result = recover_rectified(memory_samples(instance.x, instance.y), by(RectifiedMethod::kAny, 2));
+  const RectifiedResult result =
+      recover_rectified(memory_samples(instance.x, instance.y), by(RectifiedMethod::kAny, 2));
   EXPECT_EQ(result.status, Status::kRefused);
   EXPECT_NE(result.reason.find("NP-hard"), std::string::npos);
 }
@@ -265,11 +275,13 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
   apart << a, 1;
   EXPECT_GT(std::abs(evaluate(pair.first, apart)(0, 0) - evaluate(pair.second, apart)(0, 0)), 1e-4);
   // Asked for two units, every road refuses.
-  for (const RectifiedMethod method : {RectifiedMethod::kTensor, RectifiedMethod::kIca, RectifiedMethod::kAny, RectifiedMethod::kFewOutputs}) {
-    EXPECT_EQ(recover_rectified(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused) << to_string(method);
+  for (const RectifiedMethod method : {RectifiedMethod::kTensor, RectifiedMethod::kIca, RectifiedMethod::kAny,
+                                       RectifiedMethod::kFewOutputs}) {
+    EXPECT_EQ(recover_rectified(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused)
+        << to_string(method);
   }
-  // Asked for as many as the outputs show, it finds the one unit both agree with, and the bound on the function's error
-  // is no smaller than the truth.
+  // Asked for as many as the outputs show, it finds the one unit both agree with, and the bound on the
+  // function's error is no smaller than the truth.
   const RectifiedResult one = recover_rectified(memory_samples(agreed, y), by(RectifiedMethod::kTensor));
   ASSERT_NE(one.status, Status::kRefused) << one.reason;
   const RowMatrix fresh = Stream(162, "pair").normal_matrix(20000, 2);
@@ -282,7 +294,8 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
 TEST(RectifiedRoute, EveryExactRoadCertifies) {
   const PlantedRows rows = planted_rows(6, 4, 5, 6000, 171, rectified_power(1), true);
   const SamplePtr samples = memory_samples(rows.x, rows.y);
-  for (const RectifiedMethod method : {RectifiedMethod::kTensor, RectifiedMethod::kIca, RectifiedMethod::kSymmetric, RectifiedMethod::kFewOutputs}) {
+  for (const RectifiedMethod method : {RectifiedMethod::kTensor, RectifiedMethod::kIca,
+                                       RectifiedMethod::kSymmetric, RectifiedMethod::kFewOutputs}) {
     const RectifiedResult result = recover_rectified(samples, by(method));
     EXPECT_EQ(result.status, Status::kCertified) << to_string(method) << ": " << result.reason;
     EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-10) << to_string(method);
@@ -291,36 +304,43 @@ TEST(RectifiedRoute, EveryExactRoadCertifies) {
 
 TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   PlantedRows rows = planted_rows(5, 3, 4, 4000, 181);
-  const RectifiedResult deficient = recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kTensor, 4));
+  const RectifiedResult deficient =
+      recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kTensor, 4));
   EXPECT_EQ(deficient.status, Status::kRefused);
   EXPECT_NE(deficient.reason.find("fewer than the 4 units"), std::string::npos) << deficient.reason;
 
   const RowMatrix noisy = rows.y + 0.1 * Stream(181, "noise").normal_matrix(4000, 4);
-  const RectifiedResult noise = recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kTensor, 3));
+  const RectifiedResult noise =
+      recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kTensor, 3));
   EXPECT_EQ(noise.status, Status::kRefused);
   EXPECT_NE(noise.reason.find("noise"), std::string::npos) << noise.reason;
   const RectifiedResult any = recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kTensor));
   EXPECT_EQ(any.status, Status::kUncertified);
   EXPECT_NE(any.reason.find("noise"), std::string::npos) << any.reason;
-  EXPECT_NE(recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kFewOutputs)).status, Status::kCertified);
+  EXPECT_NE(recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kFewOutputs)).status,
+            Status::kCertified);
 
   // Exponential inputs on a road for Gaussian ones.
   RowMatrix skewed(4000, 5);
   Stream(182, "inputs").fill_uniform(0, skewed);
   skewed = -(skewed.array().log()) - 1;
-  const RowMatrix y = evaluate(rows.truth, rectified_power(1), skewed) + 0.05 * Stream(182, "noise").normal_matrix(4000, 4);
+  const RowMatrix y =
+      evaluate(rows.truth, rectified_power(1), skewed) + 0.05 * Stream(182, "noise").normal_matrix(4000, 4);
   for (const RectifiedMethod method : {RectifiedMethod::kArbitraryNoise, RectifiedMethod::kTensor}) {
-    const RectifiedResult result = recover_rectified(memory_samples(skewed, y), by(method, method == RectifiedMethod::kTensor ? 4 : 3));
+    const RectifiedResult result =
+        recover_rectified(memory_samples(skewed, y), by(method, method == RectifiedMethod::kTensor ? 4 : 3));
     EXPECT_NE(result.status, Status::kCertified);
     EXPECT_NE(result.reason.find("not Gaussian"), std::string::npos) << result.reason;
   }
 }
 
 TEST(RectifiedRoute, BadOptionsAreNamed) {
-  expect_refused<std::invalid_argument>([] { (void)parse_rectified_method("magic"); }, {"magic", "sparse-noise"});
+  expect_refused<std::invalid_argument>([] { (void)parse_rectified_method("magic"); },
+                                        {"magic", "sparse-noise"});
   const SamplePtr samples = memory_samples(RowMatrix::Ones(1, 2), RowMatrix::Ones(1, 1));
   expect_refused<DataError>([&] { (void)recover_rectified(samples, {}); }, {"too few"});
-  expect_refused<std::invalid_argument>([&] { (void)recover_rectified(samples, by(RectifiedMethod::kAny, 0)); }, {"hidden is 0"});
+  expect_refused<std::invalid_argument>(
+      [&] { (void)recover_rectified(samples, by(RectifiedMethod::kAny, 0)); }, {"hidden is 0"});
 }
 
 }  // namespace

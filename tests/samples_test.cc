@@ -48,7 +48,8 @@ TEST(Samples, ASplitIsAPartitionHoweverItIsRead) {
 TEST(Samples, ASpreadSubsetHasDistinctRowsFromEndToEnd) {
   for (const Index count : {1, 63, 64, 65, 500, 999, 1000, 2000}) {
     const std::vector<double> rows = values(*spread_subset(*numbered(1000), count), 50);
-    EXPECT_EQ(static_cast<Index>(std::set<double>(rows.begin(), rows.end()).size()), std::min<Index>(count, 1000));
+    EXPECT_EQ(static_cast<Index>(std::set<double>(rows.begin(), rows.end()).size()),
+              std::min<Index>(count, 1000));
     if (count > 64) {
       EXPECT_GE(rows.back(), 990);
     }
@@ -57,7 +58,8 @@ TEST(Samples, ASpreadSubsetHasDistinctRowsFromEndToEnd) {
 
 TEST(Samples, AffineMapIsApplied) {
   const RowMatrix x = (RowMatrix(1, 2) << 3, 5).finished(), y = (RowMatrix(1, 1) << 7).finished();
-  const AffineMap map{(Matrix(1, 2) << 2, -1).finished(), (Vector(2) << 1, 1).finished(), (Vector(1) << 3).finished(), (Vector(1) << 5).finished()};
+  const AffineMap map{(Matrix(1, 2) << 2, -1).finished(), (Vector(2) << 1, 1).finished(),
+                      (Vector(1) << 3).finished(), (Vector(1) << 5).finished()};
   SampleBlock block;
   affine(memory_samples(x, y), map)->read(0, 1, block);
   EXPECT_EQ(block.x()(0, 0), 2 * 2 - 4);
@@ -73,10 +75,11 @@ TEST(Parallel, TheFirstFailureIsThrownAgain) {
   Control control;
   control.threads = 4;
   std::atomic<int> done{0};
-  EXPECT_THROW(parallel_for(1000, control, [&](Index i) {
-                 if (i == 10) throw DataError("row 10");
-                 ++done;
-               }),
+  EXPECT_THROW(parallel_for(1000, control,
+                            [&](Index i) {
+                              if (i == 10) throw DataError("row 10");
+                              ++done;
+                            }),
                DataError);
   EXPECT_LT(done, 1000);
 }
@@ -95,7 +98,8 @@ TEST(Parallel, TheTreeDependsOnlyOnBlockNumbers) {
     void merge(const Word& other) { text = "(" + text + other.text + ")"; }
   };
   const std::string expected = "(((01)(23))4)";
-  for (const std::vector<Index>& order : {std::vector<Index>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}}) {
+  for (const std::vector<Index>& order :
+       {std::vector<Index>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}}) {
     BlockTree<Word> tree(5);
     for (const Index b : order) tree.put(b, {std::to_string(b)});
     EXPECT_EQ(tree.take().text, expected);

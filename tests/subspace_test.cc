@@ -40,8 +40,8 @@ TEST(Subspace, RestartsFindEveryElementOfAnExactSpan) {
     const Matrix V = unit_columns(d, k, 3);
     const Matrix basis = Eigen::HouseholderQR<Matrix>(rank_one_coordinates(V)).householderQ() *
                          Matrix::Identity(symmetric_size(d), k);
-    const RankOneElements found =
-        rank_one_by_restarts(basis, k, {.max_iterations = 3000, .tolerance = 1e-13, .starts_per_unit = 60, .accept = 0.999});
+    const RankOneElements found = rank_one_by_restarts(
+        basis, k, {.max_iterations = 3000, .tolerance = 1e-13, .starts_per_unit = 60, .accept = 0.999});
     EXPECT_EQ(found.directions.cols(), k) << d << " " << k;
     EXPECT_LT(worst_gap(V, found.directions), 1e-10) << d << " " << k;
   }
@@ -50,10 +50,11 @@ TEST(Subspace, RestartsFindEveryElementOfAnExactSpan) {
 TEST(Subspace, DeflationFindsEveryElement) {
   const Matrix V = unit_columns(6, 9, 4);
   const Matrix K = rank_one_coordinates(V);
-  const Vector weights = Stream(5, "w").uniform_vector(9, -1, 1).unaryExpr([](double w) { return w < 0 ? w - 0.5 : w + 0.5; });
+  const Vector weights =
+      Stream(5, "w").uniform_vector(9, -1, 1).unaryExpr([](double w) { return w < 0 ? w - 0.5 : w + 0.5; });
   const Matrix M = K * weights.asDiagonal() * K.transpose();
-  const RankOneElements found =
-      rank_one_by_deflation(M, 9, {.max_iterations = 3000, .tolerance = 1e-13, .starts_per_unit = 40, .accept = 0.99});
+  const RankOneElements found = rank_one_by_deflation(
+      M, 9, {.max_iterations = 3000, .tolerance = 1e-13, .starts_per_unit = 40, .accept = 0.99});
   EXPECT_EQ(found.directions.cols(), 9);
   EXPECT_LT(worst_gap(V, found.directions), 1e-6);
 }
@@ -61,7 +62,8 @@ TEST(Subspace, DeflationFindsEveryElement) {
 TEST(Subspace, NothingIsAcceptedInASpanWithoutRankOneElements) {
   // The orthogonal complement of a generic span has no rank-one element for d = 4 and a small dimension.
   const Matrix R = Stream(6, "R").normal_matrix(symmetric_size(4), 2);
-  const Matrix basis = Eigen::HouseholderQR<Matrix>(R).householderQ() * Matrix::Identity(symmetric_size(4), 2);
+  const Matrix basis =
+      Eigen::HouseholderQR<Matrix>(R).householderQ() * Matrix::Identity(symmetric_size(4), 2);
   const RankOneElements found = rank_one_by_restarts(basis, 2, {.accept = 0.999});
   EXPECT_EQ(found.directions.cols(), 0);
 }
@@ -70,7 +72,8 @@ TEST(Subspace, NumberOfUnitsComesFromTheGap) {
   const Matrix K = rank_one_coordinates(unit_columns(8, 5, 7));
   const Matrix mix = Stream(8, "mix").normal_matrix(5, 9);
   const double noise = 0.02;
-  const Matrix first = noise * Stream(9, "E").normal_matrix(K.rows(), 9), second = noise * Stream(10, "E").normal_matrix(K.rows(), 9);
+  const Matrix first = noise * Stream(9, "E").normal_matrix(K.rows(), 9),
+               second = noise * Stream(10, "E").normal_matrix(K.rows(), 9);
   const LeadingSubspace space = leading_subspace(K * mix + first, second, -1);
   // The two noises have the same law, so a sixth value may peep out by a few percent, never by much.
   EXPECT_GE(space.above_noise, 5);

@@ -1,7 +1,7 @@
 // A subcommand: declares its options, then runs.
 //
-// main() parses, makes a Session for the one that was asked for, runs it, and turns what it throws into an exit
-// code. A command returns its exit code, writes data to stdout through put() and nothing else anywhere.
+// main() parses, makes a Session for the one that was asked for, runs it, and turns what it throws into an
+// exit code. A command returns its exit code, writes data to stdout through put() and nothing else anywhere.
 #pragma once
 
 #include <CLI/CLI.hpp>

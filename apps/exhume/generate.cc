@@ -72,22 +72,26 @@ class Generate final : public Command {
                         "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
             ->check(CLI::IsMember({"normal", "signs"}).description("")));
     app->add_option("--network", file_, "Sample this network instead of a random one");
-    drawn_.push_back(app->add_flag("--orthonormal", network_.orthonormal, "W and A orthonormal instead of random"));
+    drawn_.push_back(
+        app->add_flag("--orthonormal", network_.orthonormal, "W and A orthonormal instead of random"));
     drawn_.push_back(app->add_option("--weights-condition", network_.weights_condition,
                                      "Condition number of W, with --orthonormal [1]"));
     drawn_.push_back(app->add_option("--amplitudes-condition", network_.amplitudes_condition,
                                      "Condition number of A, with --orthonormal [1]"));
     drawn_.push_back(app->add_option("--perturb-weights", network_.perturb_weights,
                                      "Add RHO times a standard normal to every entry of W [0]"));
-    drawn_.push_back(app->add_option("--leak", network_.leak, "Slope of the units below zero (leaky ReLU) [0]"));
+    drawn_.push_back(
+        app->add_option("--leak", network_.leak, "Slope of the units below zero (leaky ReLU) [0]"));
     std::string known;
     for (const std::string& name : distribution_names()) known += (known.empty() ? "" : ", ") + name;
     app->add_option("--distribution", distribution_, "Distribution of the inputs: " + known + " [gaussian]")
         ->check(CLI::IsMember(distribution_names()).description(""));
-    app->add_option("--rows", rows_, "Table of data rows for --distribution rows, each drawn with a random sign");
+    app->add_option("--rows", rows_,
+                    "Table of data rows for --distribution rows, each drawn with a random sign");
     app->add_option("--perturb-inputs", sampling_.perturb_inputs,
                     "Replace a row with probability LAMBDA by Q z, Q a random square matrix [0]");
-    app->add_option("--perturb", perturb_, "Move every weight by N(0, TAU^2/d) first; rows stay of unit norm [0]");
+    app->add_option("--perturb", perturb_,
+                    "Move every weight by N(0, TAU^2/d) first; rows stay of unit norm [0]");
     app->add_option("--mean", sampling_.mean, "Mean of every input [0]");
     app->add_option("--condition", sampling_.condition, "Condition number of the inputs' covariance [1]");
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
@@ -106,7 +110,8 @@ class Generate final : public Command {
         "one-output\n"
         "  exhume generate -d 10 -k 10 -m 10 -n 10000 --mean 2 --condition 25 --noise-relative 0.1 --out "
         "noisy\n"
-        "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out symmetric\n"
+        "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out "
+        "symmetric\n"
         "  exhume generate --network trained.safetensors --samples 200000 --out queries");
     return app;
   }
@@ -157,7 +162,8 @@ class Generate final : public Command {
                                            {"seed", seed_}};
       put(json.dump(2) + "\n");
     } else if (!session.quiet) {
-      put(fmt::format("{} samples of {} units with thresholds under another network, in {}: x.npy, y.npy, "
+      put(
+          fmt::format("{} samples of {} units with thresholds under another network, in {}: x.npy, y.npy, "
                       "units.safetensors.\n",
                       grouped(sampling_.samples), planted.hidden, out_));
     }
@@ -203,8 +209,7 @@ class Generate final : public Command {
       put(fmt::format(
           "{} samples of a network with {} inputs, {} hidden units and {} output{}, in {}: {}, {}, {}.\n",
           grouped(sampling_.samples), network.inputs(), network.hidden(), network.outputs(),
-          network.outputs() == 1 ? "" : "s", out_, names[0],
-          names[1], names[2]));
+          network.outputs() == 1 ? "" : "s", out_, names[0], names[1], names[2]));
     }
   }
 

@@ -83,8 +83,9 @@ int main(int argc, char** argv) {
 
   Session session;
   std::vector<Entry> entries;
-  for (auto make : {generate_command, recover_command, compare_command, verify_command, report_command,
-                    memorize_command, reproduce_command, diagnose_command, lowest_layer_command, halfspaces_command}) {
+  for (auto make :
+       {generate_command, recover_command, compare_command, verify_command, report_command, memorize_command,
+        reproduce_command, diagnose_command, lowest_layer_command, halfspaces_command}) {
     Entry entry{make(), nullptr};
     entry.app = entry.command->declare(app);
     entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")

@@ -47,15 +47,19 @@ class Recover final : public Command {
         ->required()
         ->expected(1, 2);
     app->add_option("--hidden,-k", hidden_, "Number of hidden units, or auto [auto]");
-    app->add_option("--route", options_.route, "Road to take: depth2, symmetric, rectified, any_inputs, or auto [auto]");
-    app->add_option("--method", method_,
-                    "Of the rectified road: any, ica, tensor, symmetric, noise, few-outputs, arbitrary-noise or "
-                    "sparse-noise [tensor]");
+    app->add_option("--route", options_.route,
+                    "Road to take: depth2, symmetric, rectified, any_inputs, or auto [auto]");
+    app->add_option(
+        "--method", method_,
+        "Of the rectified road: any, ica, tensor, symmetric, noise, few-outputs, arbitrary-noise or "
+        "sparse-noise [tensor]");
     app->add_option("--activation", activation_,
                     "Of the rectified road, for z > 0: relu, square, cube or exp (e^z - 1) [relu]");
-    app->add_option("--mirrored", mirrored_,
-                    "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
-    app->add_option("--leak", options_.leak, "Slope of the units below zero that the symmetric road assumes [0]");
+    app->add_option(
+        "--mirrored", mirrored_,
+        "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
+    app->add_option("--leak", options_.leak,
+                    "Slope of the units below zero that the symmetric road assumes [0]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which roads that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
@@ -157,7 +161,8 @@ class Recover final : public Command {
   void forget_networks(const std::vector<std::string>& written) const {
     std::error_code ignored;
     for (const char* name : {"network.safetensors", "network.onnx", "rectified.safetensors", "support.csv"}) {
-      if (std::find(written.begin(), written.end(), name) == written.end()) fs::remove(fs::path(out_) / name, ignored);
+      if (std::find(written.begin(), written.end(), name) == written.end())
+        fs::remove(fs::path(out_) / name, ignored);
     }
   }
 

@@ -26,10 +26,12 @@ constexpr Entry kExperiments[] = {
      experiments::memorize},
     {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
      experiments::symmetric},
-    {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)", experiments::rectified},
+    {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)",
+     experiments::rectified},
     {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
      experiments::depth2},
-    {"threshold", "lowest layers, halfspaces, detectors and structure (an hour; --quick: minutes)", experiments::threshold},
+    {"threshold", "lowest layers, halfspaces, detectors and structure (an hour; --quick: minutes)",
+     experiments::threshold},
 };
 
 class Reproduce final : public Command {

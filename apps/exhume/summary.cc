@@ -40,10 +40,11 @@ std::string summary(const RecoverResult& result, double seconds, const std::stri
   if (!result.route.empty()) out += fact("route", result.route);
   if (result.status != Status::kRefused) {
     const Network& n = result.network;
-    out += fact("network",
-                fmt::format("{} inputs, {} hidden units, {} output{}{}{}", n.inputs(), n.hidden(), n.outputs(), n.outputs() == 1 ? "" : "s",
-                            n.has_linear_term() ? ", with a linear term" : "",
-                            result.signs_identifiable ? "" : "; the units' signs are not determined"));
+    out +=
+        fact("network",
+             fmt::format("{} inputs, {} hidden units, {} output{}{}{}", n.inputs(), n.hidden(), n.outputs(),
+                         n.outputs() == 1 ? "" : "s", n.has_linear_term() ? ", with a linear term" : "",
+                         result.signs_identifiable ? "" : "; the units' signs are not determined"));
   }
   out += fact("samples",
               fmt::format("{}, of which {} held out", grouped(result.samples), grouped(result.held_out)));

@@ -5,8 +5,8 @@
 //               not change it, so the polish need not know the sign
 //
 // and the leaky ReLU max(z, a z) of slope a below zero, 0 <= a < 1, by a function of its own: since
-// max(z, a z) = a z + (1 - a) max(z, 0), a leaky network is a ReLU network with a linear term, and only roads that
-// start without one (routes/symmetric_printed.h) need it as it is.
+// max(z, a z) = a z + (1 - a) max(z, 0), a leaky network is a ReLU network with a linear term, and only roads
+// that start without one (routes/symmetric_printed.h) need it as it is.
 #pragma once
 
 #include "exhume/types.h"
@@ -21,6 +21,7 @@ void activate(Activation activation, const Eigen::Ref<const Matrix>& Z, Eigen::R
               Eigen::Ref<Matrix> slopes);
 
 void activate_leaky(double slope, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values);
-void activate_leaky(double slope, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values, Eigen::Ref<Matrix> slopes);
+void activate_leaky(double slope, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values,
+                    Eigen::Ref<Matrix> slopes);
 
 }  // namespace exhume

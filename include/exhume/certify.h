@@ -1,23 +1,25 @@
 // What a recovered network is worth, from the residuals alone.
 //
-// Noiseless data. The network reproduces the training rows and the held-out rows to rounding, no linear term was
-// needed and the signs are unique. Then the samples are those of this network, and any network of at most k units
-// that agrees with it on the input distribution has these weights up to order and scale.
+// Noiseless data. The network reproduces the training rows and the held-out rows to rounding, no linear term
+// was needed and the signs are unique. Then the samples are those of this network, and any network of at most
+// k units that agrees with it on the input distribution has these weights up to order and scale.
 //
 // Noisy data. What the network leaves must look like noise:
 //   structure      no candidate unit explains more than chance (unit_search.h)
-//   polynomials    the residual's own second-order moments are no larger than their sampling noise: |T|^2 / |D|^2
-//   neighbours     rows with similar inputs have unrelated residuals: for residuals r and a Gaussian kernel K_h,
-//                  Z = sum_{i != j} K_h(x_i, x_j) r_i r_j / sqrt(2 sum K_h^2 r_i^2 r_j^2) is standard normal for noise
-//                  and grows with n for any function of x (Zheng, 1996); three bandwidths
-//   along units    sorted along any unit's direction or any input, neighbouring residuals are unrelated: the sum of
-//                  their first four autocorrelations is normal with variance 4/n (after von Neumann); a smooth
-//                  function that many units approximate shows here
+//   polynomials    the residual's own second-order moments are no larger than their sampling noise: |T|^2 /
+//   |D|^2 neighbours     rows with similar inputs have unrelated residuals: for residuals r and a Gaussian
+//   kernel K_h,
+//                  Z = sum_{i != j} K_h(x_i, x_j) r_i r_j / sqrt(2 sum K_h^2 r_i^2 r_j^2) is standard normal
+//                  for noise and grows with n for any function of x (Zheng, 1996); three bandwidths
+//   along units    sorted along any unit's direction or any input, neighbouring residuals are unrelated: the
+//   sum of
+//                  their first four autocorrelations is normal with variance 4/n (after von Neumann); a
+//                  smooth function that many units approximate shows here
 //   tails          kurtosis of the residual at most 6: outliers and units that are seldom active show here
 //   held-out       the error on held-out rows is that on the training rows, within its sampling spread
 //
-// No finite sample identifies a network among all networks: a certificate assumes at most k units and the input
-// distribution of the samples, and says so.
+// No finite sample identifies a network among all networks: a certificate assumes at most k units and the
+// input distribution of the samples, and says so.
 #pragma once
 
 #include <string>
@@ -32,31 +34,33 @@ namespace exhume {
 // How the network does on rows that were never used for fitting, in the user's coordinates.
 struct HeldOutCheck {
   double relative_mse = 0;
-  double mean_square = 0;  // summed over outputs, mean over rows
-  double spread = 0;       // standard error of mean_square
+  double mean_square = 0;         // summed over outputs, mean over rows
+  double spread = 0;              // standard error of mean_square
   RowMatrix predicted, observed;  // at most 500 rows
 };
-[[nodiscard]] HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, const Vector& output_mean);
+[[nodiscard]] HeldOutCheck check_held_out(const Network& network, const SampleSource& rows,
+                                          const Vector& output_mean);
 
 // What the residual of a fit looks like, standardised coordinates.
 struct ResidualLook {
-  double kurtosis = 3;        // largest over the outputs
-  double polynomial = 1;      // |T|^2 / |D|^2 of second-order moments
+  double kurtosis = 3;    // largest over the outputs
+  double polynomial = 1;  // |T|^2 / |D|^2 of second-order moments
   double polynomial_limit = 1;
-  double neighbours = 0;      // Z
+  double neighbours = 0;  // Z
   double sorted = 0, sorted_limit = 1;
 };
-[[nodiscard]] ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard, const Control& control);
+[[nodiscard]] ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
+                                            const Control& control);
 
 // All of its checks passed?
 [[nodiscard]] bool looks_like_noise(const ResidualLook& look);
 
-// The largest Z over bandwidths with about 4, 16 and 64 neighbours a row, on at most 4,096 rows. Pure noise exceeds
-// 4.5 with probability about 1e-5.
+// The largest Z over bandwidths with about 4, 16 and 64 neighbours a row, on at most 4,096 rows. Pure noise
+// exceeds 4.5 with probability about 1e-5.
 [[nodiscard]] double neighbour_statistic(const Matrix& x, const Matrix& residuals);
 
-// The largest autocorrelation statistic of the residuals sorted along any column of `along` (rows x directions), in
-// standard deviations.
+// The largest autocorrelation statistic of the residuals sorted along any column of `along` (rows x
+// directions), in standard deviations.
 [[nodiscard]] double sorted_statistic(const Matrix& along, const Matrix& residuals);
 
 struct Verdict {
@@ -65,7 +69,7 @@ struct Verdict {
   std::vector<Assumption> checks;
 };
 // `look` is only used where the fit is not exact.
-[[nodiscard]] Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out, Index held_out_rows,
-                              const Inspection& data, const SampleSource& standard);
+[[nodiscard]] Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out,
+                              Index held_out_rows, const Inspection& data, const SampleSource& standard);
 
 }  // namespace exhume

@@ -1,5 +1,5 @@
-// What the library throws. Numerical outcomes (rank deficient, not identifiable, too few samples) are values in
-// results, never exceptions.
+// What the library throws. Numerical outcomes (rank deficient, not identifiable, too few samples) are values
+// in results, never exceptions.
 //
 //   std::invalid_argument   the caller's mistake: an option out of range, shapes that do not fit
 //   DataError               bad data: one sentence that names the file, the place and the remedy

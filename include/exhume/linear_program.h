@@ -18,8 +18,8 @@ struct LinearProgram {
   Vector objective;              // columns of M; zero asks only for a feasible point
 };
 
-// The optimum, or nothing where the program is infeasible or unbounded. Throws std::invalid_argument where the sizes do
-// not fit together.
+// The optimum, or nothing where the program is infeasible or unbounded. Throws std::invalid_argument where
+// the sizes do not fit together.
 [[nodiscard]] std::optional<Vector> solve(const LinearProgram& program);
 
 }  // namespace exhume

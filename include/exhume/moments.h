@@ -1,20 +1,20 @@
 // Moments of samples: sums over rows that can be added to, merged, saved and shipped.
 //
-// First pass: SecondMoments, the joint mean and covariance of (x, y). They give the coordinates in which inputs
-// have mean 0 and covariance I (see standardise.h) and the best linear fit.
+// First pass: SecondMoments, the joint mean and covariance of (x, y). They give the coordinates in which
+// inputs have mean 0 and covariance I (see standardise.h) and the best linear fit.
 //
 // Later passes: HermiteMoments of a residual r = y - q(x), in standardised coordinates. For Gaussian x and
 // f(x) = A max(Wx + b, 0) + c with unit rows w_i (paper depth2, Lemma 3.5), for p >= 2,
 //
 //     E[y_o He_p(x)] = sum_i A_oi (-1)^p He_{p-2}(b_i) phi(b_i)  w_i (x) ... (x) w_i   (p times)
 //
-// and He_p is orthogonal to polynomials of lower degree, so y may be replaced by y - q(x) for any polynomial q of
-// degree < p. The expectation stays; the variance collapses. Residualise order 2 on degree 1, order 3 on degree
-// 2, order 4 on degree 3 (see polynomial_fit.h).
+// and He_p is orthogonal to polynomials of lower degree, so y may be replaced by y - q(x) for any polynomial
+// q of degree < p. The expectation stays; the variance collapses. Residualise order 2 on degree 1, order 3 on
+// degree 2, order 4 on degree 3 (see polynomial_fit.h).
 //
 // Every moment is kept twice, over even and over odd rows: T = (T_even + T_odd)/2 is the estimate and
-// D = (T_even - T_odd)/2 has exactly the distribution of its error, whatever the inputs and the noise. All noise
-// floors in the library come from D.
+// D = (T_even - T_odd)/2 has exactly the distribution of its error, whatever the inputs and the noise. All
+// noise floors in the library come from D.
 #pragma once
 
 #include <string>
@@ -31,8 +31,8 @@ namespace exhume {
 struct SecondMoments {
   Index inputs = 0, outputs = 0;
   Index count = 0;
-  Vector mean;      // d + m: mean of x, then of y
-  Matrix centred;   // (d + m) x (d + m): sum of (v - mean)(v - mean)^T over v = (x, y)
+  Vector mean;     // d + m: mean of x, then of y
+  Matrix centred;  // (d + m) x (d + m): sum of (v - mean)(v - mean)^T over v = (x, y)
 
   SecondMoments() = default;
   SecondMoments(Index inputs, Index outputs);

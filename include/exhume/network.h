@@ -2,9 +2,9 @@
 //
 //   f(x) = A max(Wx + b, 0) + c + L x        W: k x d   b: k   A: m x k   c: m   L: m x d, or empty for none
 //
-// Symmetries. Exchanging units, or scaling (w_i, b_i) by s > 0 and column i of A by 1/s, changes nothing. Since
-// max(z,0) = (z + |z|)/2, turning (w_i, b_i) around changes f only by a linear function, so where a linear term
-// is free the sign of a unit is not determined either. Comparison is up to these symmetries.
+// Symmetries. Exchanging units, or scaling (w_i, b_i) by s > 0 and column i of A by 1/s, changes nothing.
+// Since max(z,0) = (z + |z|)/2, turning (w_i, b_i) around changes f only by a linear function, so where a
+// linear term is free the sign of a unit is not determined either. Comparison is up to these symmetries.
 #pragma once
 
 #include <vector>
@@ -31,9 +31,9 @@ struct Network {
 // f at every row of x: rows x m.
 [[nodiscard]] RowMatrix evaluate(const Network& network, const Eigen::Ref<const RowMatrix>& x);
 
-// The representative of the symmetry class: rows of W of unit norm, units by decreasing norm of their column of
-// A, ties by the entries of the row. Units that do nothing are dropped: a zero column of A at once; a zero row of
-// W after its constant went into c. Deterministic.
+// The representative of the symmetry class: rows of W of unit norm, units by decreasing norm of their column
+// of A, ties by the entries of the row. Units that do nothing are dropped: a zero column of A at once; a zero
+// row of W after its constant went into c. Deterministic.
 [[nodiscard]] Network canonical(const Network& network);
 
 // The same function with unit i turned around for every i in `units`; the difference goes into L and c.
@@ -41,12 +41,13 @@ struct Network {
 
 // How far apart two networks are after the best matching of their units.
 struct Alignment {
-  std::vector<Index> match;      // unit i of the first corresponds to unit match[i] of the second, canonical order
-  std::vector<bool> turned;      // unit i of the first had to be turned around (only with `free_signs`)
-  double worst_error = 0;        // largest |difference| over W, b, A, c and L, rows of W of unit norm
-  double rms_error = 0;          // root mean square over the same parameters
-  Index worst_unit = -1;         // the unit (canonical order, first network) of the worst difference, or -1
-  bool comparable = false;       // same d, m and, after dropping idle units, k; otherwise the errors are infinite
+  std::vector<Index>
+      match;  // unit i of the first corresponds to unit match[i] of the second, canonical order
+  std::vector<bool> turned;  // unit i of the first had to be turned around (only with `free_signs`)
+  double worst_error = 0;    // largest |difference| over W, b, A, c and L, rows of W of unit norm
+  double rms_error = 0;      // root mean square over the same parameters
+  Index worst_unit = -1;     // the unit (canonical order, first network) of the worst difference, or -1
+  bool comparable = false;   // same d, m and, after dropping idle units, k; otherwise the errors are infinite
 };
 
 struct AlignOptions {

@@ -1,7 +1,7 @@
 // Work over blocks of rows by several threads, with results that do not depend on how many.
 //
-// `parallel_for` runs independent tasks. `reduce_blocks` turns every block of rows into an accumulator (one block,
-// one thread) and joins them in a fixed binary tree over block numbers:
+// `parallel_for` runs independent tasks. `reduce_blocks` turns every block of rows into an accumulator (one
+// block, one thread) and joins them in a fixed binary tree over block numbers:
 //
 //     block   0   1   2   3   4          left child first, always; a node without a sibling is passed up
 //              \ /     \ /    |
@@ -32,9 +32,8 @@ namespace exhume {
 // exception stops the rest and is thrown again here.
 void parallel_for(Index count, const Control& control, const std::function<void(Index)>& task);
 
-
-// Joins block results in the fixed tree. Feed `put(block, value)` from any thread, in any order, once a block;
-// when all have come, `take()` is the root. Value needs `void merge(const Value&)`.
+// Joins block results in the fixed tree. Feed `put(block, value)` from any thread, in any order, once a
+// block; when all have come, `take()` is the root. Value needs `void merge(const Value&)`.
 template <class Value>
 class BlockTree {
  public:
@@ -80,8 +79,9 @@ class BlockTree {
   std::map<std::pair<Index, Index>, Value> waiting_;
 };
 
-// Reduces rows [0, source.rows()) of `source`: every block goes through add(accumulator, block), starting from a
-// copy of `empty`, and the accumulators are merged in the fixed tree. `stage` names the pass for progress.
+// Reduces rows [0, source.rows()) of `source`: every block goes through add(accumulator, block), starting
+// from a copy of `empty`, and the accumulators are merged in the fixed tree. `stage` names the pass for
+// progress.
 template <class Value, class Add>
 [[nodiscard]] Value reduce_blocks(const SampleSource& source, const Value& empty, const Control& control,
                                   std::string_view stage, const Add& add, Index block_rows = kBlockRows) {

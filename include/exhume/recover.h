@@ -1,9 +1,10 @@
 // The front door: samples in, network out, with the truth about it.
 //
-//   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out check
+//   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out
+//   check
 //
-// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. The result says what was found, by which road,
-// how far the held-out rows confirm it, and what was assumed.
+// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. The result says what
+// was found, by which road, how far the held-out rows confirm it, and what was assumed.
 #pragma once
 
 #include <cstdint>
@@ -52,22 +53,22 @@ struct StageTime {
 
 // One accepted step of the polish.
 struct PolishStep {
-  std::string stage;        // "sign-free" or "signed"
+  std::string stage;  // "sign-free" or "signed"
   int iteration = 0;
   double relative_mse = 0;  // mean squared residual / variance of the outputs
 };
 
 struct RecoverResult {
   Status status = Status::kUncertified;
-  std::string reason;            // one sentence: why this status
-  std::string route;             // the road that won
-  Network network;               // canonical form, in the user's coordinates; empty where refused
+  std::string reason;  // one sentence: why this status
+  std::string route;   // the road that won
+  Network network;     // canonical form, in the user's coordinates; empty where refused
   bool signs_identifiable = true;
   Index samples = 0, held_out = 0;
   double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
   double training_relative_mse = 0;
-  double noise_sd = 0;              // estimated standard deviation of the noise, 0 where none is visible
-  Network standard_errors;          // same shapes as `network`; empty where they were not computed
+  double noise_sd = 0;      // estimated standard deviation of the noise, 0 where none is visible
+  Network standard_errors;  // same shapes as `network`; empty where they were not computed
   double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;

@@ -2,9 +2,9 @@
 //
 //     f(z) = 0 for z <= 0,   phi(z) for z > 0,      phi increasing from phi(0) = 0, phi^-1 its inverse
 //
-// `degree` is p where phi(s z) = s^p phi(z) for all s > 0: then the scale of a row of W may be moved into A, and
-// rows of unit norm lose nothing. It is 0 where phi has no such property (e^z - 1): then the scale of a row is
-// part of the network, and recovering a unit from its output takes a search for one scale.
+// `degree` is p where phi(s z) = s^p phi(z) for all s > 0: then the scale of a row of W may be moved into A,
+// and rows of unit norm lose nothing. It is 0 where phi has no such property (e^z - 1): then the scale of a
+// row is part of the network, and recovering a unit from its output takes a search for one scale.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,9 @@ struct Rectifier {
 [[nodiscard]] Rectifier rectified_power(int power);  // z^power, power >= 1
 [[nodiscard]] Rectifier rectified_exponential();     // e^z - 1
 
-// A user's own pair. The slope is taken by differences where none is given. Throws std::invalid_argument with the
-// argument at which the pair fails to be inverse to each other or phi fails to increase; finds the degree.
+// A user's own pair. The slope is taken by differences where none is given. Throws std::invalid_argument with
+// the argument at which the pair fails to be inverse to each other or phi fails to increase; finds the
+// degree.
 [[nodiscard]] Rectifier make_rectifier(std::string name, std::function<double(double)> phi,
                                        std::function<double(double)> inverse,
                                        std::function<double(double)> slope = {});

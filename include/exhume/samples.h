@@ -1,8 +1,8 @@
 // Where samples come from: a source of rows (x, y) that can be read in any order, block by block.
 //
-// A source has n rows, numbered 0..n-1; row i is an input x_i in R^d and an output y_i in R^m. `read` is random
-// access and thread-safe, so that workers read their own blocks and a second pass costs nothing but time.
-// Memory does not grow with n unless the source itself lives in memory.
+// A source has n rows, numbered 0..n-1; row i is an input x_i in R^d and an output y_i in R^m. `read` is
+// random access and thread-safe, so that workers read their own blocks and a second pass costs nothing but
+// time. Memory does not grow with n unless the source itself lives in memory.
 //
 // Sources compose: `training_rows(s)` leaves out the held-out rows of s, `affine(s)` shows s in other
 // coordinates. Results depend only on the rows and their order, never on how they are stored.
@@ -55,7 +55,8 @@ using SamplePtr = std::shared_ptr<const SampleSource>;
 
 // Samples in memory: X n x d, Y n x m. The first owns them, the second points at them.
 [[nodiscard]] SamplePtr memory_samples(RowMatrix x, RowMatrix y);
-[[nodiscard]] SamplePtr memory_view(const double* x, const double* y, Index rows, Index inputs, Index outputs);
+[[nodiscard]] SamplePtr memory_view(const double* x, const double* y, Index rows, Index inputs,
+                                    Index outputs);
 
 // One row in every `period` consecutive ones, drawn at random from `seed`, is held out; the others train.
 // A final group of fewer than `period` rows trains whole.
@@ -66,15 +67,15 @@ struct Split {
 
 // The same samples in other coordinates: x' = P (x - mu), y' = D (y - nu) with D diagonal.
 struct AffineMap {
-  Matrix P;    // r x d
-  Vector mu;   // d
-  Vector D;    // m, the diagonal
-  Vector nu;   // m
+  Matrix P;   // r x d
+  Vector mu;  // d
+  Vector D;   // m, the diagonal
+  Vector nu;  // m
 };
 [[nodiscard]] SamplePtr affine(SamplePtr source, AffineMap map);
 
-// The same inputs with the outputs changed by `change(x, y)`, which is given every block's inputs (rows x d) and
-// outputs (rows x m) and may change the outputs. Used to show residuals as outputs. Must be thread-safe.
+// The same inputs with the outputs changed by `change(x, y)`, which is given every block's inputs (rows x d)
+// and outputs (rows x m) and may change the outputs. Used to show residuals as outputs. Must be thread-safe.
 using OutputChange = std::function<void(const Eigen::Ref<const RowMatrix>&, RowMatrix&)>;
 [[nodiscard]] SamplePtr with_outputs(SamplePtr source, OutputChange change);
 

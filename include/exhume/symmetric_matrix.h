@@ -1,8 +1,8 @@
 // Symmetric matrices as vectors, so that a subspace of them is a subspace of R^p.
 //
-// A symmetric d x d matrix M has p = d(d+1)/2 free entries. Its coordinates are listed by columns of the upper
-// triangle, (0,0), (0,1), (1,1), (0,2), ..., with off-diagonal entries times sqrt(2), so that the dot product of
-// coordinates is the Frobenius product of matrices. This one order is used everywhere.
+// A symmetric d x d matrix M has p = d(d+1)/2 free entries. Its coordinates are listed by columns of the
+// upper triangle, (0,0), (0,1), (1,1), (0,2), ..., with off-diagonal entries times sqrt(2), so that the dot
+// product of coordinates is the Frobenius product of matrices. This one order is used everywhere.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,8 @@ namespace exhume {
 // Coordinates of v v^T for every column v of V: p x (columns of V).
 [[nodiscard]] Matrix rank_one_coordinates(const Eigen::Ref<const Matrix>& V);
 
-// Coordinates of x x^T for every row x of X, one a row: rows x p. X column-major. The kernel under all moments.
+// Coordinates of x x^T for every row x of X, one a row: rows x p. X column-major. The kernel under all
+// moments.
 void quadratic_features(const Eigen::Ref<const Matrix>& X, Eigen::Ref<Matrix> features);
 
 }  // namespace exhume

@@ -13,10 +13,11 @@ namespace exhume {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNull = 1e-10;         // singular value over the largest, up to which a vector is a null vector
-constexpr double kNegative = 1e-9;      // up to which an inactive unit's x.w counts as not positive, |w| = |x| = 1
-constexpr double kIndependent = 1e-7;   // share of an output that must lie outside the span of those found
-constexpr double kReproduced = 1e-20;   // mean squared residual over variance
+constexpr double kNull = 1e-10;  // singular value over the largest, up to which a vector is a null vector
+constexpr double kNegative =
+    1e-9;  // up to which an inactive unit's x.w counts as not positive, |w| = |x| = 1
+constexpr double kIndependent = 1e-7;  // share of an output that must lie outside the span of those found
+constexpr double kReproduced = 1e-20;  // mean squared residual over variance
 
 // Orthonormal basis of the null space of M (columns may outnumber rows).
 Matrix null_space(const Matrix& M) {
@@ -63,7 +64,8 @@ class PatternSolver {
     return basis_.cols() == 0 ? h : Matrix(h - basis_ * (basis_.transpose() * h));
   }
 
-  [[nodiscard]] bool signs_fit(const Vector& w, const std::vector<Index>& on, const std::vector<Index>& off) const {
+  [[nodiscard]] bool signs_fit(const Vector& w, const std::vector<Index>& on,
+                               const std::vector<Index>& off) const {
     const Vector z = X_ * w.normalized();
     const auto relative = [&](Index j) { return z(j) / std::max(X_.row(j).norm(), 1e-300); };
     return std::all_of(on.begin(), on.end(), [&](Index j) { return relative(j) > kNegative; }) &&
@@ -119,8 +121,8 @@ class PatternSolver {
 
 }  // namespace
 
-AnyInputsFit recover_any_inputs(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,
-                                const PatternBudget& budget, const Control& control) {
+AnyInputsFit recover_any_inputs(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y,
+                                Index hidden, const PatternBudget& budget, const Control& control) {
   const SingleThreadedBlas single;
   AnyInputsFit out;
   const Index d = x.cols(), m = y.cols();
@@ -148,7 +150,8 @@ AnyInputsFit recover_any_inputs(const Eigen::Ref<const RowMatrix>& x, const Eige
   }
   out.programs += solver.programs();
   if (static_cast<Index>(units.size()) < hidden) {
-    out.outcome = found.complete && !control.out_of_time() ? AnyInputsOutcome::kNoNetwork : AnyInputsOutcome::kBudget;
+    out.outcome =
+        found.complete && !control.out_of_time() ? AnyInputsOutcome::kNoNetwork : AnyInputsOutcome::kBudget;
     return out;
   }
   out.network.W.resize(hidden, d);

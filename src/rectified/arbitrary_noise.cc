@@ -21,7 +21,8 @@ namespace {
 constexpr double kSameDirection = 0.998;  // cosine above which two candidates are one
 
 double quantile(std::vector<double> values, double share) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
@@ -34,7 +35,8 @@ Matrix sketch(Index outputs, const ArbitraryNoiseOptions& options) {
 }
 
 // The direction that labels sign(mu.y - median + g) speak for.
-Vector halfspace(const Matrix& X, const Matrix& SY, const Vector& mu, double smoothing, const Stream& noise, Index which) {
+Vector halfspace(const Matrix& X, const Matrix& SY, const Vector& mu, double smoothing, const Stream& noise,
+                 Index which) {
   const Vector t = SY * mu;
   const std::vector<double> values(t.data(), t.data() + t.size());
   const double middle = quantile(values, 0.5), spread = quantile(values, 0.75) - quantile(values, 0.25);
@@ -47,7 +49,8 @@ Vector halfspace(const Matrix& X, const Matrix& SY, const Vector& mu, double smo
 }
 
 // Directions of the order-2 moments of outputs clipped to a few interquartile ranges.
-Matrix spectral_directions(const Matrix& X, const Matrix& Y, Index hidden, std::uint64_t seed, const Control& control) {
+Matrix spectral_directions(const Matrix& X, const Matrix& Y, Index hidden, std::uint64_t seed,
+                           const Control& control) {
   Matrix clipped = Y;
   for (Index o = 0; o < Y.cols(); ++o) {
     const std::vector<double> values(Y.col(o).data(), Y.col(o).data() + Y.rows());
@@ -62,14 +65,18 @@ Matrix spectral_directions(const Matrix& X, const Matrix& Y, Index hidden, std::
 }
 
 // Candidate rows mu, one a column.
-Matrix candidate_rows(const Matrix& X, const Matrix& SY, const Matrix& spectral, const ArbitraryNoiseOptions& options) {
+Matrix candidate_rows(const Matrix& X, const Matrix& SY, const Matrix& spectral,
+                      const ArbitraryNoiseOptions& options) {
   const Index s = SY.cols(), count = options.budget;
   Matrix rows = Stream(options.seed, "candidate rows").normal_matrix(s, count);
   if (options.hidden > 2 && spectral.rows() > 0) {
-    // Around the left inverse of the matrix that regression finds for the spectral directions, both signs of each.
+    // Around the left inverse of the matrix that regression finds for the spectral directions, both signs of
+    // each.
     Matrix F(X.rows(), 2 * spectral.rows());
     F << (X * spectral.transpose()).cwiseMax(0), (-X * spectral.transpose()).cwiseMax(0);
-    const Matrix C = (F.transpose() * F + 1e-9 * F.squaredNorm() * Matrix::Identity(F.cols(), F.cols())).ldlt().solve(F.transpose() * SY);
+    const Matrix C = (F.transpose() * F + 1e-9 * F.squaredNorm() * Matrix::Identity(F.cols(), F.cols()))
+                         .ldlt()
+                         .solve(F.transpose() * SY);
     const Matrix inverse = C.transpose().completeOrthogonalDecomposition().pseudoInverse();  // 2k x s
     for (Index i = 0; i < count; ++i) {
       const Vector centre = inverse.row(i % inverse.rows()).transpose().normalized();
@@ -143,8 +150,8 @@ std::vector<Index> choose(const Gram& gram, Index count, Index hidden, Index& co
 ArbitraryNoiseFit fit_arbitrary_noise(const SamplePtr& samples, const ArbitraryNoiseOptions& options,
                                       const Control& control) {
   if (options.hidden < 1 || options.budget < 1) {
-    throw std::invalid_argument(
-        fmt::format("arbitrary noise: hidden is {} and budget {}, expected at least 1", options.hidden, options.budget));
+    throw std::invalid_argument(fmt::format(
+        "arbitrary noise: hidden is {} and budget {}, expected at least 1", options.hidden, options.budget));
   }
   const SingleThreadedBlas single;
   const Standardisation coordinates = standardise(second_moments(*samples, control));

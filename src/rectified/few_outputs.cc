@@ -13,8 +13,8 @@ namespace exhume {
 namespace {
 
 constexpr double kReproduced = 1e-18;  // mean squared residual over variance
-constexpr double kLinear = 1e-8;       // misfit of phi^-1(h) to a linear function, up to which a group is a unit
-constexpr Index kMostRows = 6000;      // of a group that a unit is computed from
+constexpr double kLinear = 1e-8;   // misfit of phi^-1(h) to a linear function, up to which a group is a unit
+constexpr Index kMostRows = 6000;  // of a group that a unit is computed from
 
 // One unit with its column of A.
 struct Unit {
@@ -23,7 +23,9 @@ struct Unit {
   double misfit = 1;
 };
 
-Matrix rows_of(const Eigen::Ref<const RowMatrix>& x, const std::vector<Index>& rows) { return x(rows, Eigen::all); }
+Matrix rows_of(const Eigen::Ref<const RowMatrix>& x, const std::vector<Index>& rows) {
+  return x(rows, Eigen::all);
+}
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -71,8 +73,8 @@ Unit unit_of_group(const Eigen::Ref<const RowMatrix>& x, const RowMatrix& r, std
 
 }  // namespace
 
-std::vector<std::vector<Index>> equal_directions(const Eigen::Ref<const RowMatrix>& r, Index least, double shortest,
-                                                 double tolerance, std::uint64_t seed) {
+std::vector<std::vector<Index>> equal_directions(const Eigen::Ref<const RowMatrix>& r, Index least,
+                                                 double shortest, double tolerance, std::uint64_t seed) {
   const Index n = r.rows(), m = r.cols();
   const Vector probe = Stream(seed, "directions").normal_matrix(m, 1).col(0).normalized();
   std::vector<std::pair<double, Index>> keyed;
@@ -110,7 +112,8 @@ std::vector<std::vector<Index>> equal_directions(const Eigen::Ref<const RowMatri
 }
 
 FewOutputs recover_few_outputs(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y,
-                               const Rectifier& rectifier, const FewOutputsOptions& options, const Control& control) {
+                               const Rectifier& rectifier, const FewOutputsOptions& options,
+                               const Control& control) {
   const SingleThreadedBlas single;
   const Index d = x.cols(), m = y.cols();
   FewOutputs out;
@@ -123,15 +126,21 @@ FewOutputs recover_few_outputs(const Eigen::Ref<const RowMatrix>& x, const Eigen
   const double scale = y.norm() / std::sqrt(static_cast<double>(std::max<Index>(y.rows(), 1)));
   std::vector<Unit> units;
   out.smallest_group = x.rows();
-  const auto wanted = [&] { return options.hidden == 0 || static_cast<Index>(units.size()) < options.hidden; };
+  const auto wanted = [&] {
+    return options.hidden == 0 || static_cast<Index>(units.size()) < options.hidden;
+  };
   for (int round = 0; wanted() && left.squaredNorm() > kReproduced * y.squaredNorm(); ++round) {
     control.check();
-    control.report("groups", options.hidden > 0 ? static_cast<double>(units.size()) / static_cast<double>(options.hidden) : 0);
-    // Before anything is subtracted every row has all its digits; afterwards only what is well above rounding.
+    control.report("groups", options.hidden > 0
+                                 ? static_cast<double>(units.size()) / static_cast<double>(options.hidden)
+                                 : 0);
+    // Before anything is subtracted every row has all its digits; afterwards only what is well above
+    // rounding.
     const double shortest = round == 0 ? 1e-9 * scale : 1e-3 * scale;
     const double tolerance = round == 0 ? options.tolerance : 10 * options.tolerance;
     std::vector<Unit> found;
-    for (const auto& group : equal_directions(left, d + 2, shortest, tolerance, options.seed + static_cast<std::uint64_t>(round))) {
+    for (const auto& group : equal_directions(left, d + 2, shortest, tolerance,
+                                              options.seed + static_cast<std::uint64_t>(round))) {
       if (options.hidden > 0 && static_cast<Index>(units.size() + found.size()) >= options.hidden) break;
       Unit unit = unit_of_group(x, left, group, rectifier);
       if (unit.misfit > kLinear) continue;

@@ -36,8 +36,9 @@ bool contains(const Cnf& formula, const std::vector<int>& clause) {
 
 bool satisfies(const Cnf& formula, const std::vector<bool>& truth) {
   return std::all_of(formula.clauses.begin(), formula.clauses.end(), [&](const std::vector<int>& clause) {
-    return std::any_of(clause.begin(), clause.end(),
-                       [&](int literal) { return truth[static_cast<size_t>(std::abs(literal) - 1)] == (literal > 0); });
+    return std::any_of(clause.begin(), clause.end(), [&](int literal) {
+      return truth[static_cast<size_t>(std::abs(literal) - 1)] == (literal > 0);
+    });
   });
 }
 
@@ -76,7 +77,8 @@ std::optional<Vector> point_of(const Separability& instance, const std::vector<A
   return solve(program);
 }
 
-std::optional<Vector> descend(const Separability& instance, std::vector<Active>& choices, const Control& control) {
+std::optional<Vector> descend(const Separability& instance, std::vector<Active>& choices,
+                              const Control& control) {
   control.check();
   const auto point = point_of(instance, choices);
   if (!point) return std::nullopt;
@@ -103,8 +105,10 @@ Cnf parse_dimacs(std::string_view text) {
     if (!(words >> word) || word[0] == 'c') continue;
     if (word == "p") {
       std::string kind;
-      if (promised >= 0 || !(words >> kind >> formula.variables >> promised) || kind != "cnf" || formula.variables < 1 || promised < 0) {
-        throw DataError(fmt::format("line {}: expected one header 'p cnf VARIABLES CLAUSES', found '{}'", number, line));
+      if (promised >= 0 || !(words >> kind >> formula.variables >> promised) || kind != "cnf" ||
+          formula.variables < 1 || promised < 0) {
+        throw DataError(
+            fmt::format("line {}: expected one header 'p cnf VARIABLES CLAUSES', found '{}'", number, line));
       }
       continue;
     }
@@ -112,7 +116,8 @@ Cnf parse_dimacs(std::string_view text) {
       char* end = nullptr;
       const long literal = std::strtol(word.c_str(), &end, 10);
       if (promised < 0 || *end != 0 || std::abs(literal) > formula.variables) {
-        throw DataError(fmt::format("line {}: '{}' is no literal of {} variables after a header", number, word, formula.variables));
+        throw DataError(fmt::format("line {}: '{}' is no literal of {} variables after a header", number,
+                                    word, formula.variables));
       }
       if (literal != 0) {
         clause.push_back(static_cast<int>(literal));
@@ -124,7 +129,8 @@ Cnf parse_dimacs(std::string_view text) {
   if (promised < 0) throw DataError("the text has no header 'p cnf VARIABLES CLAUSES'");
   if (!clause.empty()) throw DataError(fmt::format("the last clause is not ended by 0 (line {})", number));
   if (static_cast<Index>(formula.clauses.size()) != promised) {
-    throw DataError(fmt::format("the header promises {} clauses, but there are {}", promised, formula.clauses.size()));
+    throw DataError(
+        fmt::format("the header promises {} clauses, but there are {}", promised, formula.clauses.size()));
   }
   return formula;
 }
@@ -143,15 +149,18 @@ Cnf with_complements(const Cnf& formula) {
 }
 
 Separability relu_separability(const Cnf& formula, bool free_top) {
-  const Index n = formula.variables, d = n + 2 + (free_top ? 1 : 0), r = static_cast<Index>(formula.clauses.size());
+  const Index n = formula.variables, d = n + 2 + (free_top ? 1 : 0),
+              r = static_cast<Index>(formula.clauses.size());
   for (size_t i = 0; i < formula.clauses.size(); ++i) {
     if (formula.clauses[i].size() != kLiterals) {
-      throw std::invalid_argument(fmt::format("clause {} has {} literals, expected {}; repeat literals to fill it up", i + 1,
-                                              formula.clauses[i].size(), kLiterals));
+      throw std::invalid_argument(
+          fmt::format("clause {} has {} literals, expected {}; repeat literals to fill it up", i + 1,
+                      formula.clauses[i].size(), kLiterals));
     }
   }
   if (!reversible(formula)) {
-    throw std::invalid_argument("the formula is not closed under complementing all variables; see with_complements");
+    throw std::invalid_argument(
+        "the formula is not closed under complementing all variables; see with_complements");
   }
   const Index s = 2 * n + 5 + (free_top ? 2 : 0);
   Separability out;
@@ -160,7 +169,8 @@ Separability relu_separability(const Cnf& formula, bool free_top) {
   out.y = RowMatrix::Zero(r + s, 1);
   out.y.bottomRows(s).setOnes();
   for (Index i = 0; i < r; ++i) {
-    for (const int literal : formula.clauses[static_cast<size_t>(i)]) out.x(i, std::abs(literal) - 1) -= literal > 0 ? 1 : -1;
+    for (const int literal : formula.clauses[static_cast<size_t>(i)])
+      out.x(i, std::abs(literal) - 1) -= literal > 0 ? 1 : -1;
     out.x(i, n) = out.x(i, n + 1) = -10;
   }
   Index row = r;
@@ -183,7 +193,8 @@ Separability relu_separability(const Cnf& formula, bool free_top) {
 
 std::optional<std::vector<bool>> satisfying_assignment(const Cnf& formula) {
   if (formula.variables > 24) {
-    throw std::invalid_argument(fmt::format("{} variables are too many to try all assignments, expected at most 24", formula.variables));
+    throw std::invalid_argument(fmt::format(
+        "{} variables are too many to try all assignments, expected at most 24", formula.variables));
   }
   std::vector<bool> truth(static_cast<size_t>(formula.variables));
   for (unsigned long bits = 0; bits < (1UL << formula.variables); ++bits) {

@@ -48,10 +48,11 @@ Vector residual_variances(const SeparableModel& model, const SampleSource& sampl
     Vector sum;
     void merge(const Squares& other) { sum += other.sum; }
   };
-  const Squares squares = reduce_blocks(
-      samples, Squares{Vector::Zero(samples.outputs())}, control, "", [&](Squares& to, const SampleBlock& block) {
-        to.sum += (evaluate(model, block.x()) - block.y()).colwise().squaredNorm().transpose();
-      });
+  const Squares squares =
+      reduce_blocks(samples, Squares{Vector::Zero(samples.outputs())}, control, "",
+                    [&](Squares& to, const SampleBlock& block) {
+                      to.sum += (evaluate(model, block.x()) - block.y()).colwise().squaredNorm().transpose();
+                    });
   return squares.sum / static_cast<double>(std::max<Index>(samples.rows(), 1));
 }
 
@@ -63,17 +64,16 @@ NoiseSigns recover_signs(const Matrix& V, const SampleSource& samples, const Rec
   const Index k = V.rows(), d = V.cols() - 1, m = samples.outputs(), q = 2 * k + 1;
   const Matrix W = V.leftCols(d);
   const Vector b = V.col(d);
-  const Sums sums = reduce_blocks(
-      samples, Sums{Matrix::Zero(q, q), Matrix::Zero(q, m), 0}, control, "signs",
-      [&](Sums& to, const SampleBlock& block) {
-        Matrix F(block.rows(), q);
-        F.leftCols(k) = hidden_outputs(W, b, rectifier, block.x());
-        F.middleCols(k, k) = hidden_outputs(-W, -b, rectifier, block.x());
-        F.col(2 * k).setOnes();
-        to.FF.noalias() += F.transpose() * F;
-        to.FY.noalias() += F.transpose() * block.y();
-        to.YY += block.y().squaredNorm();
-      });
+  const Sums sums = reduce_blocks(samples, Sums{Matrix::Zero(q, q), Matrix::Zero(q, m), 0}, control, "signs",
+                                  [&](Sums& to, const SampleBlock& block) {
+                                    Matrix F(block.rows(), q);
+                                    F.leftCols(k) = hidden_outputs(W, b, rectifier, block.x());
+                                    F.middleCols(k, k) = hidden_outputs(-W, -b, rectifier, block.x());
+                                    F.col(2 * k).setOnes();
+                                    to.FF.noalias() += F.transpose() * F;
+                                    to.FY.noalias() += F.transpose() * block.y();
+                                    to.YY += block.y().squaredNorm();
+                                  });
   std::vector<Index> all(static_cast<size_t>(q));
   for (Index i = 0; i < q; ++i) all[static_cast<size_t>(i)] = i;
   const auto without = [&](Index left_out) {

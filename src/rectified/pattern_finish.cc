@@ -37,8 +37,8 @@ class UnitFinish {
              const PatternOptions& options)
       : x_(x), B1_(B1), rectifier_(rectifier), options_(options) {}
 
-  // Improves `unit` (d+1) in place; returns its gap. Both signs and, where the start is so rough that the rows near
-  // the boundary mislead, larger margins are tried; what ends at another unit is not taken.
+  // Improves `unit` (d+1) in place; returns its gap. Both signs and, where the start is so rough that the
+  // rows near the boundary mislead, larger margins are tried; what ends at another unit is not taken.
   double run(Vector& unit) const {
     const Index d = x_.cols();
     double least = 1;
@@ -125,7 +125,8 @@ class UnitFinish {
       if (h(i) > 0.1 * size && (best.gap < options_.exact_gap || z(i) > 0)) rows.push_back(i);
     }
     if (static_cast<Index>(rows.size()) < 2 * (d + 1)) return out;
-    rows = thinned(rows, best.gap < options_.exact_gap ? options_.most_rows : std::min<Index>(options_.most_rows, 1500));
+    rows = thinned(
+        rows, best.gap < options_.exact_gap ? options_.most_rows : std::min<Index>(options_.most_rows, 1500));
     out.unit = unit_from_output(x_(rows, Eigen::all), h(rows), rectifier_, true);
     if (!out.unit.allFinite() || out.unit.head(d).norm() == 0) out.unit.resize(0);
     return out;
@@ -161,8 +162,8 @@ OutputSpace output_space(const Eigen::Ref<const RowMatrix>& y, double tolerance)
   space.singular_values = svd.singularValues() / std::sqrt(static_cast<double>(std::max<Index>(n, 1)));
   const double floor = tolerance * space.singular_values(0);
   space.rank = (space.singular_values.array() > floor).count();
-  space.P = svd.matrixV().leftCols(space.rank) *
-            space.singular_values.head(space.rank).cwiseInverse().asDiagonal();
+  space.P =
+      svd.matrixV().leftCols(space.rank) * space.singular_values.head(space.rank).cwiseInverse().asDiagonal();
   return space;
 }
 

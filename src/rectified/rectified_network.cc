@@ -98,13 +98,14 @@ RowMatrix evaluate(const Network& network, const Rectifier& rectifier, const Eig
   return out;
 }
 
-double relative_error(const Network& network, const Rectifier& rectifier, const Eigen::Ref<const RowMatrix>& x,
-                      const Eigen::Ref<const RowMatrix>& y) {
+double relative_error(const Network& network, const Rectifier& rectifier,
+                      const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y) {
   double squares = 0, variation = 0;
   const Vector mean = y.colwise().mean();
   for (Index first = 0; first < x.rows(); first += kBlockRows) {
     const Index size = std::min(kBlockRows, x.rows() - first);
-    squares += (evaluate(network, rectifier, x.middleRows(first, size)) - y.middleRows(first, size)).squaredNorm();
+    squares +=
+        (evaluate(network, rectifier, x.middleRows(first, size)) - y.middleRows(first, size)).squaredNorm();
     variation += (y.middleRows(first, size).rowwise() - mean.transpose()).squaredNorm();
   }
   return squares / std::max(variation, 1e-300);
@@ -116,7 +117,8 @@ void regress_outputs(Network& network, const Rectifier& rectifier, const Eigen::
   const Index n = x.rows(), k = network.hidden(), rows = std::min(n, kMostRows);
   Matrix X(rows, x.cols()), Y(rows, y.cols());
   for (Index i = 0; i < rows; ++i) {
-    const Index from = static_cast<Index>(static_cast<double>(i) * static_cast<double>(n) / static_cast<double>(rows));
+    const Index from =
+        static_cast<Index>(static_cast<double>(i) * static_cast<double>(n) / static_cast<double>(rows));
     X.row(i) = x.row(from);
     Y.row(i) = y.row(from);
   }

@@ -73,7 +73,8 @@ class CleanFit {
     return worst;
   }
 
-  // Whether most entries of every output, and of every sample, are clean: otherwise some were given up, not explained.
+  // Whether most entries of every output, and of every sample, are clean: otherwise some were given up, not
+  // explained.
   [[nodiscard]] bool plausible() const {
     for (Index j = 0; j < hit_.cols(); ++j) {
       if (2 * hit_.col(j).count() > hit_.rows()) return false;
@@ -87,8 +88,8 @@ class CleanFit {
   [[nodiscard]] bool hit(Index i, Index j) const { return hit_(i, j); }
 
  private:
-  // A sample of which most entries misfit had hit entries taken for clean. Few entries, drawn at random, are all clean
-  // soon; the draw with which most entries agree is.
+  // A sample of which most entries misfit had hit entries taken for clean. Few entries, drawn at random, are
+  // all clean soon; the draw with which most entries agree is.
   void vote(Index i, double level) {
     constexpr int kDraws = 60;
     const Index m = y_.cols(), r = U_.cols();
@@ -98,7 +99,8 @@ class CleanFit {
       Matrix part(r, r);
       Vector right(r);
       for (Index q = 0; q < r; ++q) {
-        const auto j = static_cast<Index>(stream.below(static_cast<std::uint64_t>(m), static_cast<std::uint64_t>(draw * r + q)));
+        const auto j = static_cast<Index>(
+            stream.below(static_cast<std::uint64_t>(m), static_cast<std::uint64_t>(draw * r + q)));
         part.row(q) = U_.row(j);
         right(q) = y_(i, j);
       }
@@ -124,7 +126,8 @@ class CleanFit {
       Matrix part(r, r);
       Vector right(r);
       for (Index q = 0; q < r; ++q) {
-        const auto i = static_cast<Index>(stream.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(draw * r + q)));
+        const auto i = static_cast<Index>(
+            stream.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(draw * r + q)));
         part.row(q) = C_.row(i);
         right(q) = y_(i, j);
       }
@@ -193,7 +196,8 @@ PartialSvd partial_svd(const Matrix& M, double floor, const Matrix& guess, std::
   Index width = std::min(most, guess.cols() + kSpare);
   while (true) {
     Matrix start = Stream(seed, "partial svd").normal_matrix(M.cols(), width);
-    if (guess.cols() > 0) start.leftCols(std::min(width, guess.cols())) = guess.leftCols(std::min(width, guess.cols()));
+    if (guess.cols() > 0)
+      start.leftCols(std::min(width, guess.cols())) = guess.leftCols(std::min(width, guess.cols()));
     Matrix Q = orthonormal(M * start);
     for (int pass = 0; pass < kPasses; ++pass) Q = orthonormal(M * orthonormal(M.transpose() * Q));
     const Matrix small = M.transpose() * Q;  // n x width
@@ -222,7 +226,8 @@ Pursuit principal_component_pursuit(const Matrix& Y, const PursuitOptions& optio
     out.converged = true;
     return out;
   }
-  const double lambda = options.lambda > 0 ? options.lambda : 1 / std::sqrt(static_cast<double>(std::max(Y.rows(), Y.cols())));
+  const double lambda =
+      options.lambda > 0 ? options.lambda : 1 / std::sqrt(static_cast<double>(std::max(Y.rows(), Y.cols())));
   Matrix Z = Y / std::max(spectral, Y.cwiseAbs().maxCoeff() / lambda);
   double mu = 1.25 / spectral;
   const double most = 1e7 * mu;
@@ -244,7 +249,8 @@ Pursuit principal_component_pursuit(const Matrix& Y, const PursuitOptions& optio
   return out;
 }
 
-CleanOutputs clean_outputs(const Eigen::Ref<const RowMatrix>& y, const CleanOptions& options, const Control& control) {
+CleanOutputs clean_outputs(const Eigen::Ref<const RowMatrix>& y, const CleanOptions& options,
+                           const Control& control) {
   const SingleThreadedBlas single;
   CleanOutputs out;
   out.pursuit = principal_component_pursuit(y, options.pursuit, control);

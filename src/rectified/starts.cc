@@ -27,7 +27,8 @@ Matrix to_user(const Matrix& units, const Standardisation& coordinates) {
   return V;
 }
 
-SpectralStart spectral(const SamplePtr& standard, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+SpectralStart spectral(const SamplePtr& standard, std::optional<Index> hidden, std::uint64_t seed,
+                       const Control& control) {
   Depth2Options options;
   options.hidden = hidden;
   options.seed = seed;
@@ -36,12 +37,14 @@ SpectralStart spectral(const SamplePtr& standard, std::optional<Index> hidden, s
 
 }  // namespace
 
-Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                    const Control& control) {
   const Standardisation coordinates = standardise(second_moments(*samples, control));
   return to_user(spectral(affine(samples, coordinates.map), hidden, seed, control).V, coordinates);
 }
 
-Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                   const Control& control) {
   const Standardisation coordinates = standardise(second_moments(*samples, control));
   const SamplePtr standard = affine(samples, coordinates.map);
   const SpectralStart start = spectral(standard, hidden, seed, control);
@@ -87,7 +90,8 @@ Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const Ro
   return V;
 }
 
-Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed, const Control& control) {
+Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                       const Control& control) {
   SymmetricOptions options;
   options.hidden = hidden;
   options.seed = seed;

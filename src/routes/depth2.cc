@@ -17,7 +17,8 @@ namespace {
 // Outputs replaced by what a polynomial of this degree leaves.
 SamplePtr residual(const SamplePtr& samples, int degree, const Control& control) {
   const auto fit = std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control));
-  return with_outputs(samples, [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
+  return with_outputs(samples,
+                      [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
 }
 
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
@@ -26,7 +27,8 @@ Matrix output_whitening(const SampleSource& samples, const Control& control) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(covariance);
   const double largest = eigen.eigenvalues().maxCoeff();
   const Index rank = (eigen.eigenvalues().array() > 1e-11 * largest).count();
-  return eigen.eigenvectors().rightCols(rank) * eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
+  return eigen.eigenvectors().rightCols(rank) *
+         eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
 }
 
 // The same samples with outputs y Omega (possibly fewer of them).
@@ -145,10 +147,12 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
   {
     const SamplePtr rough = residual(samples, 1, control);
     Matrix Omega = output_whitening(*rough, control);
-    const auto room = static_cast<Index>(options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
+    const auto room =
+        static_cast<Index>(options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
     const Index keep = std::clamp<Index>(room, 1, Omega.cols());
     if (keep < Omega.cols()) {
-      const Eigen::HouseholderQR<Matrix> qr(Stream(options.seed, "output mixing").normal_matrix(Omega.cols(), keep));
+      const Eigen::HouseholderQR<Matrix> qr(
+          Stream(options.seed, "output mixing").normal_matrix(Omega.cols(), keep));
       Omega = (Omega * (qr.householderQ() * Matrix::Identity(Omega.cols(), keep))).eval();
     }
     samples = mixed_outputs(samples, Omega);
@@ -174,8 +178,8 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
   const Index count = std::min<Index>(options.hidden.value_or(start.above_noise), p);
   if (count == 0) return start;
   const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
-  const RankOneElements found =
-      rank_one_by_restarts(basis, count, power_options(options, start.singular_values(count - 1), start.noise_floor));
+  const RankOneElements found = rank_one_by_restarts(
+      basis, count, power_options(options, start.singular_values(count - 1), start.noise_floor));
   const Matrix directions = U * found.directions;
   start.V = as_units(directions, recover_biases(standard, directions, control));
   return start;

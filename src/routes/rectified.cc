@@ -27,7 +27,7 @@ namespace {
 constexpr double kRoundingMse = 1e-20;  // mean squared error over variance at which rows count as reproduced
 constexpr Index kFewRows = 60;          // below, no row is held out
 constexpr Index kPictureRows = 500;
-constexpr int kStarts = 4;              // spectral starts from different seeds, where one leaves units out
+constexpr int kStarts = 4;  // spectral starts from different seeds, where one leaves units out
 
 struct Name {
   RectifiedMethod method;
@@ -53,8 +53,8 @@ Rows rows_of(const SampleSource& samples) {
   return {block.x(), block.y()};
 }
 
-// How far the standardised inputs are from normal: the largest skewness or excess kurtosis of a coordinate, in standard
-// deviations of its sampling error.
+// How far the standardised inputs are from normal: the largest skewness or excess kurtosis of a coordinate,
+// in standard deviations of its sampling error.
 double gaussian_misfit(const RowMatrix& x, const Standardisation& coordinates) {
   const Matrix Z = (x.rowwise() - coordinates.map.mu.transpose()) * coordinates.map.P.transpose();
   const double n = static_cast<double>(x.rows());
@@ -69,10 +69,14 @@ double gaussian_misfit(const RowMatrix& x, const Standardisation& coordinates) {
 class RectifiedRecovery {
  public:
   RectifiedRecovery(const SamplePtr& samples, const RectifiedOptions& options, const Control& control)
-      : options_(options), control_(control.within(options.budget_seconds)), samples_(samples), begin_(Control::Clock::now()) {
+      : options_(options),
+        control_(control.within(options.budget_seconds)),
+        samples_(samples),
+        begin_(Control::Clock::now()) {
     const Index n = samples->rows(), d = samples->inputs(), m = samples->outputs();
     if (n < 2 || d == 0 || m == 0) {
-      throw DataError(fmt::format("the samples are too few ({} rows, {} inputs, {} outputs); give at least two rows", n, d, m));
+      throw DataError(fmt::format(
+          "the samples are too few ({} rows, {} inputs, {} outputs); give at least two rows", n, d, m));
     }
     result_.samples = n;
     result_.seed = options.seed;
@@ -118,10 +122,12 @@ class RectifiedRecovery {
     options.pursuit.seed = options_.seed;
     CleanOutputs cleaned = clean_outputs(all.y, options, control_);
     stamp("pursuit");
-    if (!assume("entries off the support fit to rounding", cleaned.worst_clean, options.clean, cleaned.exact)) {
-      refuse(fmt::format("no low-rank part explains the entries that were not hit (rank {}, off by {:.2g}): the outputs "
-                         "carry dense noise, or more entries are hit than the rank allows",
-                         cleaned.rank, cleaned.worst_clean));
+    if (!assume("entries off the support fit to rounding", cleaned.worst_clean, options.clean,
+                cleaned.exact)) {
+      refuse(fmt::format(
+          "no low-rank part explains the entries that were not hit (rank {}, off by {:.2g}): the outputs "
+          "carry dense noise, or more entries are hit than the rank allows",
+          cleaned.rank, cleaned.worst_clean));
       return;
     }
     result_.support = std::move(cleaned.support);
@@ -138,7 +144,8 @@ class RectifiedRecovery {
       held_out_ = rows_of(*parts.held_out);
     }
     result_.held_out = held_out_.x.rows();
-    view_ = memory_view(training_.x.data(), training_.y.data(), training_.x.rows(), training_.x.cols(), training_.y.cols());
+    view_ = memory_view(training_.x.data(), training_.y.data(), training_.x.rows(), training_.x.cols(),
+                        training_.y.cols());
     stamp("reading");
   }
 
@@ -153,11 +160,13 @@ class RectifiedRecovery {
     }
     const double misfit = gaussian_misfit(training_.x, standardise(second_moments(*view_, control_)));
     const double threshold = 5 + std::sqrt(2 * std::log(static_cast<double>(training_.x.cols())));
-    gaussian_ = assume("inputs Gaussian (skewness and kurtosis, standard deviations)", misfit, threshold, misfit <= threshold);
+    gaussian_ = assume("inputs Gaussian (skewness and kurtosis, standard deviations)", misfit, threshold,
+                       misfit <= threshold);
     if (!gaussian_ && options_.method == RectifiedMethod::kArbitraryNoise) {
-      refuse(fmt::format("the inputs are not Gaussian (skewness or kurtosis is {:.1f} standard deviations off), which this "
-                         "road rests on and could not notice afterwards; take any_inputs",
-                         misfit));
+      refuse(fmt::format(
+          "the inputs are not Gaussian (skewness or kurtosis is {:.1f} standard deviations off), which this "
+          "road rests on and could not notice afterwards; take any_inputs",
+          misfit));
     }
   }
 
@@ -180,15 +189,20 @@ class RectifiedRecovery {
   }
 
   void refuse_rank(Index rank, Index hidden) {
-    assume("rank of the outputs is the number of units", static_cast<double>(rank), static_cast<double>(hidden), false);
+    assume("rank of the outputs is the number of units", static_cast<double>(rank),
+           static_cast<double>(hidden), false);
     if (rank < hidden) {
-      refuse(fmt::format("the outputs span {} dimensions, fewer than the {} units asked for: below that the problem is NP-hard "
-                         "in general (rank(A) < k); ask for fewer units, or take --method few-outputs",
-                         rank, hidden));
+      refuse(
+          fmt::format("the outputs span {} dimensions, fewer than the {} units asked for: below that the "
+                      "problem is NP-hard "
+                      "in general (rank(A) < k); ask for fewer units, or take --method few-outputs",
+                      rank, hidden));
     } else {
-      refuse(fmt::format("the outputs span {} dimensions, more than the {} units asked for: they carry noise (--method noise or "
-                         "sparse-noise) or come from more units",
-                         rank, hidden));
+      refuse(
+          fmt::format("the outputs span {} dimensions, more than the {} units asked for: they carry noise "
+                      "(--method noise or "
+                      "sparse-noise) or come from more units",
+                      rank, hidden));
     }
   }
 
@@ -197,20 +211,25 @@ class RectifiedRecovery {
     Index hidden = options_.hidden.value_or(0);
     if (hidden == 0) hidden = Eigen::JacobiSVD<Matrix>(Matrix(training_.y)).setThreshold(1e-11).rank();
     if (hidden == 0) return refuse("all outputs are zero");
-    const AnyInputsFit fit = recover_any_inputs(training_.x, training_.y, hidden, {options_.most_patterns}, control_);
+    const AnyInputsFit fit =
+        recover_any_inputs(training_.x, training_.y, hidden, {options_.most_patterns}, control_);
     stamp("patterns");
     switch (fit.outcome) {
       case AnyInputsOutcome::kRankDeficient:
       case AnyInputsOutcome::kRankExceeded:
         return refuse_rank(fit.rank, hidden);
       case AnyInputsOutcome::kNoNetwork:
-        return refuse(fmt::format("none of the {} sign patterns belongs to a unit that is left: no network of {} ReLUs without "
-                                  "biases reproduces the samples",
-                                  fit.patterns, hidden));
+        return refuse(fmt::format(
+            "none of the {} sign patterns belongs to a unit that is left: no network of {} ReLUs without "
+            "biases reproduces the samples",
+            fit.patterns, hidden));
       case AnyInputsOutcome::kBudget:
-        return refuse(fmt::format("the budget ended after {} sign patterns of {} units; give more time, or fewer rows", fit.patterns, hidden));
+        return refuse(
+            fmt::format("the budget ended after {} sign patterns of {} units; give more time, or fewer rows",
+                        fit.patterns, hidden));
       case AnyInputsOutcome::kExact:
-        assume("rank of the outputs is the number of units", static_cast<double>(fit.rank), static_cast<double>(hidden), true);
+        assume("rank of the outputs is the number of units", static_cast<double>(fit.rank),
+               static_cast<double>(hidden), true);
         result_.network = fit.network;
     }
   }
@@ -232,17 +251,21 @@ class RectifiedRecovery {
 
   void exact_finish() {
     const bool relu = options_.rectifier.name == "relu";
-    if (!relu && options_.method == RectifiedMethod::kSymmetric) return refuse("the symmetric start knows the ReLU only");
-    if (!relu && options_.method == RectifiedMethod::kSparseNoise) return refuse("the sparse-noise road knows the ReLU only");
+    if (!relu && options_.method == RectifiedMethod::kSymmetric)
+      return refuse("the symmetric start knows the ReLU only");
+    if (!relu && options_.method == RectifiedMethod::kSparseNoise)
+      return refuse("the sparse-noise road knows the ReLU only");
     const OutputSpace space = output_space(training_.y);
     result_.singular_values = space.singular_values;
     result_.gap_units = space.rank;
     const Index hidden = options_.hidden.value_or(space.rank);
     if (hidden != space.rank) return refuse_rank(space.rank, hidden);
     if (training_.x.rows() < 4 * (hidden + 1) || training_.x.rows() < 4 * (training_.x.cols() + 1)) {
-      return refuse(fmt::format("{} rows are too few for the exact finish of {} units with {} inputs", training_.x.rows(), hidden, training_.x.cols()));
+      return refuse(fmt::format("{} rows are too few for the exact finish of {} units with {} inputs",
+                                training_.x.rows(), hidden, training_.x.cols()));
     }
-    assume("rank of the outputs is the number of units", static_cast<double>(space.rank), static_cast<double>(hidden), true);
+    assume("rank of the outputs is the number of units", static_cast<double>(space.rank),
+           static_cast<double>(hidden), true);
     PatternFinish finish;
     Matrix V(0, training_.x.cols() + 1);
     for (int i = 0; i < kStarts; ++i) {
@@ -255,18 +278,23 @@ class RectifiedRecovery {
     stamp("exact finish");
     result_.gaps = finish.gaps;
     result_.network = finish.network;
-    const double worst = finish.outcome == PatternOutcome::kExact ? PatternOptions().exact_gap : finish.gaps.maxCoeff();
-    assume("every unit has a null vector (gap)", worst, PatternOptions().exact_gap, finish.outcome != PatternOutcome::kNoNullVector);
+    const double worst =
+        finish.outcome == PatternOutcome::kExact ? PatternOptions().exact_gap : finish.gaps.maxCoeff();
+    assume("every unit has a null vector (gap)", worst, PatternOptions().exact_gap,
+           finish.outcome != PatternOutcome::kNoNullVector);
     if (finish.outcome == PatternOutcome::kExact) return;
-    said_ = fmt::format("{} of {} units have a pattern on which the outputs vanish, and together they leave {:.2g} of the variance: ",
-                        finish.network.hidden(), hidden, finish.relative_mse);
+    said_ = fmt::format(
+        "{} of {} units have a pattern on which the outputs vanish, and together they leave {:.2g} of the "
+        "variance: ",
+        finish.network.hidden(), hidden, finish.relative_mse);
     if (space.rank == m()) {
       said_ += "there may be more units than outputs (--method few-outputs), or noise (--method noise)";
     } else {
       said_ += "another activation, or a start that was too rough";
     }
     if (!gaussian_) said_ += "; the inputs are not Gaussian, which the start rests on";
-    if (options_.method == RectifiedMethod::kIca) said_ += "; independent components assume orthonormal rows of W and uncorrelated inputs";
+    if (options_.method == RectifiedMethod::kIca)
+      said_ += "; independent components assume orthonormal rows of W and uncorrelated inputs";
   }
 
   void noise() {
@@ -281,7 +309,8 @@ class RectifiedRecovery {
     result_.network = fit.network;
     result_.noise_sd = std::sqrt(fit.noise_variance.mean());
     const double chance = chance_level(m(), V.rows());
-    signs_ = assume("signs decided (least margin, chi-squared)", fit.signs.margins.minCoeff(), chance, fit.signs.margins.minCoeff() > chance);
+    signs_ = assume("signs decided (least margin, chi-squared)", fit.signs.margins.minCoeff(), chance,
+                    fit.signs.margins.minCoeff() > chance);
     result_.signs_identifiable = signs_;
     noisy_ = true;
   }
@@ -290,20 +319,27 @@ class RectifiedRecovery {
     FewOutputsOptions options;
     options.hidden = options_.hidden.value_or(0);
     options.seed = options_.seed;
-    const FewOutputs fit = recover_few_outputs(training_.x, training_.y, options_.rectifier, options, control_);
+    const FewOutputs fit =
+        recover_few_outputs(training_.x, training_.y, options_.rectifier, options, control_);
     stamp("groups");
     result_.network = fit.network;
     if (fit.outcome == FewOutputsOutcome::kOneOutput) {
-      return refuse("with one output all outputs are multiples of each other, so rows of a single unit cannot be told; take any_inputs");
+      return refuse(
+          "with one output all outputs are multiples of each other, so rows of a single unit cannot be told; "
+          "take any_inputs");
     }
     if (fit.network.hidden() == 0) {
-      return refuse("no two outputs point in the same direction: there are no rows in which one unit is active alone, or the "
-                    "outputs carry noise or a constant");
+      return refuse(
+          "no two outputs point in the same direction: there are no rows in which one unit is active alone, "
+          "or the "
+          "outputs carry noise or a constant");
     }
     if (fit.outcome != FewOutputsOutcome::kExact) {
-      said_ = fmt::format("{} units were active alone in enough rows, and leave {:.2g} of the variance: more rows are needed for "
-                          "the others, or the outputs carry noise",
-                          fit.network.hidden(), fit.relative_mse);
+      said_ = fmt::format(
+          "{} units were active alone in enough rows, and leave {:.2g} of the variance: more rows are needed "
+          "for "
+          "the others, or the outputs carry noise",
+          fit.network.hidden(), fit.relative_mse);
     }
   }
 
@@ -318,9 +354,11 @@ class RectifiedRecovery {
     stamp("halfspaces");
     result_.network = fit.network;
     result_.noise_sd = fit.residual_norm / std::sqrt(static_cast<double>(training_.y.size()));
-    said_ = fmt::format("best of {} sets of {} halfspaces; nothing is assumed of the noise beyond independence of the inputs, so "
-                        "nothing can be certified",
-                        fit.chosen_from, *options_.hidden);
+    said_ = fmt::format(
+        "best of {} sets of {} halfspaces; nothing is assumed of the noise beyond independence of the "
+        "inputs, so "
+        "nothing can be certified",
+        fit.chosen_from, *options_.hidden);
   }
 
   void judge() {
@@ -342,28 +380,33 @@ class RectifiedRecovery {
 
   void judge_exact(bool checked) {
     result_.status = Status::kUncertified;
-    const bool trained = assume("training rows reproduced to rounding", result_.training_relative_mse, kRoundingMse,
-                                result_.training_relative_mse <= kRoundingMse);
+    const bool trained = assume("training rows reproduced to rounding", result_.training_relative_mse,
+                                kRoundingMse, result_.training_relative_mse <= kRoundingMse);
     if (!trained) {
-      result_.reason = said_.empty() ? fmt::format("the network leaves {:.2g} of the variance", result_.training_relative_mse) : said_;
+      result_.reason = said_.empty() ? fmt::format("the network leaves {:.2g} of the variance",
+                                                   result_.training_relative_mse)
+                                     : said_;
       return;
     }
     if (!checked) {
-      result_.reason = fmt::format("{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold out: "
-                                   "another network may do so too",
-                                   result_.network.hidden(), result_.samples);
+      result_.reason = fmt::format(
+          "{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold out: "
+          "another network may do so too",
+          result_.network.hidden(), result_.samples);
       return;
     }
-    const bool held = assume("held-out rows reproduced to rounding", result_.heldout_relative_mse, kRoundingMse,
-                             result_.heldout_relative_mse <= kRoundingMse);
+    const bool held = assume("held-out rows reproduced to rounding", result_.heldout_relative_mse,
+                             kRoundingMse, result_.heldout_relative_mse <= kRoundingMse);
     const double share = std::min(1.0, std::log(1000.0) / static_cast<double>(held_out_.x.rows()));
     assume("share of inputs on which another network could differ", share, 1, true);
     result_.confidence = 0.999;
-    result_.functional_error_bound = share * held_out_.y.squaredNorm() / static_cast<double>(held_out_.y.rows());
+    result_.functional_error_bound =
+        share * held_out_.y.squaredNorm() / static_cast<double>(held_out_.y.rows());
     if (held) {
       result_.status = Status::kCertified;
-      result_.reason = fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
-                                   result_.network.hidden(), result_.samples, result_.held_out);
+      result_.reason =
+          fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
+                      result_.network.hidden(), result_.samples, result_.held_out);
     } else {
       result_.reason = "the fit is exact on the rows it saw but not on the held-out ones";
     }
@@ -371,34 +414,46 @@ class RectifiedRecovery {
 
   void judge_noisy() {
     const double ratio = result_.heldout_relative_mse / std::max(result_.training_relative_mse, 1e-300);
-    const double spread = 1 + 6 * std::sqrt(2.0 / static_cast<double>(std::max<Index>(held_out_.y.size(), 1)));
-    const bool held = assume("held-out error as large as the training error", ratio, spread, held_out_.x.rows() > 0 && ratio <= spread);
+    const double spread =
+        1 + 6 * std::sqrt(2.0 / static_cast<double>(std::max<Index>(held_out_.y.size(), 1)));
+    const bool held = assume("held-out error as large as the training error", ratio, spread,
+                             held_out_.x.rows() > 0 && ratio <= spread);
     const double parameters = static_cast<double>(result_.network.W.size() + result_.network.A.size() + m());
     result_.functional_error_bound = result_.noise_sd * result_.noise_sd *
-                                     (parameters + 3.3 * std::sqrt(2 * parameters)) / static_cast<double>(training_.x.rows());
+                                     (parameters + 3.3 * std::sqrt(2 * parameters)) /
+                                     static_cast<double>(training_.x.rows());
     const double structure = structure_left();
-    const bool clean = structure == 0 || assume("no structure left in the residual", structure, 1, structure <= 1);
+    const bool clean =
+        structure == 0 || assume("no structure left in the residual", structure, 1, structure <= 1);
     result_.status = signs_ && held && clean ? Status::kCertified : Status::kUncertified;
     if (!signs_) {
       result_.reason = "the sign of some unit is not decided by the samples";
     } else if (!clean) {
-      result_.reason = fmt::format("the fit leaves {:.2g} of the variance with structure in it: more units, another activation, or a rough start",
-                                   result_.training_relative_mse);
+      result_.reason = fmt::format(
+          "the fit leaves {:.2g} of the variance with structure in it: more units, another activation, or a "
+          "rough start",
+          result_.training_relative_mse);
     } else if (!held) {
-      result_.reason = fmt::format("the error on held-out rows is {:.2f} times that on the training rows", ratio);
+      result_.reason =
+          fmt::format("the error on held-out rows is {:.2f} times that on the training rows", ratio);
     } else {
-      result_.reason = fmt::format("{} hidden units with all signs decided, and what they leave ({:.2g} of the variance) looks like noise",
-                                   result_.network.hidden(), result_.training_relative_mse);
+      result_.reason = fmt::format(
+          "{} hidden units with all signs decided, and what they leave ({:.2g} of the variance) looks like "
+          "noise",
+          result_.network.hidden(), result_.training_relative_mse);
     }
-    if (result_.status != Status::kCertified && !gaussian_) result_.reason += "; the inputs are not Gaussian, which the start rests on";
+    if (result_.status != Status::kCertified && !gaussian_)
+      result_.reason += "; the inputs are not Gaussian, which the start rests on";
   }
 
-  // The best candidate unit's score in the residual over its chance level (unit_search.h); 0 where it is not measured.
+  // The best candidate unit's score in the residual over its chance level (unit_search.h); 0 where it is not
+  // measured.
   double structure_left() {
     if (options_.rectifier.name != "relu") return 0;
     const Standardisation coordinates = standardise(second_moments(*view_, control_));
     const SamplePtr some = spread_subset(*affine(view_, coordinates.map), 20000);
-    const Candidates found = candidate_units(to_signed_model(coordinates.from_user(result_.network)), *some, 1, options_.seed, control_);
+    const Candidates found = candidate_units(to_signed_model(coordinates.from_user(result_.network)), *some,
+                                             1, options_.seed, control_);
     if (found.scores.size() == 0) return 0;
     return found.scores(0) / chance_level(m(), found.tested);
   }
@@ -420,8 +475,10 @@ RectifiedMethod parse_rectified_method(std::string_view name) {
   for (const Name& entry : kNames) {
     if (name == entry.name) return entry.method;
   }
-  throw std::invalid_argument(fmt::format(
-      "method is '{}', expected any, ica, tensor, symmetric, noise, few-outputs, arbitrary-noise or sparse-noise", name));
+  throw std::invalid_argument(
+      fmt::format("method is '{}', expected any, ica, tensor, symmetric, noise, few-outputs, arbitrary-noise "
+                  "or sparse-noise",
+                  name));
 }
 
 const char* to_string(RectifiedMethod method) {
@@ -432,14 +489,20 @@ const char* to_string(RectifiedMethod method) {
 }
 
 void RectifiedOptions::validate() const {
-  if (hidden && *hidden < 1) throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
-  if (!(budget_seconds > 0)) throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
-  if (candidates < 1) throw std::invalid_argument(fmt::format("candidates is {}, expected at least 1", candidates));
-  if (most_patterns < 1) throw std::invalid_argument(fmt::format("most_patterns is {}, expected at least 1", most_patterns));
-  if (!rectifier.phi || !rectifier.inverse) throw std::invalid_argument("rectifier has no phi or no inverse; use make_rectifier");
+  if (hidden && *hidden < 1)
+    throw std::invalid_argument(fmt::format("hidden is {}, expected at least 1, or auto", *hidden));
+  if (!(budget_seconds > 0))
+    throw std::invalid_argument(fmt::format("budget is {} s, expected above 0", budget_seconds));
+  if (candidates < 1)
+    throw std::invalid_argument(fmt::format("candidates is {}, expected at least 1", candidates));
+  if (most_patterns < 1)
+    throw std::invalid_argument(fmt::format("most_patterns is {}, expected at least 1", most_patterns));
+  if (!rectifier.phi || !rectifier.inverse)
+    throw std::invalid_argument("rectifier has no phi or no inverse; use make_rectifier");
 }
 
-RectifiedResult recover_rectified(const SamplePtr& samples, const RectifiedOptions& options, const Control& control) {
+RectifiedResult recover_rectified(const SamplePtr& samples, const RectifiedOptions& options,
+                                  const Control& control) {
   options.validate();
   const SingleThreadedBlas single;
   return RectifiedRecovery(samples, options, control).run();

@@ -108,8 +108,8 @@ struct DescentOptions {
   int record_every = 1;
 
   // Printed.
-  // c must be below a constant c_max that the theorem does not give. 1 is above it: on instances of two rows the
-  // phase is then too short to leave the saddle at zero, which is reported as a minimum; 0.5 leaves it.
+  // c must be below a constant c_max that the theorem does not give. 1 is above it: on instances of two rows
+  // the phase is then too short to leave the saddle at zero, which is reported as a minimum; 0.5 leaves it.
   double epsilon = 1e-3, c = 0.5, delta = 0.01;
   double sigma = 0;  // Theorem 4's sigma, from fit_closed_form; must be positive for kPrinted
 

@@ -1,11 +1,12 @@
 // Independent component analysis: FastICA with symmetric decorrelation.
 //
-// Given whitened samples B (n x k: mean 0, covariance I) of B = S Q^T with independent columns of S and Q orthogonal,
-// finds Q up to order and signs as the fixed point of
+// Given whitened samples B (n x k: mean 0, covariance I) of B = S Q^T with independent columns of S and Q
+// orthogonal, finds Q up to order and signs as the fixed point of
 //
 //     q_i <- E[ b g(q_i.b) ] - E[ g'(q_i.b) ] q_i,      Q <- Q (Q^T Q)^(-1/2)
 //
-// with g = tanh (robust) or g = u^3 (kurtosis). Hyvarinen, IEEE Trans. Neural Networks 10 (1999). O(n k^2) an iteration.
+// with g = tanh (robust) or g = u^3 (kurtosis). Hyvarinen, IEEE Trans. Neural Networks 10 (1999). O(n k^2) an
+// iteration.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct IcaOptions {
 };
 
 struct Ica {
-  Matrix Q;               // k x k, orthogonal; component i is B Q.col(i)
+  Matrix Q;  // k x k, orthogonal; component i is B Q.col(i)
   bool converged = false;
   int iterations = 0;
 };

@@ -1,22 +1,23 @@
 // Exact recovery from patterns, without a polish (paper rectified, Algorithm 5 and steps 4-8 of Algorithm 3).
 //
-// Outputs without noise, y = A f(Wx + b) + c with A of full column rank k, span with the constant a space of functions
-// of dimension k + 1 on the samples, and the output of unit i alone, f(w_i.x + b_i), is in it: the one function (up to
-// scale) that vanishes wherever w_i.x + b_i <= 0. So with B the whitened outputs (n x k) and a rough direction v,
+// Outputs without noise, y = A f(Wx + b) + c with A of full column rank k, span with the constant a space of
+// functions of dimension k + 1 on the samples, and the output of unit i alone, f(w_i.x + b_i), is in it: the
+// one function (up to scale) that vanishes wherever w_i.x + b_i <= 0. So with B the whitened outputs (n x k)
+// and a rough direction v,
 //
 //     rows    { v.x + b < -margin sd(v.x) }            safely inactive, although v is only roughly right
 //     null    [B 1] u = 0 on them                       smallest singular vector; its gap = s_last / s_before
 //     h       = [B 1] u                                 the output of the unit on every row, exactly
 //     w, b    from phi^-1(h) = w.x + b where h > 0      unit_from_output
 //
-// Both signs of v are tried: only the right one has a null vector (gap 1e-15 against order 1). With the new (w, b) the
-// rows are chosen anew until the gap is at rounding. Last, A and c by regression.
+// Both signs of v are tried: only the right one has a null vector (gap 1e-15 against order 1). With the new
+// (w, b) the rows are chosen anew until the gap is at rounding. Last, A and c by regression.
 //
-// Errata that matter here: the unknown multiplies the outputs, so it has k (not n) entries; "exactly zero off the
-// pattern" is asked only of rows that are safely off it.
+// Errata that matter here: the unknown multiplies the outputs, so it has k (not n) entries; "exactly zero off
+// the pattern" is asked only of rows that are safely off it.
 //
-// Assumes rank k and no noise; nothing of the inputs' distribution beyond rough directions with 1 - |cos| up to a few
-// hundredths. Cost O(n (k + d)) a unit and round, after an O(rows k^2) factorisation.
+// Assumes rank k and no noise; nothing of the inputs' distribution beyond rough directions with 1 - |cos| up
+// to a few hundredths. Cost O(n (k + d)) a unit and round, after an O(rows k^2) factorisation.
 #pragma once
 
 #include "exhume/control.h"
@@ -26,10 +27,10 @@ namespace exhume {
 
 // The space of the outputs: B = (y - mean) P has orthonormal columns times sqrt(n), as many as the rank.
 struct OutputSpace {
-  Vector mean;              // m
-  Matrix P;                 // m x rank
-  Vector singular_values;   // of the centred outputs over sqrt(n), decreasing
-  Index rank = 0;           // singular values above `tolerance` times the first
+  Vector mean;             // m
+  Matrix P;                // m x rank
+  Vector singular_values;  // of the centred outputs over sqrt(n), decreasing
+  Index rank = 0;          // singular values above `tolerance` times the first
 };
 [[nodiscard]] OutputSpace output_space(const Eigen::Ref<const RowMatrix>& y, double tolerance = 1e-10);
 
@@ -50,14 +51,15 @@ enum class PatternOutcome {
 
 struct PatternFinish {
   PatternOutcome outcome = PatternOutcome::kNoNullVector;
-  Network network;          // the units with a null vector; A and c by regression
-  Vector gaps;              // of every start, in order
+  Network network;  // the units with a null vector; A and c by regression
+  Vector gaps;      // of every start, in order
   Index rank = 0;
   double relative_mse = 1;  // over all rows
 };
 
 // V: rough units, (any number) x (d+1), rows (v, b), sign open; repeats are dropped. k = `hidden`.
-[[nodiscard]] PatternFinish pattern_finish(const Matrix& V, Index hidden, const Eigen::Ref<const RowMatrix>& x,
+[[nodiscard]] PatternFinish pattern_finish(const Matrix& V, Index hidden,
+                                           const Eigen::Ref<const RowMatrix>& x,
                                            const Eigen::Ref<const RowMatrix>& y, const Rectifier& rectifier,
                                            const PatternOptions& options, const Control& control);
 

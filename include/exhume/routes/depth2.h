@@ -2,18 +2,19 @@
 //
 //     E[y_o He_p(x)] = sum_i A_oi (-1)^p He_{p-2}(b_i) phi(b_i) w_i^(x)p,   p >= 2        (Lemma 3.5)
 //
-// All orders, flattened to p x (anything) with p = d(d+1)/2, have their columns in span{vech(w_i w_i^T)}, so they
-// are stacked side by side, each divided by its sampling noise, and the rank-one elements of the span are the
-// directions (subspace.h). Order 2 spans it when there are at least k outputs; orders 3 and 4 serve few outputs,
-// one included. A unit is invisible at order 4 where |b| = 1 and at order 3 where b = 0, never at both (Lemma 4.3).
+// All orders, flattened to p x (anything) with p = d(d+1)/2, have their columns in span{vech(w_i w_i^T)}, so
+// they are stacked side by side, each divided by its sampling noise, and the rank-one elements of the span
+// are the directions (subspace.h). Order 2 spans it when there are at least k outputs; orders 3 and 4 serve
+// few outputs, one included. A unit is invisible at order 4 where |b| = 1 and at order 3 where b = 0, never
+// at both (Lemma 4.3).
 //
-// What differs from the paper, and why: residualised moments (moments.h), since plain ones need about a hundred
-// times the samples; outputs whitened by the covariance of the residual, so that A's condition number does not
-// matter; the power method instead of Jennrich's algorithm, whose random contraction amplifies the noise. The
-// paper's own algorithms are in routes/depth2_jennrich.h.
+// What differs from the paper, and why: residualised moments (moments.h), since plain ones need about a
+// hundred times the samples; outputs whitened by the covariance of the residual, so that A's condition number
+// does not matter; the power method instead of Jennrich's algorithm, whose random contraction amplifies the
+// noise. The paper's own algorithms are in routes/depth2_jennrich.h.
 //
-// Inputs must be standardised (standardise.h). Cost: order 2: n m p flops; orders 3 and 4: n m r^4/4 in the active
-// subspace of dimension r <= min(d, k), never d^4 where r < d.
+// Inputs must be standardised (standardise.h). Cost: order 2: n m p flops; orders 3 and 4: n m r^4/4 in the
+// active subspace of dimension r <= min(d, k), never d^4 where r < d.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +29,18 @@ namespace exhume {
 struct Depth2Options {
   std::optional<Index> hidden;  // number of units, if known
   std::uint64_t seed = 0;
-  double stack_bytes = 256e6;   // most memory for one copy of the fourth-order moments
-  Index most_active = 64;       // largest active subspace in which orders 3 and 4 are formed
+  double stack_bytes = 256e6;  // most memory for one copy of the fourth-order moments
+  Index most_active = 64;      // largest active subspace in which orders 3 and 4 are formed
 };
 
 // A rough network: directions with their biases, in the coordinates of the samples.
 struct SpectralStart {
-  Matrix V;                 // (number found) x (d+1), rows (w_i, b_i), |w_i| = 1, sign open
-  Vector singular_values;   // of the stacked moments, decreasing
-  double noise_floor = 0;   // what sampling noise alone shows
-  Index above_noise = 0;    // number of units by the gap
-  bool saturated = false;   // every singular value is above the noise: there may be more units
-  Index active = 0;         // dimension of the subspace that was searched
+  Matrix V;                // (number found) x (d+1), rows (w_i, b_i), |w_i| = 1, sign open
+  Vector singular_values;  // of the stacked moments, decreasing
+  double noise_floor = 0;  // what sampling noise alone shows
+  Index above_noise = 0;   // number of units by the gap
+  bool saturated = false;  // every singular value is above the noise: there may be more units
+  Index active = 0;        // dimension of the subspace that was searched
 };
 
 // Order 2 alone: for at least as many outputs as units.
@@ -50,12 +51,13 @@ struct SpectralStart {
 [[nodiscard]] SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options,
                                           const Control& control);
 
-// The subspace of inputs on which the outputs depend, as far as orders 1 and 2 stand out from the noise: d x r,
-// orthonormal columns.
+// The subspace of inputs on which the outputs depend, as far as orders 1 and 2 stand out from the noise: d x
+// r, orthonormal columns.
 [[nodiscard]] Matrix active_subspace(const SamplePtr& standard, const Control& control);
 
 // Biases for given directions: with alpha_p = coefficients of order p (from E[r He_p(w_i.x)], p = 2, 3), the
 // simple case of RecoverScalars, b_i = -alpha_3 / alpha_2. W: d x k.
-[[nodiscard]] Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const Control& control);
+[[nodiscard]] Vector recover_biases(const SamplePtr& standard, const Matrix& directions,
+                                    const Control& control);
 
 }  // namespace exhume
