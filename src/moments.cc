@@ -9,7 +9,7 @@ namespace exhume {
 namespace {
 
 // Rows whose features fit into the second-level cache together with the sums.
-constexpr Index kTileRows = 256;
+constexpr Index kTileRows = 128;
 
 // Every second row of `rows`, starting at `offset`, column-major.
 Matrix every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index offset) {
