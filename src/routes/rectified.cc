@@ -132,6 +132,7 @@ class RectifiedRecovery {
     }
     result_.support = std::move(cleaned.support);
     samples_ = memory_samples(all.x, std::move(cleaned.y));
+    raw_ = all;
   }
 
   void divide() {
@@ -375,7 +376,30 @@ class RectifiedRecovery {
     } else {
       judge_exact(checked);
     }
+    if (options_.method == RectifiedMethod::kSparseNoise) judge_entries();
     stamp("check");
+  }
+
+  // The cleaned outputs are this road's own work: what counts is that the network reproduces most entries as
+  // they were given, in every output. A network that is not the truth reproduces next to none of them to
+  // rounding.
+  void judge_entries() {
+    constexpr double kLeastShare = 0.5;
+    const Matrix predicted = evaluate(result_.network, options_.rectifier, raw_.x);
+    double least = 1;
+    for (Index o = 0; o < raw_.y.cols(); ++o) {
+      const double scale = 1e-8 * std::max(1.0, predicted.col(o).cwiseAbs().maxCoeff());
+      const Index same = ((predicted.col(o) - raw_.y.col(o)).array().abs() <= scale).count();
+      least = std::min(least, static_cast<double>(same) / static_cast<double>(raw_.x.rows()));
+    }
+    const bool most = assume("entries as given reproduced to rounding, least share of an output", least,
+                             kLeastShare, least >= kLeastShare);
+    if (most || result_.status != Status::kCertified) return;
+    result_.status = Status::kUncertified;
+    result_.reason = fmt::format(
+        "an output keeps only {:.0f}% of its entries as they were given: the pursuit took the "
+        "wrong part for noise",
+        100 * least);
   }
 
   void judge_exact(bool checked) {
@@ -463,7 +487,7 @@ class RectifiedRecovery {
   SamplePtr samples_, view_;
   Control::Clock::time_point begin_;
   double last_ = 0;
-  Rows training_, held_out_;
+  Rows training_, held_out_, raw_;
   bool gaussian_ = true, signs_ = true, noisy_ = false;
   std::string said_;  // why the road that was taken did not end exactly
   RectifiedResult result_;
