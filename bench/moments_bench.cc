@@ -10,7 +10,7 @@
 namespace exhume::bench {
 namespace {
 
-constexpr Index kBlocks = 4;  // of kBlockRows rows, two a thread
+constexpr Index kBlocks = 16;  // of kBlockRows rows, eight a thread
 
 // Checks one entry of the second moment against a plain sum.
 bool agrees(const HermiteMoments& moments, const RowMatrix& x, const RowMatrix& y) {

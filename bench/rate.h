@@ -1,11 +1,12 @@
 // GFLOP/s of a kernel beside a dgemm of comparable size in the same run.
 //
-//   Rate rate(state, flops, {.rows = 4096, .cols = 64, .inner = 4096});   // measures that dgemm, once a run
+//   Rate rate(state, flops, {.rows = 4096, .cols = 64, .inner = 4096});   // measures that dgemm,
 //   for (auto _ : state) kernel();
-//   rate.report();                                                        // GFLOP/s, dgemm, percent of dgemm
+//   rate.report();                                                        // and again: GFLOP/s, percent
 //
-// Both sides run on kBenchThreads threads: a dgemm rate is the sum over that many std::threads, each at its
-// own single-threaded product. Register with ->UseRealTime().
+// The dgemm runs right before and right after the kernel, since the machine's speed drifts; their mean
+// counts. Both sides run on kBenchThreads threads: a dgemm rate is the sum over that many std::threads, each
+// at its own single-threaded product. Register with ->UseRealTime().
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -34,8 +35,7 @@ void dgemm(const Matrix& a, const Matrix& b, Matrix& c);
 // Runs task(t) for t in [0, threads), each on a thread of its own, and waits for all.
 void on_threads(int threads, const std::function<void(int)>& task);
 
-// GFLOP/s over kBenchThreads threads, each repeating a dgemm of its own for half a second; the best of three.
-// Measured once a shape and run.
+// GFLOP/s over kBenchThreads threads, each repeating a dgemm of its own for half a second.
 [[nodiscard]] double dgemm_gflops(const DgemmShape& shape);
 
 // "model name" of the processor, or "unknown".
@@ -50,7 +50,9 @@ class Rate {
  private:
   using Clock = std::chrono::steady_clock;
   benchmark::State& state_;
-  double flops_, dgemm_;
+  double flops_;
+  DgemmShape beside_;
+  double before_;
   Clock::time_point start_;
 };
 

@@ -11,36 +11,35 @@ namespace {
 // Rows whose features fit into the second-level cache together with the sums.
 constexpr Index kTileRows = 128;
 
-// Every second row of `rows`, starting at `offset`, column-major.
-Matrix every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index offset) {
-  const Index size = rows.rows() > offset ? (rows.rows() - offset + 1) / 2 : 0;
-  Matrix out(size, rows.cols());
-  for (Index i = 0; i < size; ++i) out.row(i) = rows.row(offset + 2 * i);
-  return out;
+// Some rows of a block, every second one, seen in place.
+using EverySecondRow = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
+
+EverySecondRow every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index first, Index count) {
+  const Index stride = rows.outerStride();
+  return {rows.data() + first * stride, count, rows.cols(), Eigen::OuterStride<>(2 * stride)};
 }
 
-// Room for the features of a tile, kept from tile to tile.
+// Coordinates of x x^T, one column a row x, and these times one output; kept from tile to tile.
 struct Scratch {
   Matrix features, weighted;
 };
 
-void add_tile(const Eigen::Ref<const Matrix>& x, const Eigen::Ref<const Matrix>& r, int order,
-              Scratch& scratch, RawSums& sums) {
+void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scratch& scratch, RawSums& sums) {
   const Index d = x.cols(), m = r.cols(), p = symmetric_size(d), rows = x.rows();
   sums.order0 += r.colwise().sum().transpose();
   if (order < 1) return;
   sums.order1.noalias() += x.transpose() * r;
   if (order < 2) return;
-  scratch.features.resize(rows, p);
   Matrix& features = scratch.features;
-  quadratic_features(x, features);
-  sums.order2.noalias() += features.transpose() * r;
+  features.resize(p, rows);
+  for (Index i = 0; i < rows; ++i) rank_one_coordinates(x.row(i).data(), d, features.col(i).data());
+  sums.order2.noalias() += features * r;
   if (order < 3) return;
   Matrix& weighted = scratch.weighted;
   for (Index o = 0; o < m; ++o) {
-    weighted = features.array().colwise() * r.col(o).array();
-    sums.order3.middleCols(o * d, d).noalias() += weighted.transpose() * x;
-    if (order >= 4) sums.order4.middleCols(o * p, p).noalias() += weighted.transpose() * features;
+    weighted = features.array().rowwise() * r.col(o).transpose().array();
+    sums.order3.middleCols(o * d, d).noalias() += weighted * x;
+    if (order >= 4) sums.order4.middleCols(o * p, p).noalias() += weighted * features.transpose();
   }
 }
 
@@ -166,11 +165,12 @@ void HermiteMoments::add(Index first_row, const Eigen::Ref<const RowMatrix>& x,
   Scratch scratch;
   for (int h = 0; h < 2; ++h) {
     const Index offset = (first_row + h) % 2;  // where the first row of this half lies
-    const Matrix half_x = every_second_row(x, offset), half_r = every_second_row(r, offset);
-    count[h] += half_x.rows();
-    for (Index first = 0; first < half_x.rows(); first += kTileRows) {
-      const Index rows = std::min(kTileRows, half_x.rows() - first);
-      add_tile(half_x.middleRows(first, rows), half_r.middleRows(first, rows), order, scratch, sums[h]);
+    const Index half_rows = x.rows() > offset ? (x.rows() - offset + 1) / 2 : 0;
+    count[h] += half_rows;
+    for (Index first = 0; first < half_rows; first += kTileRows) {
+      const Index rows = std::min(kTileRows, half_rows - first);
+      const Index at = offset + 2 * first;
+      add_tile(every_second_row(x, at, rows), every_second_row(r, at, rows), order, scratch, sums[h]);
     }
   }
 }

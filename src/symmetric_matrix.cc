@@ -1,5 +1,7 @@
 #include "exhume/symmetric_matrix.h"
 
+#include <numbers>
+
 #include "vector_clones.h"
 
 namespace exhume {
@@ -41,15 +43,18 @@ Matrix from_coordinates(const Eigen::Ref<const Vector>& coordinates) {
   return out;
 }
 
-Matrix rank_one_coordinates(const Eigen::Ref<const Matrix>& V) {
-  const Index d = V.rows();
-  Matrix out(symmetric_size(d), V.cols());
-  for (Index s = 0; s < V.cols(); ++s) {
-    for (Index b = 0; b < d; ++b) {
-      for (Index a = 0; a < b; ++a) out(symmetric_position(a, b), s) = std::sqrt(2.0) * V(a, s) * V(b, s);
-      out(symmetric_position(b, b), s) = V(b, s) * V(b, s);
-    }
+EXHUME_VECTOR_CLONES
+void rank_one_coordinates(const double* v, Index d, double* out) {
+  for (Index b = 0; b < d; out += ++b) {
+    const double scale = std::numbers::sqrt2 * v[b];
+    for (Index a = 0; a < b; ++a) out[a] = scale * v[a];
+    out[b] = v[b] * v[b];
   }
+}
+
+Matrix rank_one_coordinates(const Eigen::Ref<const Matrix>& V) {
+  Matrix out(symmetric_size(V.rows()), V.cols());
+  for (Index s = 0; s < V.cols(); ++s) rank_one_coordinates(V.col(s).data(), V.rows(), out.col(s).data());
   return out;
 }
 

@@ -19,11 +19,13 @@ namespace exhume {
 [[nodiscard]] Vector to_coordinates(const Matrix& symmetric);
 [[nodiscard]] Matrix from_coordinates(const Eigen::Ref<const Vector>& coordinates);
 
-// Coordinates of v v^T for every column v of V: p x (columns of V).
+// Coordinates of v v^T, into out[0 .. p). The kernel under the moments.
+void rank_one_coordinates(const double* v, Index d, double* out);
+
+// The same for every column v of V: p x (columns of V).
 [[nodiscard]] Matrix rank_one_coordinates(const Eigen::Ref<const Matrix>& V);
 
-// Coordinates of x x^T for every row x of X, one a row: rows x p. X column-major. The kernel under all
-// moments.
+// Coordinates of x x^T for every row x of X, one a row: rows x p. X column-major.
 void quadratic_features(const Eigen::Ref<const Matrix>& X, Eigen::Ref<Matrix> features);
 
 }  // namespace exhume
