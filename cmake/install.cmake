@@ -30,7 +30,7 @@ install(FILES ${PROJECT_BINARY_DIR}/exhumeConfig.cmake ${PROJECT_BINARY_DIR}/exh
         DESTINATION ${package_dir})
 
 # pkg-config exhume. A static library hands its own needs on to whoever links it; a shared one keeps them private.
-set(EXHUME_PC_NEEDS "openblas libzip clp fmt")
+set(EXHUME_PC_NEEDS "openblas libzip clp libcrypto fmt")
 if(EXHUME_IS_STATIC)
   set(EXHUME_PC_REQUIRES "eigen3 ${EXHUME_PC_NEEDS}")
   set(EXHUME_PC_REQUIRES_PRIVATE "")

@@ -7,7 +7,7 @@ packages=(
   git make g++ cmake ninja-build ccache pkg-config    # build
   libeigen3-dev libopenblas-dev libspectra-dev        # linear algebra
   coinor-libclp-dev                                   # linear programs
-  libzip-dev libfmt-dev nlohmann-json3-dev            # files and reports
+  libzip-dev libfmt-dev nlohmann-json3-dev libssl-dev # files and reports
   libcli11-dev                                        # command line
   librandom123-dev                                    # random numbers
   libgtest-dev librapidcheck-dev libbenchmark-dev     # tests and benchmarks

@@ -18,13 +18,16 @@ constexpr double kMostKurtosis = 6;
 constexpr double kMostNeighbourZ = 4.5;
 constexpr Index kNeighbourRows = 4096;
 constexpr Index kPictureRows = 500;
+// Confidence 0.999: deviations of a normal, and log(1 / 0.001).
+constexpr double kDeviations = 3.3;
+const double kLogOdds = std::log(1000.0);
 
 // Collects checks; the first that fails gives the reason.
 class Checks {
  public:
   explicit Checks(Verdict& verdict) : verdict_(verdict) {}
   void require(const char* name, double value, double threshold, bool holds, const std::string& otherwise) {
-    verdict_.checks.push_back({name, value, threshold, holds});
+    verdict_.checks.push_back({name, value, threshold, holds, true});
     if (!holds && verdict_.reason.empty()) verdict_.reason = otherwise;
   }
   void conclude(const std::string& praise) {
@@ -137,6 +140,7 @@ HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, co
     const Vector error = (predicted - block.y()).rowwise().squaredNorm();
     squares += error.sum();
     fourth += error.squaredNorm();
+    check.largest = std::max(check.largest, size > 0 ? error.maxCoeff() : 0.0);
     variation += (block.y().rowwise() - output_mean.transpose()).squaredNorm();
     for (Index i = 0; i < size && first + i < shown; ++i) {
       check.predicted.row(first + i) = predicted.row(i);
@@ -148,6 +152,16 @@ HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, co
   check.mean_square = squares / count;
   check.spread = std::sqrt(std::max(0.0, fourth / count - check.mean_square * check.mean_square) / count);
   return check;
+}
+
+double bound_mean_square(const HeldOutCheck& check, Index rows) {
+  const double n = static_cast<double>(std::max<Index>(rows, 1));
+  return check.mean_square + kDeviations * check.spread + check.largest * kLogOdds / n;
+}
+
+double bound_fitted_noise(double parameters, double variance, Index rows) {
+  const double chi = parameters + 2 * std::sqrt(parameters * kLogOdds) + 2 * kLogOdds;
+  return variance * chi / static_cast<double>(std::max<Index>(rows, 1));
 }
 
 ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
@@ -287,6 +301,32 @@ Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& he
     certify_noisy(fit, look, held_out, held_out_rows, data, standard, checks);
   }
   return verdict;
+}
+
+void conclude(RecoverResult& result) {
+  const Index k = result.network.hidden();
+  std::string weights = "these weights";
+  if (result.identifiability) {
+    weights = fmt::format("these weights to within {:.2g}", result.identifiability->delta);
+  }
+  if (result.noise_sd > 0) {
+    result.conclusion = fmt::format(
+        "The samples are those of this network plus noise of standard deviation {:.3g}; every weight lies "
+        "within two of its standard errors ({:.2g} at most) of the stated one with confidence 0.95",
+        result.noise_sd, result.max_standard_error);
+    result.assumed = {
+        "the noise is independent of the inputs and from row to row, with one variance an output"};
+  } else {
+    result.conclusion = fmt::format(
+        "The samples are those of this network; any network of at most {} units that agrees with it on the "
+        "input distribution to within {:.2g} (root mean square) has {}, up to the order and the scale of its "
+        "units",
+        k, std::sqrt(result.functional_error_bound), weights);
+  }
+  result.assumed.insert(result.assumed.end(),
+                        {fmt::format("the network behind the samples has at most {} units, in one layer", k),
+                         "rows are independent draws of the input distribution that the conclusion is about",
+                         "units that bend nowhere among the samples, if any, are not part of the question"});
 }
 
 }  // namespace exhume

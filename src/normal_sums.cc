@@ -3,6 +3,13 @@
 #include <Eigen/Dense>
 #include <cmath>
 
+extern "C" {
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dpotrs_(const char* uplo, const int* n, const int* columns, const double* a, const int* lda, double* b,
+             const int* ldb, int* info);
+}
+
 namespace exhume {
 namespace {
 
@@ -101,15 +108,46 @@ NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples,
       block_rows);
 }
 
-Matrix solve_scaled(const Matrix& M, const Matrix& B) {
-  const Vector scale = M.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+namespace {
+
+// L of D (M + ridge) D = L L^T in the lower triangle, D = `scale` the inverse roots of M's diagonal; the
+// least ridge that works.
+bool factor_scaled(const Matrix& M, const Vector& scale, Matrix& factor) {
+  const int n = static_cast<int>(M.rows());
   for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
-    Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
-    scaled.diagonal().array() += ridge;
-    const Eigen::LLT<Eigen::Ref<Matrix>> factor(scaled);  // in place
-    if (factor.info() == Eigen::Success) return scale.asDiagonal() * factor.solve(scale.asDiagonal() * B);
+    factor = scale.asDiagonal() * M * scale.asDiagonal();
+    factor.diagonal().array() += ridge;
+    int info = 0;
+    dpotrf_("L", &n, factor.data(), &n, &info);
+    if (info == 0) return true;
   }
-  return Matrix::Zero(B.rows(), B.cols());
+  return n == 0;
+}
+
+Vector scale_of(const Matrix& M) { return M.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse(); }
+
+}  // namespace
+
+Matrix solve_scaled(const Matrix& M, const Matrix& B) {
+  const Vector scale = scale_of(M);
+  Matrix factor;
+  if (M.rows() == 0 || !factor_scaled(M, scale, factor)) return Matrix::Zero(B.rows(), B.cols());
+  Matrix out = scale.asDiagonal() * B;
+  const int n = static_cast<int>(M.rows()), columns = static_cast<int>(B.cols());
+  int info = 0;
+  dpotrs_("L", &n, &columns, factor.data(), &n, out.data(), &n, &info);
+  return scale.asDiagonal() * out;
+}
+
+Matrix inverse_scaled(const Matrix& M) {
+  const Vector scale = scale_of(M);
+  Matrix out;
+  if (M.rows() == 0 || !factor_scaled(M, scale, out)) return Matrix::Zero(M.rows(), M.cols());
+  const int n = static_cast<int>(M.rows());
+  int info = 0;
+  dpotri_("L", &n, out.data(), &n, &info);
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+  return scale.asDiagonal() * out * scale.asDiagonal();
 }
 
 Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& sums) {

@@ -62,5 +62,7 @@ struct NormalSums {
 // X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a tiny
 // ridge.
 [[nodiscard]] Matrix solve_scaled(const Matrix& M, const Matrix& B);
+// M^-1 in the same way.
+[[nodiscard]] Matrix inverse_scaled(const Matrix& M);
 
 }  // namespace exhume

@@ -25,6 +25,8 @@ namespace {
 
 // Standardised samples of up to this many numbers (32 MB) are kept in memory instead of made anew every pass.
 constexpr Index kKeptNumbers = 4'000'000;
+// Rows from which identifiability is estimated, at least; activity from four times as many.
+constexpr Index kCurvatureRows = 1024;
 
 double seconds_since(Control::Clock::time_point start) {
   return std::chrono::duration<double>(Control::Clock::now() - start).count();
@@ -88,6 +90,8 @@ class Recovery {
     const SamplePtr rows = data_.repeated_rows ? distinct_rows(samples, control_) : samples;
     if (rows != samples) check_sizes(*rows, options);
     split_ = split(rows, held_out_period(rows->rows()), options.seed);
+    result_.rows = samples->rows();
+    result_.held_out_period = held_out_period(rows->rows());
     result_.samples = rows->rows();
     result_.held_out = split_.held_out->rows();
     result_.seed = options.seed;
@@ -240,11 +244,15 @@ class Recovery {
     result_.heldout_relative_mse = check.relative_mse;
     const bool exact = fit_.outcome == SearchOutcome::kExact;
     estimate_errors(user, exact);
-    bound_function_error(check, exact);
+    result_.heldout_mean_square = check.mean_square;
+    bound_function_error(check);
+    determine(result_.functional_error_bound);
+    measure_activity();
     Verdict verdict = certify(fit_, look_, check, result_.held_out, data_, *standard_);
     result_.status = verdict.status;
     result_.reason = std::move(verdict.reason);
     result_.assumptions.insert(result_.assumptions.end(), verdict.checks.begin(), verdict.checks.end());
+    if (result_.status == Status::kCertified) conclude(result_);
     result_.predicted = std::move(check.predicted);
     result_.observed = std::move(check.observed);
     for (size_t i = 0; i < fit_.descent.size(); ++i) {
@@ -254,39 +262,67 @@ class Recovery {
     stamp("check");
   }
 
-  void estimate_errors(const Network& user, bool exact) {
-    if (fit_.model.linear_term || fit_.model.V.size() > PolishOptions().dense_limit ||
-        fit_.model.units() == 0)
-      return;
-    if (exact) {
-      result_.noise_sd = 0;
-      return;
-    }
-    const Vector spread = fit_.noise_variance.cwiseMax(1e-300).cwiseSqrt();
+  // Curvature at the fit with outputs weighted by 1 / spread; `rows` of the training rows at most.
+  [[nodiscard]] ErrorEstimate curvature(const Vector& spread, const SamplePtr& rows) const {
     Standardisation weighted = coordinates_;
     weighted.map.D = coordinates_.map.D.cwiseQuotient(spread);
     SeparableModel model = fit_.model;
     model.C = model.C * spread.cwiseInverse().asDiagonal();
-    const ErrorEstimate estimate =
-        standard_errors(model, *affine(split_.training, weighted.map), 1.0, weighted, control_);
-    if (result_.network.hidden() == user.hidden()) {
-      result_.standard_errors = errors_in_order(estimate.errors, user, result_.network);
-      result_.max_standard_error = estimate.largest;
-    }
-    result_.noise_sd = std::sqrt(spread.cwiseQuotient(coordinates_.map.D).cwiseAbs2().mean());
+    return standard_errors(model, *affine(rows, weighted.map), 1.0, weighted, control_);
   }
 
-  void bound_function_error(const HeldOutCheck& check, bool exact) {
-    constexpr double kDeviations = 3.3;  // of a normal, for a confidence of 0.999
-    result_.confidence = 0.999;
-    if (exact) {
-      result_.functional_error_bound = check.mean_square + kDeviations * check.spread;
+  void estimate_errors(const Network& user, bool exact) {
+    if (fit_.model.linear_term || fit_.model.V.size() > PolishOptions().dense_limit ||
+        fit_.model.units() == 0)
       return;
+    if (!exact) {
+      const Vector spread = fit_.noise_variance.cwiseMax(1e-300).cwiseSqrt();
+      const ErrorEstimate estimate = curvature(spread, split_.training);
+      if (result_.network.hidden() == user.hidden()) {
+        result_.standard_errors = errors_in_order(estimate.errors, user, result_.network);
+        result_.max_standard_error = estimate.largest;
+      }
+      result_.noise_sd = std::sqrt(spread.cwiseQuotient(coordinates_.map.D).cwiseAbs2().mean());
     }
-    const double p = static_cast<double>(
-        free_parameters(result_.network.inputs(), result_.network.hidden(), result_.network.outputs()));
-    const double share = (p + kDeviations * std::sqrt(2 * p)) / static_cast<double>(split_.training->rows());
-    result_.functional_error_bound = result_.noise_sd * result_.noise_sd * share;
+  }
+
+  // How far the function determines the weights, from some rows: in the outputs' own units.
+  void determine(double bound) {
+    if (fit_.model.linear_term || fit_.model.V.size() > PolishOptions().dense_limit ||
+        fit_.model.units() == 0)
+      return;
+    const Index unknowns = fit_.model.V.size() + fit_.model.C.size();
+    const Index enough = std::max<Index>(kCurvatureRows, 4 * unknowns / standard_->outputs());
+    const SamplePtr rows =
+        split_.training->rows() > enough ? spread_subset(*split_.training, enough) : split_.training;
+    const ErrorEstimate estimate = curvature(coordinates_.map.D, rows);
+    Identifiability found;
+    found.smallest_singular = estimate.smallest_singular;
+    found.epsilon = std::sqrt(bound);
+    found.delta = found.epsilon * std::sqrt(static_cast<double>(rows->rows())) * estimate.largest;
+    result_.identifiability = found;
+  }
+
+  void bound_function_error(const HeldOutCheck& check) {
+    result_.confidence = 0.999;
+    if (fit_.outcome == SearchOutcome::kNoise && looks_like_noise(look_)) {
+      const auto p = static_cast<double>(
+          free_parameters(result_.network.inputs(), result_.network.hidden(), result_.network.outputs()));
+      result_.functional_error_bound =
+          bound_fitted_noise(p, result_.noise_sd * result_.noise_sd, split_.training->rows());
+      result_.bound_from = "the noise and the number of parameters, held-out residuals being noise";
+    } else {
+      result_.functional_error_bound = bound_mean_square(check, result_.held_out);
+      result_.bound_from = "held-out residuals, whatever they are made of";
+    }
+  }
+
+  void measure_activity() {
+    const SamplePtr rows = spread_subset(*split_.training, 4 * kCurvatureRows);
+    SampleBlock block;
+    rows->read(0, rows->rows(), block);
+    const RowMatrix z = (block.x() * result_.network.W.transpose()).rowwise() + result_.network.b.transpose();
+    result_.activity = (z.array() > 0).cast<double>().colwise().mean().transpose();
   }
 
   RecoverOptions options_;

@@ -215,6 +215,42 @@ std::string held_out(const Json& json, const Json& pictures) {
   return section("Predicted against observed", text, svg::draw(chart));
 }
 
+std::string residuals(const Json& json, const Json& pictures) {
+  const Json& histogram = at(pictures, "residuals");
+  const double low = number(at(histogram, "low")), width = number(at(histogram, "width"));
+  const std::vector<double> counts = numbers(at(histogram, "counts"));
+  if (counts.empty() || !(width > 0)) return "";
+  const double bins = static_cast<double>(counts.size());
+  double total = 0;
+  svg::Series steps{.name = "held-out residuals"};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double left = low + static_cast<double>(i) * width;
+    steps.x.insert(steps.x.end(), {left, left + width});
+    steps.y.insert(steps.y.end(), {counts[i], counts[i]});
+    total += counts[i];
+  }
+  svg::Chart chart{.title = "Histogram of the residuals on held-out rows",
+                   .x = {.label = "observed − predicted"},
+                   .y = {.label = "number of values", .low = 0},
+                   .series = {std::move(steps)}};
+  const double sd = number(at(json, "noise_sd"));
+  std::string text = "Observed minus predicted on rows that were never used for fitting.";
+  if (sd > 0) {
+    svg::Series model{.name = "normal, of the estimated noise", .dashed = true};
+    constexpr int kPoints = 121;
+    for (int p = 0; p < kPoints; ++p) {
+      const double x = low + bins * width * p / (kPoints - 1);
+      model.x.push_back(x);
+      model.y.push_back(total * width / (sd * std::sqrt(2 * M_PI)) * std::exp(-0.5 * x * x / (sd * sd)));
+    }
+    chart.series.push_back(std::move(model));
+    text += " The outermost bins also count what lies beyond.";
+  } else {
+    text += " No noise is seen: what is left is rounding, or structure.";
+  }
+  return section("Residuals", text, svg::draw(chart));
+}
+
 std::string timings(const Json& json) {
   const Json& stages = at(json, "timings");
   if (!stages.is_object() || stages.empty()) return "";
@@ -257,17 +293,24 @@ std::string unit_table(const Json& json, const Json& pictures) {
   const Json& units = at(pictures, "units");
   if (!units.is_array() || units.empty()) return "";
   const bool errors = at(units[0], "max_standard_error").is_number();
+  const bool active = at(units[0], "active").is_number();
   const std::string head = fmt::format(
       "<tr><th class=\"number\">Unit</th><th class=\"number\">Bias</th><th class=\"number\">Output norm</th>"
-      "<th class=\"number\">Largest weight</th><th class=\"number\">at input</th>{}</tr>\n",
+      "<th class=\"number\">Largest weight</th><th class=\"number\">at input</th>{}{}</tr>\n",
+      active ? "<th class=\"number\">Active</th>" : "",
       errors ? "<th class=\"number\">Largest standard error</th>" : "");
   const auto rows = [&](std::size_t from, std::size_t to) {
     std::string out = "<div class=\"scroll\"><table>\n" + head;
     for (std::size_t i = from; i < to; ++i) {
       out += fmt::format("<tr><td class=\"number\">{}</td>", i + 1);
-      for (const char* key :
-           {"bias", "output_norm", "largest_weight", "largest_weight_input", "max_standard_error"}) {
+      for (const char* key : {"bias", "output_norm", "largest_weight", "largest_weight_input", "active",
+                              "max_standard_error"}) {
         if (!errors && std::string_view(key) == "max_standard_error") continue;
+        if (std::string_view(key) == "active") {
+          if (active)
+            out += fmt::format("<td class=\"number\">{:.1f}%</td>", 100 * number(at(units[i], key)));
+          continue;
+        }
         out +=
             fmt::format("<td class=\"number\">{}</td>",
                         pretty(number(at(units[i], key)), std::string_view(key) != "largest_weight_input"));
@@ -284,6 +327,7 @@ std::string unit_table(const Json& json, const Json& pictures) {
   }
   const double all = number(at(json, "hidden_units"));
   std::string text = "By decreasing norm of their output weights.";
+  if (active) text += " Active: share of rows on which the unit is not zero.";
   if (all > static_cast<double>(units.size()))
     text += fmt::format(" The first {} of {}.", units.size(), grouped(all));
   return section("Units", text, content, "wide long");
@@ -294,18 +338,33 @@ std::string assumptions(const Json& json) {
   if (!list.is_array() || list.empty()) return "";
   std::string table =
       "<div class=\"scroll\"><table>\n<tr><th>Assumption</th><th class=\"number\">Value</th>"
-      "<th class=\"number\">Threshold</th><th>Holds</th></tr>\n";
+      "<th class=\"number\">Threshold</th><th>Holds</th><th>Required</th></tr>\n";
   for (const Json& a : list) {
     const Json& holds = at(a, "holds");
     const bool yes = holds.is_boolean() && holds.get<bool>();
     table += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"mark "
-        "{}\">{}</td></tr>\n",
+        "{}\">{}</td><td>{}</td></tr>\n",
         escape(words(at(a, "name"))), pretty(number(at(a, "value"))), pretty(number(at(a, "threshold"))),
-        yes ? "yes" : "no", yes ? "✓ yes" : "✗ no");
+        yes ? "yes" : "no", yes ? "✓ yes" : "✗ no",
+        at(a, "required").is_boolean() && at(a, "required").get<bool>() ? "for a certificate" : "");
   }
   return section("Assumptions", "What was looked at, and whether the data bear it out.",
                  table + "</table></div>\n", "wide");
+}
+
+// What follows, and from what.
+std::string conclusion(const Json& json) {
+  const std::string sentence = words(at(json, "conclusion"));
+  if (sentence.empty()) return "";
+  std::string content = "<p class=\"conclusion\">" + escape(sentence) + ".</p>\n";
+  const Json& assumed = at(json, "assumed");
+  if (assumed.is_array() && !assumed.empty()) {
+    content += "<p>No sample can show, and the conclusion assumes, that</p>\n<ul>\n";
+    for (const Json& item : assumed) content += "<li>" + escape(words(item)) + "</li>\n";
+    content += "</ul>\n";
+  }
+  return section("What this means", "", content, "wide");
 }
 
 std::string tried(const Json& json) {
@@ -327,9 +386,15 @@ std::string reproduce(const Json& json) {
   const Json& files = at(json, "files");
   if (files.is_array()) {
     for (const Json& file : files) {
-      content += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(words(at(file, "role"))),
-                             escape(words(at(file, "path"))));
+      const std::string hash = words(at(file, "sha256"));
+      content += fmt::format("<tr><td>{}</td><td>{}{}</td></tr>\n", escape(words(at(file, "role"))),
+                             escape(words(at(file, "path"))),
+                             hash.empty() ? "" : "<br><code>SHA-256 " + escape(hash) + "</code>");
     }
+  }
+  if (const std::string hash = words(at(json, "network_sha256")); !hash.empty()) {
+    content += fmt::format(
+        "<tr><td>network</td><td>network.safetensors<br><code>SHA-256 {}</code></td></tr>\n", escape(hash));
   }
   const Json& seed = at(json, "seed");
   if (seed.is_number()) content += fmt::format("<tr><td>seed</td><td>{}</td></tr>\n", seed.dump());
@@ -352,10 +417,11 @@ std::string to_html(const std::string& json_text) {
   }
   const Json& pictures = at(json, "pictures");
   std::string body = header(json) + facts(json);
-  body += singular_values(pictures) + descent(pictures) + held_out(json, pictures);
-  const std::string stack = timings(json) + tried(json);
-  if (!stack.empty()) body += "<div class=\"stack\">\n" + stack + "</div>\n";
-  body += weights(json, pictures) + unit_table(json, pictures) + assumptions(json) + reproduce(json);
+  body += conclusion(json);
+  body +=
+      singular_values(pictures) + descent(pictures) + held_out(json, pictures) + residuals(json, pictures);
+  body += weights(json, pictures) + timings(json) + tried(json);
+  body += unit_table(json, pictures) + assumptions(json) + reproduce(json);
   body += "<footer>Made by Exhume from certificate.json alone.</footer>\n";
   return page("Exhume: " + status_words(status), body);
 }

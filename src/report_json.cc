@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "exhume/io/digest.h"
 #include "exhume/report.h"
 #include "exhume/svg.h"
 #include "exhume/version.h"
@@ -18,6 +19,7 @@ constexpr Index kSingularValues = 400;
 constexpr std::size_t kDescentSteps = 400;
 constexpr Index kHeatRows = 64, kHeatColumns = 96;
 constexpr Index kUnits = 256;
+constexpr int kHistogramBins = 41;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -54,6 +56,22 @@ Json heldout_points(const RecoverResult& result) {
   return {{"observed", std::move(observed)}, {"predicted", std::move(predicted)}};
 }
 
+// Held-out residuals in equal bins over four of their root mean squares to either side; the outermost bins
+// also count what lies beyond.
+Json residual_histogram(const RecoverResult& result) {
+  const Matrix residual = result.observed - result.predicted;
+  if (residual.size() == 0) return nullptr;
+  const double rms = std::sqrt(residual.squaredNorm() / static_cast<double>(residual.size()));
+  if (!(rms > 0) || !std::isfinite(rms)) return nullptr;
+  const double low = -4 * rms, width = 8 * rms / kHistogramBins;
+  std::vector<int> counts(kHistogramBins, 0);
+  for (Index i = 0; i < residual.size(); ++i) {
+    const double at = (residual.data()[i] - low) / width;
+    ++counts[static_cast<std::size_t>(std::clamp(at, 0.0, kHistogramBins - 1.0))];
+  }
+  return {{"low", rounded(low)}, {"width", rounded(width)}, {"counts", counts}};
+}
+
 Json descent(const std::vector<PolishStep>& steps) {
   Json list = Json::array();
   // Of a long descent every so many steps, and always the last.
@@ -81,6 +99,7 @@ Json units(const RecoverResult& result) {
     network.W.row(i).cwiseAbs().maxCoeff(&input);
     unit["largest_weight"] = rounded(network.W(i, input));
     unit["largest_weight_input"] = input + 1;
+    if (result.activity.size() == network.hidden()) unit["active"] = rounded(result.activity(i));
     if (have_errors) {
       unit["max_standard_error"] =
           rounded(std::max({errors.W.row(i).maxCoeff(), errors.b(i), errors.A.col(i).maxCoeff()}));
@@ -113,13 +132,23 @@ std::string to_json(const RecoverResult& result, const Provenance& provenance) {
   json["max_standard_error"] = measured(result.max_standard_error);
   json["functional_error_bound"] = measured(result.functional_error_bound);
   json["confidence"] = measured(result.confidence);
+  json["bound_from"] = result.bound_from;
   json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
+  if (result.identifiability) {
+    const Identifiability& found = *result.identifiability;
+    json["identifiability"] = {{"smallest_singular", number(found.smallest_singular)},
+                               {"epsilon", number(found.epsilon)},
+                               {"delta", number(found.delta)}};
+  }
+  json["conclusion"] = result.conclusion;
+  json["assumed"] = result.assumed;
   json["assumptions"] = Json::array();
   for (const Assumption& a : result.assumptions) {
     json["assumptions"].push_back({{"name", a.name},
                                    {"value", number(a.value)},
                                    {"threshold", number(a.threshold)},
-                                   {"holds", a.holds}});
+                                   {"holds", a.holds},
+                                   {"required", a.required}});
   }
   json["tried"] = Json::array();
   for (const Attempt& a : result.tried) json["tried"].push_back({{"route", a.route}, {"outcome", a.outcome}});
@@ -134,7 +163,12 @@ std::string to_json(const RecoverResult& result, const Provenance& provenance) {
   json["files"] = Json::array();
   for (const Provenance::File& f : provenance.files) {
     json["files"].push_back({{"role", f.role}, {"path", f.path}});
+    if (!f.sha256.empty()) json["files"].back()["sha256"] = f.sha256;
   }
+  if (!provenance.network_sha256.empty()) json["network_sha256"] = provenance.network_sha256;
+  json["rows"] = result.rows;
+  if (result.held_out_period > 0) json["split"] = {{"period", result.held_out_period}, {"seed", result.seed}};
+  json["heldout_mean_square"] = measured(result.heldout_mean_square);
 
   Json& pictures = json["pictures"];
   pictures["singular_values"] = rounded(result.singular_values, kSingularValues);
@@ -142,11 +176,23 @@ std::string to_json(const RecoverResult& result, const Provenance& provenance) {
   pictures["gap_units"] = result.gap_units;
   pictures["descent"] = descent(result.descent);
   pictures["heldout"] = heldout_points(result);
+  pictures["residuals"] = residual_histogram(result);
   pictures["weights"] = rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns));
   pictures["output_weights"] = rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns));
   pictures["units"] = units(result);
   // Strings come from users and file names: whatever is not UTF-8 is replaced, never thrown over.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  json = Json::parse(text);  // now with valid strings
+  json["digest"] = sha256(text);
+  return json.dump(2) + "\n";
+}
+
+bool digest_matches(const std::string& text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("digest") || !json["digest"].is_string()) return false;
+  const auto stated = json["digest"].get<std::string>();
+  json.erase("digest");
+  return sha256(json.dump(2, ' ', false, Json::error_handler_t::replace)) == stated;
 }
 
 std::string verdict(const RecoverResult& result) {

@@ -59,6 +59,9 @@ th:last-child, td:last-child { padding-right: 2px; }
 .yes { color: var(--p-good); } .no { color: var(--p-bad); }
 pre { margin: 0 0 12px; padding: 12px 14px; background: var(--p-page); border-radius: 8px; font-size: 13.5px;
   white-space: pre-wrap; overflow-wrap: anywhere; }
+p.conclusion { margin: 0 0 10px; color: inherit; font-size: 16px; }
+section ul { margin: 0; padding-left: 1.3em; font-size: 14.5px; color: var(--c-soft); }
+code { font-size: 12.5px; overflow-wrap: anywhere; color: var(--c-soft); }
 details summary { cursor: pointer; color: var(--c-soft); font-size: 14.5px; margin-top: 8px; }
 footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-align: center; }
 @media screen and (max-width: 760px) {

@@ -6,10 +6,16 @@
 #include <vector>
 
 #include "exhume/blas.h"
+#include "exhume/lanczos.h"
 #include "normal_sums.h"
 
 namespace exhume {
 namespace {
+
+constexpr Index kColumnsAtOnce = 128;
+
+// Few rows in smaller blocks, so that there is work for all threads.
+Index block_rows(Index rows) { return std::clamp<Index>(rows / 8, 128, kBlockRows); }
 
 // d(user parameters of a unit) / d(standardised parameters (w', b', a')): (d+1+m) x (d+1+m).
 Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& a_standard,
@@ -35,12 +41,12 @@ Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& 
 ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& samples, double variance,
                               const Standardisation& coordinates, const Control& control) {
   const SingleThreadedBlas single;
-  const Index k = model.units(), d = model.inputs(), width = d + 1, m = model.C.cols(), q = model.features();
-  const NormalSums sums = normal_sums(model, samples, kBlockRows, control);
+  const Index k = model.units(), d = model.inputs(), width = d + 1, m = model.C.cols(), q = model.features(),
+              P = k * width;
+  const NormalSums sums = normal_sums(model, samples, block_rows(samples.rows()), control);
   const Matrix H = projected_normal_matrix(model, sums);
-  const Matrix covariance_V =
-      solve_scaled(H, Matrix::Identity(H.rows(), H.cols()));  // of vec(V), times variance
-  const Matrix FF_inverse = solve_scaled(sums.FF, Matrix::Identity(q, q));
+  const Matrix covariance_V = inverse_scaled(H);  // of vec(V), times variance
+  const Matrix FF_inverse = inverse_scaled(sums.FF);
   const Matrix response =
       FF_inverse * sums.GF.transpose();  // q x k(d+1): how C follows V, before the factor C_j
 
@@ -50,45 +56,60 @@ ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& s
   result.errors.A.resize(m, k);
   result.errors.c.resize(m);
 
-  // Per output: dC_o = -response diag(C_jo) dV + independent part with covariance FF^-1.
-  std::vector<Matrix> cross(static_cast<size_t>(m));  // K_o covariance_V, q x k(d+1)
-  std::vector<Matrix> K(static_cast<size_t>(m));
+  // dC_jo = -response_j diag(C_o) dV + an independent part with covariance FF^-1. Row j of that matrix:
+  const auto response_to_V = [&](Index feature, Index o) {
+    Vector row = -response.row(feature).transpose();
+    for (Index j = 0; j < k; ++j) row.segment(j * width, width) *= model.C(j, o);
+    return row;
+  };
+  Matrix towards(P, m), carried(P, m);
+  for (Index o = 0; o < m; ++o) towards.col(o) = response_to_V(q - 1, o);
+  carried.noalias() = covariance_V * towards;
   for (Index o = 0; o < m; ++o) {
-    Matrix& Ko = K[static_cast<size_t>(o)];
-    Ko = -response;
-    for (Index j = 0; j < k; ++j) Ko.middleCols(j * width, width) *= model.C(j, o);
-    cross[static_cast<size_t>(o)] = Ko * covariance_V;
-    const double constant =
-        FF_inverse(q - 1, q - 1) + cross[static_cast<size_t>(o)].row(q - 1).dot(Ko.row(q - 1));
+    const double constant = FF_inverse(q - 1, q - 1) + carried.col(o).dot(towards.col(o));
     result.errors.c(o) = std::sqrt(std::max(0.0, variance * constant)) / coordinates.map.D(o);
   }
-  for (Index j = 0; j < k; ++j) {
-    Matrix covariance = Matrix::Zero(width + m, width + m);
-    covariance.topLeftCorner(width, width) = covariance_V.block(j * width, j * width, width, width);
-    for (Index o = 0; o < m; ++o) {
-      covariance.block(width + o, 0, 1, width) = cross[static_cast<size_t>(o)].block(j, j * width, 1, width);
-      for (Index p = 0; p <= o; ++p) {
-        double value = cross[static_cast<size_t>(o)].row(j).dot(K[static_cast<size_t>(p)].row(j));
-        if (o == p) value += FF_inverse(j, j);
-        covariance(width + o, width + p) = covariance(width + p, width + o) = value;
-      }
+  // A unit's own covariance; entries of A meet only V and themselves in the user's coordinates.
+  const Index at_once = std::max<Index>(1, kColumnsAtOnce / std::max<Index>(m, 1));
+  for (Index first = 0; first < k; first += at_once) {
+    const Index units = std::min(at_once, k - first);
+    towards.resize(P, units * m);
+    for (Index u = 0; u < units; ++u) {
+      for (Index o = 0; o < m; ++o) towards.col(u * m + o) = response_to_V(first + u, o);
     }
-    covariance.topRightCorner(width, m) = covariance.bottomLeftCorner(m, width).transpose();
-    const Matrix J = unit_jacobian(model.V.row(j).head(d).transpose(), model.V(j, d),
-                                   model.C.row(j).transpose(), coordinates);
-    const Vector errors =
-        (J * covariance * J.transpose()).diagonal().cwiseMax(0).cwiseSqrt() * std::sqrt(variance);
-    result.errors.W.row(j) = errors.head(d).transpose();
-    result.errors.b(j) = errors(d);
-    result.errors.A.col(j) = errors.tail(m);
+    carried.resize(P, units * m);
+    carried.noalias() = covariance_V * towards;
+    for (Index u = 0; u < units; ++u) {
+      const Index j = first + u;
+      Matrix covariance = Matrix::Zero(width + m, width + m);
+      covariance.topLeftCorner(width, width) = covariance_V.block(j * width, j * width, width, width);
+      for (Index o = 0; o < m; ++o) {
+        const Index column = u * m + o;
+        covariance.col(width + o).head(width) = carried.col(column).segment(j * width, width);
+        covariance(width + o, width + o) = carried.col(column).dot(towards.col(column)) + FF_inverse(j, j);
+      }
+      covariance.bottomLeftCorner(m, width) = covariance.topRightCorner(width, m).transpose();
+      const Matrix J = unit_jacobian(model.V.row(j).head(d).transpose(), model.V(j, d),
+                                     model.C.row(j).transpose(), coordinates);
+      const Vector errors =
+          (J * covariance).cwiseProduct(J).rowwise().sum().cwiseMax(0).cwiseSqrt() * std::sqrt(variance);
+      result.errors.W.row(j) = errors.head(d).transpose();
+      result.errors.b(j) = errors(d);
+      result.errors.A.col(j) = errors.tail(m);
+    }
   }
   result.largest =
       std::max({k > 0 ? result.errors.W.maxCoeff() : 0.0, k > 0 ? result.errors.b.maxCoeff() : 0.0,
                 k > 0 ? result.errors.A.maxCoeff() : 0.0, m > 0 ? result.errors.c.maxCoeff() : 0.0});
   if (H.rows() > 0) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(H, Eigen::EigenvaluesOnly);
-    result.smallest_singular = std::sqrt(std::max(0.0, eigen.eigenvalues()(0)) /
-                                         static_cast<double>(std::max<Index>(samples.rows(), 1)));
+    // The smallest eigenvalue of H as the largest of its inverse.
+    const LanczosResult ends =
+        lanczos([&](const Vector& in, Vector& out) { out.noalias() = covariance_V * in; },
+                Vector::Ones(H.rows()).normalized(), {.max_steps = 40, .tolerance = 1e-3});
+    if (ends.largest > 0) {
+      result.smallest_singular =
+          1 / std::sqrt(ends.largest * static_cast<double>(std::max<Index>(samples.rows(), 1)));
+    }
   }
   return result;
 }

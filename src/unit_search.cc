@@ -392,7 +392,7 @@ Vector unit_worth(const SeparableModel& model, const SampleSource& samples, cons
   constexpr Index kBlock = 512;
   const Index k = model.units(), q = model.features();
   const LinearSums sums = linear_sums(model, samples, kBlock, control);
-  const Matrix inverse = solve_scaled(sums.FF, Matrix::Identity(q, q));
+  const Matrix inverse = inverse_scaled(sums.FF);
   Vector worth(k);
   for (Index j = 0; j < k; ++j) worth(j) = model.C.row(j).squaredNorm() / std::max(inverse(j, j), 1e-300);
   return worth / static_cast<double>(samples.rows() * samples.outputs());

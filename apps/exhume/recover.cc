@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "exhume/io/atomic_file.h"
+#include "exhume/io/digest.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
@@ -111,12 +112,16 @@ class Recover final : public Command {
       for (const auto& [row, output] : found.support) support += fmt::format("{},{}\n", row, output);
       return static_cast<RecoverResult&&>(found);
     }();
-    const std::string json = to_json(result, {sample_file_roles(files_), session.command});
+    const bool relu = !rectified || roads.rectifier.name == "relu";
+    const std::string network = result.status == Status::kRefused ? "" : network_bytes(result.network);
+    Provenance provenance{sample_file_roles(files_, mirrored_, session.control), session.command, ""};
+    if (relu && !network.empty()) provenance.network_sha256 = sha256(network);
+    const std::string json = to_json(result, provenance);
     std::vector<std::string> written;
     if (folder) {
       if (result.status != Status::kRefused) {
-        if (!rectified || roads.rectifier.name == "relu") {
-          folder->add("network.safetensors", network_bytes(result.network));
+        if (relu) {
+          folder->add("network.safetensors", network);
           folder->add("network.onnx", onnx_bytes(result.network));
           written = {"network.safetensors", "network.onnx"};
         } else {

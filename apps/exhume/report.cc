@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "certificate_file.h"
 #include "command.h"
 #include "exhume/error.h"
 #include "exhume/io/atomic_file.h"
@@ -17,25 +16,6 @@ namespace exhume::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uintmax_t kLargestCertificate = std::uintmax_t{64} << 20;
-
-std::string read_certificate(const fs::path& path) {
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(path, missing);
-  if (missing) {
-    throw DataError(fmt::format("{} cannot be read: {}; give a folder that exhume recover --out wrote",
-                                path.string(), missing.message()));
-  }
-  if (size > kLargestCertificate) {
-    throw DataError(
-        fmt::format("{} has {} bytes, too many for a certificate; is it one?", path.string(), size));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw DataError(fmt::format("{} cannot be read; check its permissions", path.string()));
-  return text;
-}
 
 class Report final : public Command {
  public:

@@ -13,7 +13,9 @@ namespace exhume::cli {
 // Throws std::invalid_argument unless there are two files, or a single one that ends in .npz.
 void check_sample_files(const std::vector<std::string>& files);
 [[nodiscard]] SamplePtr open_sample_files(const std::vector<std::string>& files, const Control& control);
-// The same as the report names them.
-[[nodiscard]] std::vector<Provenance::File> sample_file_roles(const std::vector<std::string>& files);
+// The same as the certificate names them, with their digests; `mirrored` may be empty.
+[[nodiscard]] std::vector<Provenance::File> sample_file_roles(const std::vector<std::string>& files,
+                                                              const std::string& mirrored,
+                                                              const Control& control);
 
 }  // namespace exhume::cli

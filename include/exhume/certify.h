@@ -36,10 +36,20 @@ struct HeldOutCheck {
   double relative_mse = 0;
   double mean_square = 0;         // summed over outputs, mean over rows
   double spread = 0;              // standard error of mean_square
+  double largest = 0;             // squared error of the worst row
   RowMatrix predicted, observed;  // at most 500 rows
 };
 [[nodiscard]] HeldOutCheck check_held_out(const Network& network, const SampleSource& rows,
                                           const Vector& output_mean);
+
+// A bound on the expected squared error of which `check` saw a sample, at confidence 0.999: mean, 3.3
+// standard errors, and the largest value times log(1000) / rows for what is too seldom to show in the other
+// two.
+[[nodiscard]] double bound_mean_square(const HeldOutCheck& check, Index rows);
+
+// A bound on E|f - fhat|^2 at confidence 0.999 for a least-squares fit of p parameters to n rows with noise
+// of variance sigma^2: sigma^2 chi^2_p / n, with Laurent and Massart's bound on the tail of chi^2_p.
+[[nodiscard]] double bound_fitted_noise(double parameters, double variance, Index rows);
 
 // What the residual of a fit looks like, standardised coordinates.
 struct ResidualLook {
@@ -71,5 +81,8 @@ struct Verdict {
 // `look` is only used where the fit is not exact.
 [[nodiscard]] Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out,
                               Index held_out_rows, const Inspection& data, const SampleSource& standard);
+
+// Fills `conclusion` and `assumed` of a certified result: what follows, and from what no sample can show.
+void conclude(RecoverResult& result);
 
 }  // namespace exhume

@@ -40,6 +40,17 @@ struct Assumption {
   std::string name;
   double value = 0, threshold = 0;
   bool holds = false;
+  bool required = false;  // no certificate without it; the others only tell which theory applies
+};
+
+// How far the weights are determined by the function, to first order: a network of as many units near this
+// one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta
+// of these, because |theta_p| <= epsilon sqrt(n [(J^T J)^-1]_pp) for every parameter p (Cauchy-Schwarz), J
+// the Jacobian in canonical coordinates (unit rows of W).
+struct Identifiability {
+  double smallest_singular = 0;  // of J's directions of W and b, over sqrt(rows), unit output weights
+  double epsilon = 0;            // root of the bound on E|f - fhat|^2 below
+  double delta = 0;
 };
 
 struct Attempt {
@@ -72,10 +83,17 @@ struct RecoverResult {
   double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;
+  std::string bound_from;                          // which residuals the bound rests on, in words
+  std::optional<Identifiability> identifiability;  // empty where it was not computed
+  std::string conclusion;                          // what follows, where certified
+  std::vector<std::string> assumed;                // and from what that no sample can show
   std::vector<Assumption> assumptions;
   std::vector<Attempt> tried;
   std::vector<StageTime> timings;
   std::uint64_t seed = 0;
+  Index rows = 0;                  // of the source; `samples` are those without repetitions
+  Index held_out_period = 0;       // split(samples, held_out_period, seed) gives the rows held out; 0: none
+  double heldout_mean_square = 0;  // of the held-out errors, summed over outputs
 
   // For pictures.
   Vector singular_values;           // of the moment whose rank is the number of units
@@ -83,6 +101,7 @@ struct RecoverResult {
   Index gap_units = 0;              // number of singular values above the floor
   std::vector<PolishStep> descent;  // how the polish went
   RowMatrix predicted, observed;    // at most 500 held-out rows x m
+  Vector activity;                  // share of rows on which each unit is active
 };
 
 // Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant

@@ -7,9 +7,13 @@
 //
 //   status (certified | uncertified | refused), reason, route, inputs, hidden_units, outputs, samples,
 //   held_out, heldout_relative_mse, training_relative_mse, noise_sd, max_standard_error,
-//   functional_error_bound, confidence, signs_identifiable, assumptions [{name, value, threshold, holds}],
-//   tried [{route, outcome}], timings {stage: seconds}, seed, version, command, files [{role, path}],
-//   pictures {...}
+//   functional_error_bound, confidence, bound_from, signs_identifiable, identifiability {smallest_singular,
+//   epsilon, delta}, conclusion, assumed [...], assumptions [{name, value, threshold, holds, required}],
+//   tried [{route, outcome}], timings {stage: seconds}, seed, version, command, files [{role, path, sha256}],
+//   network_sha256, rows, split {period, seed}, heldout_mean_square, pictures {...}, digest
+//
+// docs/certificate.md says what each means. `digest` is the SHA-256 of the document without it, written with
+// an indent of two: it tells whether the certificate was changed by accident, not by whom.
 //
 // Numbers that are not finite become null. Under `pictures` numbers are rounded to seven digits and large
 // arrays thinned: they are for the eye; the network itself is in network.safetensors.
@@ -29,12 +33,17 @@ namespace exhume {
 struct Provenance {
   struct File {
     std::string role, path;  // "inputs", "x.npy"
+    std::string sha256{};    // empty where it was not computed
   };
   std::vector<File> files;
-  std::string command;  // as typed; empty where there was none
+  std::string command;         // as typed; empty where there was none
+  std::string network_sha256{};  // of network.safetensors; empty where none is written
 };
 
 [[nodiscard]] std::string to_json(const RecoverResult& result, const Provenance& provenance = {});
+
+// Does the certificate carry the digest of its own content? False where it has none.
+[[nodiscard]] bool digest_matches(const std::string& json);
 
 // Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
 // out.

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "exhume/blas.h"
+#include "exhume/certify.h"
 #include "exhume/error.h"
 #include "exhume/moments.h"
 #include "exhume/rectified/any_inputs.h"
@@ -78,7 +79,7 @@ class RectifiedRecovery {
       throw DataError(fmt::format(
           "the samples are too few ({} rows, {} inputs, {} outputs); give at least two rows", n, d, m));
     }
-    result_.samples = n;
+    result_.samples = result_.rows = n;
     result_.seed = options.seed;
     result_.route = fmt::format("rectified {}", to_string(options.method));
     result_.network = {Matrix(0, d), Vector(0), Matrix(m, 0), Vector::Zero(m), {}};
@@ -115,6 +116,11 @@ class RectifiedRecovery {
     result_.assumptions.push_back({name, value, threshold, holds});
     return holds;
   }
+  // The same, and no certificate without it.
+  bool require(const char* name, double value, double threshold, bool holds) {
+    result_.assumptions.push_back({name, value, threshold, holds, true});
+    return holds;
+  }
 
   void clean() {
     const Rows all = rows_of(*samples_);
@@ -140,7 +146,10 @@ class RectifiedRecovery {
       training_ = rows_of(*samples_);
       held_out_ = {RowMatrix(0, training_.x.cols()), RowMatrix(0, training_.y.cols())};
     } else {
-      const Split parts = split(samples_, samples_->rows() >= 4000 ? 20 : 10, options_.seed);
+      const Index period = samples_->rows() >= 4000 ? 20 : 10;
+      const Split parts = split(samples_, period, options_.seed);
+      // Outputs that were cleaned first are not those of the files.
+      if (raw_.x.rows() == 0) result_.held_out_period = period;
       training_ = rows_of(*parts.training);
       held_out_ = rows_of(*parts.held_out);
     }
@@ -310,8 +319,8 @@ class RectifiedRecovery {
     result_.network = fit.network;
     result_.noise_sd = std::sqrt(fit.noise_variance.mean());
     const double chance = chance_level(m(), V.rows());
-    signs_ = assume("signs decided (least margin, chi-squared)", fit.signs.margins.minCoeff(), chance,
-                    fit.signs.margins.minCoeff() > chance);
+    signs_ = require("signs decided (least margin, chi-squared)", fit.signs.margins.minCoeff(), chance,
+                     fit.signs.margins.minCoeff() > chance);
     result_.signs_identifiable = signs_;
     noisy_ = true;
   }
@@ -367,6 +376,10 @@ class RectifiedRecovery {
     const Rectifier& f = options_.rectifier;
     result_.training_relative_mse = relative_error(result_.network, f, training_.x, training_.y);
     const bool checked = held_out_.x.rows() > 0;
+    if (checked) {
+      result_.heldout_mean_square =
+          (evaluate(result_.network, f, held_out_.x) - held_out_.y).rowwise().squaredNorm().mean();
+    }
     result_.heldout_relative_mse = checked ? relative_error(result_.network, f, held_out_.x, held_out_.y) : 0;
     const Index shown = std::min(held_out_.x.rows(), kPictureRows);
     result_.predicted = evaluate(result_.network, f, held_out_.x.topRows(shown));
@@ -377,6 +390,7 @@ class RectifiedRecovery {
       judge_exact(checked);
     }
     if (options_.method == RectifiedMethod::kSparseNoise) judge_entries();
+    if (result_.status == Status::kCertified) conclude(result_);
     stamp("check");
   }
 
@@ -392,8 +406,8 @@ class RectifiedRecovery {
       const Index same = ((predicted.col(o) - raw_.y.col(o)).array().abs() <= scale).count();
       least = std::min(least, static_cast<double>(same) / static_cast<double>(raw_.x.rows()));
     }
-    const bool most = assume("entries as given reproduced to rounding, least share of an output", least,
-                             kLeastShare, least >= kLeastShare);
+    const bool most = require("entries as given reproduced to rounding, least share of an output", least,
+                              kLeastShare, least >= kLeastShare);
     if (most || result_.status != Status::kCertified) return;
     result_.status = Status::kUncertified;
     result_.reason = fmt::format(
@@ -404,8 +418,8 @@ class RectifiedRecovery {
 
   void judge_exact(bool checked) {
     result_.status = Status::kUncertified;
-    const bool trained = assume("training rows reproduced to rounding", result_.training_relative_mse,
-                                kRoundingMse, result_.training_relative_mse <= kRoundingMse);
+    const bool trained = require("training rows reproduced to rounding", result_.training_relative_mse,
+                                 kRoundingMse, result_.training_relative_mse <= kRoundingMse);
     if (!trained) {
       result_.reason = said_.empty() ? fmt::format("the network leaves {:.2g} of the variance",
                                                    result_.training_relative_mse)
@@ -419,13 +433,14 @@ class RectifiedRecovery {
           result_.network.hidden(), result_.samples);
       return;
     }
-    const bool held = assume("held-out rows reproduced to rounding", result_.heldout_relative_mse,
-                             kRoundingMse, result_.heldout_relative_mse <= kRoundingMse);
+    const bool held = require("held-out rows reproduced to rounding", result_.heldout_relative_mse,
+                              kRoundingMse, result_.heldout_relative_mse <= kRoundingMse);
     const double share = std::min(1.0, std::log(1000.0) / static_cast<double>(held_out_.x.rows()));
     assume("share of inputs on which another network could differ", share, 1, true);
     result_.confidence = 0.999;
     result_.functional_error_bound =
         share * held_out_.y.squaredNorm() / static_cast<double>(held_out_.y.rows());
+    result_.bound_from = "held-out outputs: no more than this share of rows could be wrong unseen";
     if (held) {
       result_.status = Status::kCertified;
       result_.reason =
@@ -440,15 +455,15 @@ class RectifiedRecovery {
     const double ratio = result_.heldout_relative_mse / std::max(result_.training_relative_mse, 1e-300);
     const double spread =
         1 + 6 * std::sqrt(2.0 / static_cast<double>(std::max<Index>(held_out_.y.size(), 1)));
-    const bool held = assume("held-out error as large as the training error", ratio, spread,
-                             held_out_.x.rows() > 0 && ratio <= spread);
+    const bool held = require("held-out error as large as the training error", ratio, spread,
+                              held_out_.x.rows() > 0 && ratio <= spread);
     const double parameters = static_cast<double>(result_.network.W.size() + result_.network.A.size() + m());
-    result_.functional_error_bound = result_.noise_sd * result_.noise_sd *
-                                     (parameters + 3.3 * std::sqrt(2 * parameters)) /
-                                     static_cast<double>(training_.x.rows());
+    result_.functional_error_bound =
+        bound_fitted_noise(parameters, result_.noise_sd * result_.noise_sd, training_.x.rows());
+    result_.bound_from = "the noise and the number of parameters, held-out residuals being noise";
     const double structure = structure_left();
     const bool clean =
-        structure == 0 || assume("no structure left in the residual", structure, 1, structure <= 1);
+        structure == 0 || require("no structure left in the residual", structure, 1, structure <= 1);
     result_.status = signs_ && held && clean ? Status::kCertified : Status::kUncertified;
     if (!signs_) {
       result_.reason = "the sign of some unit is not decided by the samples";

@@ -318,6 +318,41 @@ class Verify(CommandLineTest):
         self.assertIn("Does not agree", self.run_exhume(*arguments, code=NOT_CERTIFIED).stdout)
         self.run_exhume(*arguments, "--tolerance", "0.01")
 
+    def test_a_certificate_and_what_was_changed(self):
+        for noise in ([], ["--noise-relative", "0.1"]):
+            self.run_exhume("generate", "-d", 5, "-k", 4, "-m", 2, "-n", 8000, "--seed", 5, *noise, "--out", "made")
+            self.run_exhume("recover", "made/x.npy", "made/y.npy", "--out", "result")
+            whole = self.run_exhume("verify", "result").stdout
+            self.assertNotIn("✗", whole)
+            self.run_exhume("verify", "result/network.safetensors", "made/x.npy", "made/y.npy")
+            for name, part in [("result/network.safetensors", "network"), ("made/x.npy", "inputs"),
+                               ("made/y.npy", "outputs")]:
+                path = self.folder / name
+                before = path.read_bytes()
+                path.write_bytes(before[:-2] + bytes([before[-2] ^ 1]) + before[-1:])
+                answer = json.loads(self.run_exhume("verify", "result", "--json", code=NOT_CERTIFIED).stdout)
+                self.assertIn(part, [f["part"] for f in answer["findings"] if not f["good"]])
+                path.write_bytes(before)
+            path = self.folder / "result/certificate.json"
+            before = path.read_text()
+            for old, new in [('"hidden_units": 4', '"hidden_units": 5'), ('"status": "certified"', '"status": "refused"'),
+                             ('"seed": 0', '"seed": 1')]:
+                self.assertIn(old, before)
+                path.write_text(before.replace(old, new))
+                for arguments in (["result"], ["result/network.safetensors", "made/x.npy", "made/y.npy"]):
+                    answer = json.loads(self.run_exhume("verify", *arguments, "--json", code=NOT_CERTIFIED).stdout)
+                    self.assertIn("certificate", [f["part"] for f in answer["findings"] if not f["good"]])
+            path.write_text(before)
+            self.run_exhume("verify", "result")
+
+    def test_fresh_samples_need_no_certificate(self):
+        self.generate("made", d=4, k=3, m=3, n=3000)
+        self.run_exhume("recover", "made/x.npy", "made/y.npy", "--out", "result")
+        self.run_exhume("generate", "--network", "made/network.safetensors", "-n", 1000, "--seed", 9, "--out", "fresh")
+        fresh = ["verify", "result/network.safetensors", "fresh/x.npy", "fresh/y.npy"]
+        self.run_exhume(*fresh, code=NOT_CERTIFIED)
+        self.run_exhume(*fresh, "--network-only")
+
     def test_samples_of_another_shape(self):
         self.generate("made")
         self.generate("other", d=3)
