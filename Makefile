@@ -1,6 +1,6 @@
 # The short way to everything. Each target sets the machine up first, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check test bench battery format lint sanitize install clean
+.PHONY: help setup build demo check test bench battery coverage format lint sanitize install clean
 
 JOBS ?= 2
 PREFIX ?= /usr/local
@@ -38,8 +38,11 @@ bench: build  ## kernels beside a dgemm, recover beside scikit-learn
 	@scripts/python_env.sh bench bench/requirements.txt
 	@.venv-bench/bin/python bench/compare_sklearn.py $(BUILD)/apps/exhume
 
-battery: build  ## what the front door says of 26 kinds of data, half of them not recoverable
+battery: build  ## what the front door says of 30 kinds of data, half of them not recoverable
 	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),10) $(or $(FIRST),1) --markdown docs/battery-table.md
+
+coverage: build  ## do the stated confidences hold? 200 noisy recoveries
+	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),200) $(or $(FIRST),1)
 
 format: setup  ## lay out every C++ file with clang-format
 	@$(CXX_FILES) | xargs -0 clang-format -i

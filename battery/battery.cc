@@ -14,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Instance {
   RowMatrix x, y;
   Network teacher;  // empty where there is none
   bool noisy = false;
+  std::optional<Index> hidden{};  // the number of units, where it is told
 };
 
 using Maker = std::function<Instance(std::uint64_t seed)>;
@@ -136,6 +138,18 @@ RowMatrix outputs(const RowMatrix& x, const Function& f) {
   return y;
 }
 
+// Samples of five units of which one is never active; `teacher` holds the other four.
+Instance with_dead_unit(std::uint64_t seed) {
+  return sampled(teacher(6, 4, 1, 0.5, seed), gaussian(4000, 6, seed));
+}
+
+// Samples of five units of which two are equal; `teacher` holds them as one.
+Instance with_equal_units(std::uint64_t seed) {
+  Network network = teacher(6, 4, 1, 0.5, seed);
+  network.A.col(0) *= 2;
+  return sampled(network, gaussian(4000, 6, seed));
+}
+
 std::vector<Kind> kinds() {
   std::vector<Kind> list;
   const auto yes = [&](const char* name, Maker make) { list.push_back({name, true, std::move(make)}); };
@@ -225,6 +239,19 @@ std::vector<Kind> kinds() {
     t.b(1) = -t.b(0);
     return without_teacher(gaussian(4000, 6, s), evaluate(t, gaussian(4000, 6, s)));
   });
+  // The function has a network of fewer units: without a number given, that one is the answer.
+  yes("a unit that never fires: the others", [](auto s) { return with_dead_unit(s); });
+  no("a unit that never fires, number given", [](auto s) {
+    Instance out = with_dead_unit(s);
+    out.hidden = out.teacher.hidden() + 1;
+    return out;
+  });
+  yes("two equal units: as one", [](auto s) { return with_equal_units(s); });
+  no("two equal units, number given", [](auto s) {
+    Instance out = with_equal_units(s);
+    out.hidden = out.teacher.hidden() + 1;
+    return out;
+  });
   no("1% gross outliers", [](auto s) {
     Instance out = sampled(teacher(6, 5, 1, 0.5, s), gaussian(4000, 6, s));
     for (Index i = static_cast<Index>(s % 100); i < 4000; i += 100)
@@ -285,6 +312,7 @@ Tally run(const Kind& kind, int seeds, std::uint64_t first) {
     const Instance instance = kind.make(seed);
     RecoverOptions options;
     options.seed = seed;
+    options.hidden = instance.hidden;
     options.budget_seconds = 5;
     ++tally.total;
     const auto start = std::chrono::steady_clock::now();

@@ -12,6 +12,7 @@ packages=(
   librandom123-dev                                    # random numbers
   libgtest-dev librapidcheck-dev libbenchmark-dev     # tests and benchmarks
   python3 python3-venv python3-dev ca-certificates    # checks from Python
+  chromium fonts-dejavu-core                         # the report as it is seen
   clang-format clang-tidy                             # style
 )
 

@@ -102,15 +102,20 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
                              "{:.1f}): a smooth function, "
                              "not noise, is left",
                              look.sorted));
-  const double ratio = held_out.relative_mse / std::max(fit.relative_mse, 1e-300);
-  const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 1.0) /
-                                          static_cast<double>(std::max<Index>(held_out_rows * m, 1)));
+  // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
+  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most.
+  const double expected = std::max(held_out.noise.sum(), 1e-300);
+  const double ratio = held_out.mean_square / expected;
+  const double spread = 1 + 5 * held_out.noise.norm() / expected *
+                                std::sqrt(std::max(look.kurtosis - 1, 2.0) /
+                                          static_cast<double>(std::max<Index>(held_out_rows, 1)));
   const double unknowns = static_cast<double>(free_parameters(standard.inputs(), k, m));
-  const double optimism = (1 + unknowns / static_cast<double>(standard.rows() * m)) /
-                          (1 - std::min(0.9, unknowns / static_cast<double>(standard.rows() * m)));
+  const double optimism = 1 + unknowns / static_cast<double>(standard.rows() * m);  // of new rows
   checks.require(
-      "held-out error as large as the training error", ratio, spread * optimism, ratio <= spread * optimism,
-      fmt::format("the error on held-out rows is {:.2f} times that on the training rows: overfitted", ratio));
+      "held-out error as large as the noise", ratio, spread * optimism, ratio <= spread * optimism,
+      fmt::format(
+          "the mean squared error on held-out rows is {:.2f} times that on the training rows: overfitted",
+          ratio));
   checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
                  "a linear term is needed beside the units: units that never bend within the samples or a "
                  "linear path; the "

@@ -242,6 +242,7 @@ class Recovery {
     result_.training_relative_mse = fit_.relative_mse;
     HeldOutCheck check = check_held_out(result_.network, *split_.held_out, moments_.mean_y());
     result_.heldout_relative_mse = check.relative_mse;
+    check.noise = fit_.noise_variance.cwiseQuotient(coordinates_.map.D.cwiseAbs2());
     const bool exact = fit_.outcome == SearchOutcome::kExact;
     estimate_errors(user, exact);
     result_.heldout_mean_square = check.mean_square;
@@ -249,6 +250,7 @@ class Recovery {
     determine(result_.functional_error_bound);
     measure_activity();
     Verdict verdict = certify(fit_, look_, check, result_.held_out, data_, *standard_);
+    if (exact && options_.hidden && fit_.signs.outcome != SignOutcome::kUnique) look_for_fewer(verdict);
     result_.status = verdict.status;
     result_.reason = std::move(verdict.reason);
     result_.assumptions.insert(result_.assumptions.end(), verdict.checks.begin(), verdict.checks.end());
@@ -260,6 +262,21 @@ class Recovery {
                                  fit_.descent[i].relative_mse});
     }
     stamp("check");
+  }
+
+  // Several networks of the number of units asked for reproduce the samples: because fewer units do?
+  void look_for_fewer(Verdict& verdict) {
+    FitOptions options;
+    options.seed = options_.seed;
+    const Fit fewer = fit_units(Matrix(0, standard_->inputs() + 1), standard_, options, control_);
+    const Index needed = fewer.model.units();
+    if (fewer.outcome != SearchOutcome::kExact || needed >= *options_.hidden) return;
+    verdict.checks.push_back({"every unit needed", static_cast<double>(needed),
+                              static_cast<double>(*options_.hidden), false, true});
+    verdict.reason = fmt::format(
+        "{} of the {} units asked for reproduce all samples to rounding: the others never fire within the "
+        "samples, or equal another unit; leave the number of units to be found",
+        needed, *options_.hidden);
   }
 
   // Curvature at the fit with outputs weighted by 1 / spread; `rows` of the training rows at most.

@@ -338,18 +338,19 @@ std::string assumptions(const Json& json) {
   if (!list.is_array() || list.empty()) return "";
   std::string table =
       "<div class=\"scroll\"><table>\n<tr><th>Assumption</th><th class=\"number\">Value</th>"
-      "<th class=\"number\">Threshold</th><th>Holds</th><th>Required</th></tr>\n";
+      "<th class=\"number\">Threshold</th><th>Holds</th></tr>\n";
   for (const Json& a : list) {
     const Json& holds = at(a, "holds");
     const bool yes = holds.is_boolean() && holds.get<bool>();
+    const bool required = at(a, "required").is_boolean() && at(a, "required").get<bool>();
     table += fmt::format(
-        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"mark "
-        "{}\">{}</td><td>{}</td></tr>\n",
-        escape(words(at(a, "name"))), pretty(number(at(a, "value"))), pretty(number(at(a, "threshold"))),
-        yes ? "yes" : "no", yes ? "✓ yes" : "✗ no",
-        at(a, "required").is_boolean() && at(a, "required").get<bool>() ? "for a certificate" : "");
+        "<tr{}><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"mark "
+        "{}\">{}</td></tr>\n",
+        required ? " class=\"required\"" : "", escape(words(at(a, "name"))), pretty(number(at(a, "value"))),
+        pretty(number(at(a, "threshold"))), yes ? "yes" : "no", yes ? "✓ yes" : "✗ no");
   }
-  return section("Assumptions", "What was looked at, and whether the data bear it out.",
+  return section("Assumptions",
+                 "What was looked at, and whether the data bear it out. A certificate needs those in bold.",
                  table + "</table></div>\n", "wide");
 }
 

@@ -45,7 +45,6 @@ dl.facts dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric
   overflow-wrap: anywhere; }
 sup { font-size: .7em; line-height: 0; }
 .nowrap { white-space: nowrap; }
-.stack { display: grid; gap: 20px; grid-template-rows: auto 1fr; min-width: 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--c-soft); font-size: 13px; }
@@ -59,6 +58,7 @@ th:last-child, td:last-child { padding-right: 2px; }
 .yes { color: var(--p-good); } .no { color: var(--p-bad); }
 pre { margin: 0 0 12px; padding: 12px 14px; background: var(--p-page); border-radius: 8px; font-size: 13.5px;
   white-space: pre-wrap; overflow-wrap: anywhere; }
+tr.required td:first-child { font-weight: 600; }
 p.conclusion { margin: 0 0 10px; color: inherit; font-size: 16px; }
 section ul { margin: 0; padding-left: 1.3em; font-size: 14.5px; color: var(--c-soft); }
 code { font-size: 12.5px; overflow-wrap: anywhere; color: var(--c-soft); }
@@ -69,7 +69,6 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   header h1 { font-size: 21px; }
   section { padding: 14px 14px 16px; }
   dl.facts div { flex-basis: 150px; padding: 10px 12px; }
-  .stack { gap: 14px; }
   th, td { padding-right: 10px; }
   dl.facts dd { font-size: 17px; }
   .chart text { font-size: 14.5px; }
@@ -77,7 +76,7 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
 }
 @media print {
   body { background: none; font-size: 9.5pt; }
-  main, .stack { padding: 0; gap: 10px; }
+  main { padding: 0; gap: 10px; }
   header h1 { font-size: 15pt; }
   section { padding: 10px 12px; }
   section > p, table, pre { font-size: 9pt; }

@@ -6,17 +6,18 @@
 //
 // Noisy data. What the network leaves must look like noise:
 //   structure      no candidate unit explains more than chance (unit_search.h)
-//   polynomials    the residual's own second-order moments are no larger than their sampling noise: |T|^2 /
-//   |D|^2 neighbours     rows with similar inputs have unrelated residuals: for residuals r and a Gaussian
-//   kernel K_h,
-//                  Z = sum_{i != j} K_h(x_i, x_j) r_i r_j / sqrt(2 sum K_h^2 r_i^2 r_j^2) is standard normal
-//                  for noise and grows with n for any function of x (Zheng, 1996); three bandwidths
+//   polynomials    the residual's own second-order moments are no larger than their sampling noise, as the
+//                  difference between even and odd rows has it
+//   neighbours     rows with similar inputs have unrelated residuals: for residuals r and a Gaussian kernel
+//   K,
+//                  Z = sum_{i != j} K(x_i, x_j) r_i r_j / sqrt(2 sum K^2 r_i^2 r_j^2) is standard normal for
+//                  noise and grows with n for any function of x (Zheng, 1996); three bandwidths
 //   along units    sorted along any unit's direction or any input, neighbouring residuals are unrelated: the
-//   sum of
-//                  their first four autocorrelations is normal with variance 4/n (after von Neumann); a
-//                  smooth function that many units approximate shows here
+//                  sum of their first four autocorrelations is normal with variance 4/n (after von Neumann);
+//                  a smooth function that many units approximate shows here
 //   tails          kurtosis of the residual at most 6: outliers and units that are seldom active show here
-//   held-out       the error on held-out rows is that on the training rows, within its sampling spread
+//   held-out       the mean squared error on held-out rows is the noise of the training rows, within its
+//                  sampling spread
 //
 // No finite sample identifies a network among all networks: a certificate assumes at most k units and the
 // input distribution of the samples, and says so.
@@ -37,6 +38,7 @@ struct HeldOutCheck {
   double mean_square = 0;         // summed over outputs, mean over rows
   double spread = 0;              // standard error of mean_square
   double largest = 0;             // squared error of the worst row
+  Vector noise;                   // variance of every output's noise as the training rows have it; m
   RowMatrix predicted, observed;  // at most 500 rows
 };
 [[nodiscard]] HeldOutCheck check_held_out(const Network& network, const SampleSource& rows,

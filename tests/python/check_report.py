@@ -1,0 +1,84 @@
+"""The report as Chromium shows it: no console message, pictures as they were looked at, user strings as text.
+
+The page of report/certificate.json is drawn at 1280 and 390 pixels, light and dark, and compared with the pictures in
+report/. Fonts and browser versions move letters by a pixel, so the pictures are shrunk by eight before they are compared.
+UPDATE=1 draws the pictures anew; look at them before you commit them.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from PIL import Image
+
+HERE = pathlib.Path(__file__).resolve().parent / "report"
+VIEWS = {"1280": (1280, 3600, False), "390": (390, 6800, False), "1280-dark": (1280, 3600, True)}
+SHRINK = 8
+MEAN_DIFFERENCE = 3.0  # of 255, over the whole picture
+WORST_SHARE = 0.02  # of the cells may be off by more than 48 of 255
+
+
+def screenshot(chromium, page, picture, width, height, dark):
+    """Draws a page; the lines that the console printed."""
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+               "--no-first-run", "--disable-background-networking", "--disable-component-update", "--force-device-scale-factor=1",
+               "--enable-logging=stderr", "--log-level=0", f"--window-size={width},{height}", f"--screenshot={picture}"]
+    if dark:
+        command.append("--blink-settings=preferredColorScheme=0")
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run([*command, f"--user-data-dir={profile}", page.as_uri()], capture_output=True, text=True, timeout=180)
+    assert picture.exists(), done.stderr
+    return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def shrunk(picture):
+    image = Image.open(picture).convert("RGB")
+    size = (image.width // SHRINK, image.height // SHRINK)
+    return np.asarray(image.resize(size, Image.Resampling.BOX), dtype=float)
+
+
+def compare(picture, golden):
+    drawn, kept = shrunk(picture), shrunk(golden)
+    assert drawn.shape == kept.shape, f"{golden.name}: {drawn.shape} instead of {kept.shape}"
+    difference = np.abs(drawn - kept)
+    mean, share = difference.mean(), (difference.max(axis=2) > 48).mean()
+    print(f"  {golden.name}: mean difference {mean:.2f} of 255, {100 * share:.2f}% of cells off")
+    assert mean <= MEAN_DIFFERENCE and share <= WORST_SHARE, f"the report no longer looks like {golden}"
+
+
+def main(exhume):
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert chromium, "chromium is missing; scripts/setup.sh installs it"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        shutil.copy(HERE / "certificate.json", folder)
+        subprocess.run([exhume, "report", folder, "--quiet"], check=True)
+        for view, (width, height, dark) in VIEWS.items():
+            picture, golden = folder / f"{view}.png", HERE / f"{view}.png"
+            console = screenshot(chromium, folder / "report.html", picture, width, height, dark)
+            assert not console, f"the console says: {console}"
+            if os.environ.get("UPDATE"):
+                Image.open(picture).convert("RGB").quantize(64).save(golden, optimize=True)
+            compare(picture, golden)
+
+        # A name with a script in it shows as text and does nothing.
+        evil = "<script>console.log('ran')</script>"
+        certificate = json.loads((HERE / "certificate.json").read_text())
+        certificate["route"] = certificate["command"] = certificate["reason"] = evil
+        certificate["files"] = [{"role": evil, "path": evil, "sha256": evil}]
+        certificate["assumptions"][0]["name"] = certificate["tried"][0]["outcome"] = certificate["conclusion"] = evil
+        (folder / "certificate.json").write_text(json.dumps(certificate))
+        subprocess.run([exhume, "report", folder, "--quiet"], check=True)
+        html = (folder / "report.html").read_text()
+        assert "<script" not in html and "&lt;script&gt;" in html
+        console = screenshot(chromium, folder / "report.html", folder / "evil.png", 1280, 800, False)
+        assert not console, f"the console says: {console}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
