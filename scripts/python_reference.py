@@ -24,6 +24,7 @@ SECTIONS = [
     ("Recovering", ["recover", "Result", "Coefficient", "verify", "Verification"]),
     ("Networks", ["Network", "Alignment", "generate", "Planted"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),
+    ("Thresholds", ["halfspaces", "Halfspaces", "lowest_layer", "LowestLayer", "Assumption"]),
     ("Errors, warnings and the machine", ["DataError", "ResourceError", "RecoveryWarning", "blas_kernels"]),
 ]
 

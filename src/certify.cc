@@ -66,19 +66,8 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
                    Index held_out_rows, const Inspection& data, const SampleSource& standard,
                    Checks& checks) {
   const Index m = standard.outputs(), k = fit.model.units();
-  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
-                 look.kurtosis <= kMostKurtosis,
-                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
-                             "unit that is seldom active",
-                             look.kurtosis));
   checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
                  "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
-  checks.require(
-      "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
-      fmt::format(
-          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
-          "units, more samples or budget, or another kind of function is behind the data",
-          k, fit.relative_mse));
   checks.require(
       "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
       fmt::format(
@@ -86,9 +75,6 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
           fit.rows_per_unknown));
   checks.require("outputs are not whole numbers", data.integer_outputs ? 1 : 0, 0, !data.integer_outputs,
                  "every output is a whole number: rounded values or class labels, not a network plus noise");
-  checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
-                 look.polynomial <= look.polynomial_limit,
-                 "the residual still bends with the inputs: another kind of function is behind the data");
   checks.require(
       "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,
       look.neighbours <= kMostNeighbourZ,
@@ -102,6 +88,20 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
                              "{:.1f}): a smooth function, "
                              "not noise, is left",
                              look.sorted));
+  checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
+                 look.polynomial <= look.polynomial_limit,
+                 "the residual still bends with the inputs: another kind of function is behind the data");
+  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
+                 look.kurtosis <= kMostKurtosis,
+                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
+                             "unit that is seldom active",
+                             look.kurtosis));
+  checks.require(
+      "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
+      fmt::format(
+          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
+          "units, more samples or budget, or another kind of function is behind the data",
+          k, fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
   // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most.
   const double expected = std::max(held_out.noise.sum(), 1e-300);

@@ -25,6 +25,8 @@ namespace {
 
 // Standardised samples of up to this many numbers (32 MB) are kept in memory instead of made anew every pass.
 constexpr Index kKeptNumbers = 4'000'000;
+// Share of the budget for finding a network; the rest is for judging it.
+constexpr double kSearchShare = 0.88;
 // Rows from which identifiability is estimated, at least; activity from four times as many.
 constexpr Index kCurvatureRows = 1024;
 
@@ -84,7 +86,9 @@ Network errors_in_order(const Network& errors, const Network& from, const Networ
 class Recovery {
  public:
   Recovery(const SamplePtr& samples, const RecoverOptions& options, const Control& control)
-      : options_(options), control_(control.within(options.budget_seconds)), begin_(Control::Clock::now()) {
+      : options_(options),
+        control_(control.within(kSearchShare * options.budget_seconds)),
+        begin_(Control::Clock::now()) {
     check_sizes(*samples, options);
     data_ = inspect(*samples);
     const SamplePtr rows = data_.repeated_rows ? distinct_rows(samples, control_) : samples;

@@ -16,5 +16,6 @@ void bind_samples(nb::module_& m);
 void bind_recover(nb::module_& m);
 void bind_planted(nb::module_& m);
 void bind_memorize(nb::module_& m);
+void bind_threshold(nb::module_& m);
 
 }  // namespace exhume::python

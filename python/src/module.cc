@@ -32,4 +32,5 @@ NB_MODULE(_core, m) {
   bind_recover(m);
   bind_planted(m);
   bind_memorize(m);
+  bind_threshold(m);
 }

@@ -13,6 +13,8 @@
 #include "arrays.h"
 #include "call.h"
 #include "exhume/io/atomic_file.h"
+#include "exhume/io/digest.h"
+#include "exhume/io/safetensors.h"
 #include "exhume/report.h"
 #include "samples.h"
 
@@ -39,7 +41,8 @@ std::optional<Network> unless_empty(const Network& network) {
 std::string certificate(const RecoverResult& result,
                         const std::vector<std::pair<std::string, std::string>>& files) {
   Provenance provenance;
-  for (const auto& [role, path] : files) provenance.files.push_back({role, path});
+  for (const auto& [role, path] : files) provenance.files.push_back({role, path, sha256_file(path)});
+  if (result.status != Status::kRefused) provenance.network_sha256 = sha256(network_bytes(result.network));
   return to_json(result, provenance);
 }
 

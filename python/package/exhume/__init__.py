@@ -25,6 +25,7 @@ from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Network
 from ._recover import Verification, recover, verify
 from ._result import Coefficient, RecoveryWarning, Result
+from ._threshold import Assumption, Halfspaces, LowestLayer, halfspaces, lowest_layer
 
 __version__ = _core.version()
 
@@ -49,8 +50,11 @@ def blas_kernels() -> str:
 
 __all__ = [
     "Alignment",
+    "Assumption",
     "Coefficient",
     "DataError",
+    "Halfspaces",
+    "LowestLayer",
     "Memorized",
     "Network",
     "Planted",
@@ -61,6 +65,8 @@ __all__ = [
     "Verification",
     "blas_kernels",
     "generate",
+    "halfspaces",
+    "lowest_layer",
     "memorize",
     "recover",
     "routes",

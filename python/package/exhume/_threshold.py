@@ -1,0 +1,166 @@
+"""The lowest layer under anything, and halfspaces from labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from . import _core
+from ._arrays import Floats, as_rows
+from ._options import seed_of, units_of
+from ._progress import Progress, progress_callback
+from ._result import Status
+from ._samples import opened
+
+
+class Assumption(NamedTuple):
+    """One assumption that was looked at."""
+
+    name: str
+    """What is assumed."""
+    value: float
+    """What was measured."""
+    threshold: float
+    """What it is measured against."""
+    holds: bool
+    """Whether it is on the right side."""
+
+
+class LowestLayer(NamedTuple):
+    """What `lowest_layer` found."""
+
+    W: Floats
+    """Directions, k x d, unit rows."""
+    t: Floats
+    """Thresholds, k: unit i is active where W[i] . x > t[i]."""
+    activation: str
+    """"relu", "sign" or "sigmoid", as given or as found."""
+    status: Status
+    """"certified", "uncertified" or "refused"."""
+    reason: str
+    """One sentence: why this status."""
+    assumptions: list[Assumption]
+    """All that was looked at."""
+
+
+def _layer(found: _core.LowestLayerResult) -> LowestLayer:
+    assumptions = [Assumption(*row) for row in found.assumptions]
+    return LowestLayer(
+        found.W, found.t, found.activation, cast(Status, found.status), found.reason, assumptions
+    )
+
+
+def lowest_layer(
+    x: Any,
+    y: Any = None,
+    hidden: int | str = "auto",
+    *,
+    activation: str = "auto",
+    start: str = "tensor",
+    refine: bool = True,
+    seed: int = 0,
+    threads: int = 0,
+    progress: Progress = None,
+) -> LowestLayer:
+    """Recovers the lowest layer of a network whose upper part is anything, from Gaussian inputs.
+
+    `f(x) = P(u(W[0] . x - t[0]), u(W[1] . x - t[1]), ...)` with high thresholds; P need not be known.
+
+    Parameters
+    ----------
+    x, y
+        Samples as in `recover`, with one output.
+    hidden : int or "auto"
+        Number of units.
+    activation : str
+        Of u: "auto", "relu", "sign" or "sigmoid".
+    start : str
+        How directions are found first: "tensor", "one-by-one" or "simultaneous".
+    refine : bool
+        Whether every unit is then fitted on the rows where it is alone.
+    seed, threads, progress
+        As in `recover`.
+    """
+    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+        found = _core.lowest_layer(
+            samples, units_of(hidden), activation, start, refine, seed_of(seed), threads, callback
+        )
+    return _layer(found)
+
+
+class Halfspaces:
+    """A union or an intersection of halfspaces, as `halfspaces` finds it."""
+
+    def __init__(
+        self, layer: LowestLayer, intersection: bool, labels: tuple[float, float], flip_rate: float, agreement: float
+    ) -> None:
+        self.layer = layer
+        """The boundaries, with status, reason and assumptions."""
+        self.intersection = intersection
+        """Whether label 1 means the far side of no boundary; otherwise, of some boundary."""
+        self.labels = labels
+        """The two labels: on no boundary's far side, on some boundary's far side."""
+        self.flip_rate = flip_rate
+        """Estimated share of labels that were turned around."""
+        self.agreement = agreement
+        """Share of held-out labels that the set gives."""
+
+    @property
+    def W(self) -> Floats:
+        """Normals, k x d, unit rows."""
+        return self.layer.W
+
+    @property
+    def t(self) -> Floats:
+        """Offsets, k: the far side of boundary i is where W[i] . x > t[i]."""
+        return self.layer.t
+
+    @property
+    def status(self) -> Status:
+        """"certified", "uncertified" or "refused"."""
+        return self.layer.status
+
+    @property
+    def reason(self) -> str:
+        """One sentence: why this status."""
+        return self.layer.reason
+
+    def __call__(self, x: Any) -> Floats:
+        """The label of every row of `x`."""
+        far = (as_rows(x, "x") @ self.W.T > self.t).any(axis=1)
+        return np.where(far, self.labels[1], self.labels[0]).astype(np.float64)
+
+    def __repr__(self) -> str:
+        kind = "intersection" if self.intersection else "union"
+        return f"<exhume.Halfspaces: {kind} of {len(self.t)} in {self.W.shape[1]} dimensions, {self.status}>"
+
+
+def halfspaces(
+    x: Any,
+    y: Any = None,
+    hidden: int | str = "auto",
+    *,
+    seed: int = 0,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Halfspaces:
+    """Recovers a union or an intersection of halfspaces far from the origin, from Gaussian inputs and two labels.
+
+    Parameters
+    ----------
+    x, y
+        Samples as in `recover`; y is one column with exactly two values. Labels turned around at random are allowed.
+    hidden : int or "auto"
+        Number of halfspaces.
+    seed, threads, progress
+        As in `recover`.
+
+    Raises
+    ------
+    DataError
+        The labels take more or fewer than two values.
+    """
+    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+        found = _core.halfspaces(samples, units_of(hidden), seed_of(seed), threads, callback)
+    return Halfspaces(_layer(found.layer), found.intersection, found.labels, found.flip_rate, found.agreement)
