@@ -14,6 +14,7 @@ namespace exhume {
 namespace {
 
 constexpr double kRoundingMse = 1e-20;  // mean squared error / variance at which samples count as reproduced
+constexpr double kDetermined = 1e-6;    // least singular value, in units of the outputs' spread
 constexpr double kMostKurtosis = 6;
 constexpr double kMostNeighbourZ = 4.5;
 constexpr Index kNeighbourRows = 4096;
@@ -40,7 +41,7 @@ class Checks {
 };
 
 void certify_exact(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, Index rows,
-                   Checks& checks) {
+                   const std::optional<Identifiability>& weights, Checks& checks) {
   checks.require("training rows reproduced to rounding", fit.relative_mse, kRoundingMse,
                  fit.relative_mse <= kRoundingMse,
                  "the fit is exact on the rows that it saw but not on all training rows");
@@ -58,6 +59,12 @@ void certify_exact(const Fit& fit, const HeldOutCheck& held_out, Index held_out_
                  "the function is reproduced to rounding, but several choices of signs give the same "
                  "function: this network "
                  "is one of them");
+  if (weights) {
+    checks.require("weights determined by the function: smallest singular value", weights->smallest_singular,
+                   kDetermined, weights->smallest_singular >= kDetermined,
+                   "the function is reproduced to rounding, but other weights do so too: no sample lies "
+                   "between the kinks of two nearly equal units, or a unit hardly bends within the samples");
+  }
   checks.conclude(fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
                               fit.model.units(), rows + held_out_rows, held_out_rows));
 }
@@ -296,12 +303,13 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
 }
 
 Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out, Index held_out_rows,
-                const Inspection& data, const SampleSource& standard) {
+                const Inspection& data, const SampleSource& standard,
+                const std::optional<Identifiability>& weights) {
   Verdict verdict;
   verdict.checks = data.tests;
   Checks checks(verdict);
   if (fit.outcome == SearchOutcome::kExact) {
-    certify_exact(fit, held_out, held_out_rows, standard.rows(), checks);
+    certify_exact(fit, held_out, held_out_rows, standard.rows(), weights, checks);
   } else {
     certify_noisy(fit, look, held_out, held_out_rows, data, standard, checks);
   }

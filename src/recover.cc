@@ -253,8 +253,9 @@ class Recovery {
     bound_function_error(check);
     determine(result_.functional_error_bound);
     measure_activity();
-    Verdict verdict = certify(fit_, look_, check, result_.held_out, data_, *standard_);
-    if (exact && options_.hidden && fit_.signs.outcome != SignOutcome::kUnique) look_for_fewer(verdict);
+    Verdict verdict =
+        certify(fit_, look_, check, result_.held_out, data_, *standard_, result_.identifiability);
+    if (exact && options_.hidden && verdict.status == Status::kUncertified) look_for_fewer(verdict);
     result_.status = verdict.status;
     result_.reason = std::move(verdict.reason);
     result_.assumptions.insert(result_.assumptions.end(), verdict.checks.begin(), verdict.checks.end());
@@ -275,8 +276,12 @@ class Recovery {
     const Fit fewer = fit_units(Matrix(0, standard_->inputs() + 1), standard_, options, control_);
     const Index needed = fewer.model.units();
     if (fewer.outcome != SearchOutcome::kExact || needed >= *options_.hidden) return;
-    verdict.checks.push_back({"every unit needed", static_cast<double>(needed),
-                              static_cast<double>(*options_.hidden), false, true});
+    Assumption all_needed;
+    all_needed.name = "every unit needed";
+    all_needed.value = static_cast<double>(needed);
+    all_needed.threshold = static_cast<double>(*options_.hidden);
+    all_needed.required = true;
+    verdict.checks.push_back(std::move(all_needed));
     verdict.reason = fmt::format(
         "{} of the {} units asked for reproduce all samples to rounding: the others never fire within the "
         "samples, or equal another unit; leave the number of units to be found",
@@ -318,7 +323,8 @@ class Recovery {
         split_.training->rows() > enough ? spread_subset(*split_.training, enough) : split_.training;
     const ErrorEstimate estimate = curvature(coordinates_.map.D, rows);
     Identifiability found;
-    found.smallest_singular = estimate.smallest_singular;
+    const double spread = std::sqrt(coordinates_.map.D.cwiseInverse().cwiseAbs2().mean());
+    found.smallest_singular = estimate.smallest_singular / spread;
     found.epsilon = std::sqrt(bound);
     found.delta = found.epsilon * std::sqrt(static_cast<double>(rows->rows())) * estimate.largest;
     result_.identifiability = found;
@@ -339,6 +345,7 @@ class Recovery {
   }
 
   void measure_activity() {
+    if (result_.network.hidden() == 0) return;
     const SamplePtr rows = spread_subset(*split_.training, 4 * kCurvatureRows);
     SampleBlock block;
     rows->read(0, rows->rows(), block);

@@ -16,6 +16,8 @@ namespace {
 constexpr Index kRandomDirections = 192;
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
+// Cosine of (w, b) above which two units are tried as one: about six degrees.
+constexpr double kMightBeOne = 0.995;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
 
 // Residual second moments sum r_o x x^T of every output, m matrices d x d.
@@ -230,9 +232,32 @@ class Search {
       PolishSummary tried = polished(merged, 20);
       if (tried.relative_mse <= options_.exact_relative) current = std::move(tried);
     }
-    while (current.model.units() > target && drop_one(current)) {
+    while (current.model.units() > target && (drop_one(current) || join_pair(current))) {
     }
     return current;
+  }
+
+  // A unit may have come out as two so close to each other that no sample lies between their kinks. Finds an
+  // exact fit with such a pair as one, if there is one.
+  bool join_pair(PolishSummary& current) {
+    const Matrix& V = current.model.V;
+    const Vector norms = V.rowwise().norm();
+    for (Index i = 0; i < V.rows(); ++i) {
+      for (Index j = 0; j < i; ++j) {
+        const double cosine = V.row(i).dot(V.row(j)) / (norms(i) * norms(j));
+        if (std::abs(cosine) < kMightBeOne || control_.out_of_time()) continue;
+        const double sign = cosine > 0 ? 1 : -1;
+        SeparableModel joined = current.model;
+        const double wi = current.model.C.row(i).norm(), wj = current.model.C.row(j).norm();
+        joined.V.row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, 1e-300);
+        joined.V = drop_row(joined.V, i);
+        PolishSummary tried = polished(joined, 40);
+        if (tried.relative_mse > options_.exact_relative) continue;
+        current = std::move(tried);
+        return true;
+      }
+    }
+    return false;
   }
 
   // Finds an exact fit with one unit less, if there is one close by.
@@ -390,7 +415,7 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
 
 Vector unit_worth(const SeparableModel& model, const SampleSource& samples, const Control& control) {
   constexpr Index kBlock = 512;
-  const Index k = model.units(), q = model.features();
+  const Index k = model.units();
   const LinearSums sums = linear_sums(model, samples, kBlock, control);
   const Matrix inverse = inverse_scaled(sums.FF);
   Vector worth(k);

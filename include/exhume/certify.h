@@ -1,8 +1,9 @@
 // What a recovered network is worth, from the residuals alone.
 //
 // Noiseless data. The network reproduces the training rows and the held-out rows to rounding, no linear term
-// was needed and the signs are unique. Then the samples are those of this network, and any network of at most
-// k units that agrees with it on the input distribution has these weights up to order and scale.
+// was needed, the signs are unique and the Jacobian has full rank. Then the samples are those of this
+// network, and any network of at most k units that agrees with it on the input distribution has these weights
+// up to order and scale.
 //
 // Noisy data. What the network leaves must look like noise:
 //   structure      no candidate unit explains more than chance (unit_search.h)
@@ -82,7 +83,8 @@ struct Verdict {
 };
 // `look` is only used where the fit is not exact.
 [[nodiscard]] Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out,
-                              Index held_out_rows, const Inspection& data, const SampleSource& standard);
+                              Index held_out_rows, const Inspection& data, const SampleSource& standard,
+                              const std::optional<Identifiability>& weights);
 
 // Fills `conclusion` and `assumed` of a certified result: what follows, and from what no sample can show.
 void conclude(RecoverResult& result);

@@ -48,7 +48,7 @@ struct Assumption {
 // of these, because |theta_p| <= epsilon sqrt(n [(J^T J)^-1]_pp) for every parameter p (Cauchy-Schwarz), J
 // the Jacobian in canonical coordinates (unit rows of W).
 struct Identifiability {
-  double smallest_singular = 0;  // of J's directions of W and b, over sqrt(rows), unit output weights
+  double smallest_singular = 0;  // of J's directions of W and b, over sqrt(rows) and the outputs' spread
   double epsilon = 0;            // root of the bound on E|f - fhat|^2 below
   double delta = 0;
 };

@@ -36,7 +36,7 @@ struct Provenance {
     std::string sha256{};    // empty where it was not computed
   };
   std::vector<File> files;
-  std::string command;         // as typed; empty where there was none
+  std::string command;           // as typed; empty where there was none
   std::string network_sha256{};  // of network.safetensors; empty where none is written
 };
 
