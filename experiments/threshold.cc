@@ -1,10 +1,12 @@
 // Paper threshold: what its theorems promise, measured. The paper has no experiments of its own.
 //
 //   errors against t        ReLU, orthonormal, d = k = 10, linear terms and all products; step 1 alone and
-//   with step 2 errors against n        the same at t = 2 errors against angles   random directions with a
-//   least angle, t = 2 starts                  the tensor road beside the paper's two objectives halfspaces
-//   intersection of 10 at distance 2.5, pairwise angles of 60 degrees or more, with and without 1%
-//                           of the labels turned around
+//                           with step 2
+//   errors against n        the same at t = 2
+//   errors against angles   random directions with a least angle, t = 2
+//   starts                  the tensor road beside the paper's two objectives
+//   halfspaces              intersection of 10 at distance 2.5, pairwise angles of 60 degrees or more, with
+//                           and without 1% of the labels turned around
 //   deep                    12-8-8-1, first thresholds 2, sigmoids above
 //   detectors               P without linear terms: scores of true directions and of directions 0.3 away
 //   theorems 8, 9, 10       groups and directions from structure alone

@@ -73,8 +73,6 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
                    Index held_out_rows, const Inspection& data, const SampleSource& standard,
                    Checks& checks) {
   const Index m = standard.outputs(), k = fit.model.units();
-  checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
-                 "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
   checks.require(
       "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
       fmt::format(
@@ -103,6 +101,8 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
                  fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
                              "unit that is seldom active",
                              look.kurtosis));
+  checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
+                 "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
   checks.require(
       "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
       fmt::format(

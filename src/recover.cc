@@ -258,6 +258,10 @@ class Recovery {
     if (exact && options_.hidden && verdict.status == Status::kUncertified) look_for_fewer(verdict);
     result_.status = verdict.status;
     result_.reason = std::move(verdict.reason);
+    if (result_.status == Status::kUncertified && result_.samples < result_.rows) {
+      result_.reason += fmt::format("; {} of the {} rows repeat others and were left out",
+                                    result_.rows - result_.samples, result_.rows);
+    }
     result_.assumptions.insert(result_.assumptions.end(), verdict.checks.begin(), verdict.checks.end());
     if (result_.status == Status::kCertified) conclude(result_);
     result_.predicted = std::move(check.predicted);

@@ -216,9 +216,39 @@ std::string tick_label(double value, bool log) {
   return label[0] == '-' ? "−" + label.substr(1) : label;
 }
 
+namespace {
+
+constexpr double kLegendLine = 20;
+
+// Where the name of a series stands.
+struct Place {
+  std::size_t series = 0;
+  double x = 0;
+  int line = 0;
+};
+
+std::vector<Place> place_legend(const std::vector<Series>& series, double width) {
+  constexpr double kLeft = 50, kMark = 21, kGap = 18;
+  std::vector<Place> places;
+  double x = kLeft;
+  int line = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (series[i].name.empty()) continue;
+    const double size = kMark + text_width(series[i].name);
+    if (x > kLeft && x + size > width - 4) {
+      x = kLeft;
+      ++line;
+    }
+    places.push_back({i, x, line});
+    x += size + kGap;
+  }
+  return places;
+}
+
+}  // namespace
+
 std::string draw(const Chart& chart) {
   Extent along_x(chart.x.log), along_y(chart.y.log);
-  std::vector<std::string> legend;
   for (const Series& s : chart.series) {
     if (s.x.size() != s.y.size()) {
       throw std::invalid_argument(
@@ -226,7 +256,6 @@ std::string draw(const Chart& chart) {
     }
     for (const double v : s.x) along_x.add(v);
     for (const double v : s.y) along_y.add(v);
-    if (!s.name.empty()) legend.push_back(s.name);
   }
   for (const Rule& rule : chart.rules) (rule.vertical ? along_x : along_y).add(rule.at);
   if (chart.diagonal) {
@@ -237,14 +266,18 @@ std::string draw(const Chart& chart) {
     }
   }
 
-  const double top = legend.empty() ? 14 : 34, bottom = chart.height - 46, right = chart.width - 14;
+  // The legend takes as many lines as it needs, and the picture grows by them.
+  const std::vector<Place> legend = place_legend(chart.series, chart.width);
+  const double lines = legend.empty() ? 0 : legend.back().line + 1;
+  const double height = chart.height + kLegendLine * std::max(0.0, lines - 1);
+  const double top = 14 + kLegendLine * lines, bottom = height - 46, right = chart.width - 14;
   const Mapping v(chart.y, along_y, bottom, top, static_cast<int>((bottom - top) / 34));
   double widest = 0;
   for (const double tick : v.ticks()) widest = std::max(widest, text_width(tick_label(tick, chart.y.log)));
   const double left = 16 + widest + (chart.y.label.empty() ? 0 : 20);
   const Mapping u(chart.x, along_x, left, right, static_cast<int>((right - left) / 62));
 
-  std::string out = open_svg(chart.width, chart.height, chart.title);
+  std::string out = open_svg(chart.width, height, chart.title);
   for (const double tick : v.ticks()) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, v(tick), right);
     out += text(left - 7, v(tick) + 4.2, "end", tick_label(tick, chart.y.log));
@@ -255,7 +288,7 @@ std::string draw(const Chart& chart) {
   }
   out += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, bottom, right);
   if (!chart.x.label.empty()) {
-    out += text((left + right) / 2, chart.height - 8, "middle", chart.x.label, " class=\"label\"");
+    out += text((left + right) / 2, height - 8, "middle", chart.x.label, " class=\"label\"");
   }
   if (!chart.y.label.empty()) {
     out += text(
@@ -318,19 +351,17 @@ std::string draw(const Chart& chart) {
     }
   }
 
-  double x = left;
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    const Series& s = chart.series[i];
-    if (s.name.empty()) continue;
-    const int colour = s.colour.value_or(static_cast<int>(i)) % kPalette;
+  for (const Place& place : legend) {
+    const Series& s = chart.series[place.series];
+    const int colour = s.colour.value_or(static_cast<int>(place.series)) % kPalette;
+    const double x = place.x, y = 15 + kLegendLine * place.line;
     if (s.line) {
-      out += fmt::format("<path class=\"line s{}{}\" d=\"M{:.1f} 15h16\"/>\n", colour,
-                         s.dashed ? " dashed" : "", x);
+      out += fmt::format("<path class=\"line s{}{}\" d=\"M{:.1f} {:.1f}h16\"/>\n", colour,
+                         s.dashed ? " dashed" : "", x, y);
     }
     if (s.points)
-      out += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"15\" r=\"3.5\"/>\n", colour, x + 8);
-    out += text(x + 21, 19.2, "start", s.name);
-    x += 21 + text_width(s.name) + 18;
+      out += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n", colour, x + 8, y);
+    out += text(x + 21, y + 4.2, "start", s.name);
   }
   return out + "</svg>\n";
 }

@@ -6,10 +6,11 @@
 //
 //   gaussian, skewness   Mardia: n/6 * mean of (z_i.z_j)^3, chi-squared with d(d+1)(d+2)/6 degrees of freedom
 //   gaussian, kurtosis   Mardia: (mean |z|^4 - d(d+2)) / sqrt(8 d(d+2)/n), standard normal
-//   symmetric            largest |t| of the odd moments z_a^3 and z_a (centred by the median): Bonferroni
-//   over a continuous           no input takes 16 values or fewer distinct rows        share of rows that
-//   occur twice light tails          largest kurtosis of an input outputs vary         rank of the outputs'
-//   covariance over their number outputs not integer  share of whole numbers among the outputs
+//   symmetric            largest |t| of the third moments of the inputs: Bonferroni over inputs
+//   continuous           no input takes 16 values or fewer
+//   distinct rows        share of rows that occur twice
+//   light tails          largest kurtosis of an input
+//   outputs not integer  share of whole numbers among the outputs
 #pragma once
 
 #include <string>

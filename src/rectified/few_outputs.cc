@@ -3,11 +3,13 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "exhume/blas.h"
 #include "exhume/random.h"
+#include "exhume/samples.h"
 
 namespace exhume {
 namespace {
@@ -71,18 +73,59 @@ Unit unit_of_group(const Eigen::Ref<const RowMatrix>& x, const RowMatrix& r, std
   return best;
 }
 
+// (probe . r_i / |r_i|, i) of the rows that are longer than `shortest` and lie in a bucket of keys that has,
+// with a neighbour, at least `least` of them. With as many buckets as rows only chance and equal directions
+// put so many together, so that few rows are left to be sorted.
+std::vector<std::pair<double, Index>> keys_in_company(const Eigen::Ref<const RowMatrix>& r,
+                                                      const Vector& probe, Index least, double shortest) {
+  const Index n = r.rows(), m = r.cols();
+  const auto key_of = [&](Index i) {
+    const double* row = r.data() + i * r.outerStride();
+    double dot = 0, square = 0;
+    for (Index o = 0; o < m; ++o) {
+      dot += row[o] * probe(o);
+      square += row[o] * row[o];
+    }
+    const double size = std::sqrt(square);
+    return size > shortest ? std::clamp(dot / size, -1.0, 1.0) : 2.0;
+  };
+  const double buckets = static_cast<double>(n);
+  const auto bucket_of = [&](double key) { return static_cast<size_t>((key + 1) / 2 * buckets) + 1; };
+  std::vector<std::uint32_t> count(static_cast<size_t>(n) + 3, 0);
+  for (Index i = 0; i < n; ++i) {
+    const double key = key_of(i);
+    if (key <= 1) ++count[bucket_of(key)];
+  }
+  std::vector<std::pair<double, Index>> keyed;
+  for (Index i = 0; i < n; ++i) {
+    const double key = key_of(i);
+    if (key > 1) continue;
+    const size_t b = bucket_of(key);
+    const std::uint32_t company = count[b] + std::max(count[b - 1], count[b + 1]);
+    if (static_cast<Index>(company) >= least) keyed.emplace_back(key, i);
+  }
+  return keyed;
+}
+
+// left -= f(x.w + b) column^T, block by block.
+void subtract(const Unit& unit, const Rectifier& rectifier, const Eigen::Ref<const RowMatrix>& x,
+              RowMatrix& left) {
+  const Index d = x.cols();
+  const Matrix w = unit.wb.head(d).transpose();
+  for (Index first = 0; first < x.rows(); first += kBlockRows) {
+    const Index size = std::min(kBlockRows, x.rows() - first);
+    left.middleRows(first, size).noalias() -=
+        hidden_outputs(w, unit.wb.tail(1), rectifier, x.middleRows(first, size)) * unit.column.transpose();
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<Index>> equal_directions(const Eigen::Ref<const RowMatrix>& r, Index least,
                                                  double shortest, double tolerance, std::uint64_t seed) {
-  const Index n = r.rows(), m = r.cols();
+  const Index m = r.cols();
   const Vector probe = Stream(seed, "directions").normal_matrix(m, 1).col(0).normalized();
-  std::vector<std::pair<double, Index>> keyed;
-  keyed.reserve(static_cast<size_t>(n));
-  for (Index i = 0; i < n; ++i) {
-    const double size = r.row(i).norm();
-    if (size > shortest) keyed.emplace_back(r.row(i).dot(probe) / size, i);
-  }
+  std::vector<std::pair<double, Index>> keyed = keys_in_company(r, probe, least, shortest);
   std::sort(keyed.begin(), keyed.end());
   std::vector<std::vector<Index>> groups;
   std::vector<std::vector<Index>> open;  // groups of the current run of nearly equal keys
@@ -152,8 +195,7 @@ FewOutputs recover_few_outputs(const Eigen::Ref<const RowMatrix>& x, const Eigen
     if (found.empty()) break;
     if (round == 0) out.first_groups = static_cast<Index>(found.size());
     for (const Unit& unit : found) {
-      const Matrix w = unit.wb.head(d).transpose();
-      left -= hidden_outputs(w, unit.wb.tail(1), rectifier, x) * unit.column.transpose();
+      subtract(unit, rectifier, x, left);
       units.push_back(unit);
     }
   }

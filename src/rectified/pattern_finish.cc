@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "exhume/blas.h"
+#include "exhume/moments.h"
+#include "exhume/samples.h"
+#include "exhume/standardise.h"
+#include "exhume/unit_search.h"
 
 namespace exhume {
 namespace {
@@ -16,6 +20,9 @@ constexpr double kSameUnit = 1e-5;
 constexpr double kSameDirection = 0.8;
 // Mean squared residual over variance at which outputs count as reproduced.
 constexpr double kReproduced = 1e-18;
+
+// Searches in the residual for units that the starts did not lead to.
+constexpr int kSecondLooks = 4;
 
 using Rows = std::vector<Index>;
 
@@ -144,6 +151,35 @@ bool seen(const std::vector<Vector>& units, const Vector& unit) {
   });
 }
 
+void set_units(const std::vector<Vector>& units, Network& network) {
+  const Index d = network.W.cols(), k = static_cast<Index>(units.size());
+  network.W.resize(k, d);
+  network.b.resize(k);
+  for (Index i = 0; i < k; ++i) {
+    network.W.row(i) = units[static_cast<size_t>(i)].head(d);
+    network.b(i) = units[static_cast<size_t>(i)](d);
+  }
+}
+
+// Rough units (rows (v, b), sign open) that explain what `network` leaves of the outputs.
+Matrix residual_units(const Network& network, const Rectifier& rectifier,
+                      const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, int round,
+                      const Control& control) {
+  constexpr Index kRows = 8000, kCandidates = 12;
+  const SamplePtr some = spread_subset(*memory_samples(x, y - evaluate(network, rectifier, x)), kRows);
+  const Standardisation coordinates = standardise(second_moments(*some, control));
+  SeparableModel nothing;
+  nothing.V = Matrix(0, x.cols() + 1);
+  nothing.C = Matrix::Zero(nothing.features(), y.cols());
+  const Matrix V = candidate_units(nothing, *load(*affine(some, coordinates.map)), kCandidates,
+                                   static_cast<std::uint64_t>(round) + 1, control)
+                       .V;
+  Matrix out(V.rows(), V.cols());
+  out.leftCols(x.cols()) = V.leftCols(x.cols()) * coordinates.map.P;
+  out.col(x.cols()) = V.col(x.cols()) - out.leftCols(x.cols()) * coordinates.map.mu;
+  return out;
+}
+
 }  // namespace
 
 OutputSpace output_space(const Eigen::Ref<const RowMatrix>& y, double tolerance) {
@@ -197,14 +233,22 @@ PatternFinish pattern_finish(const Matrix& V, Index hidden, const Eigen::Ref<con
     out.gaps(i) = finish.run(unit);
     if (out.gaps(i) <= options.exact_gap && !seen(units, unit)) units.push_back(unit);
   }
-  const Index found = static_cast<Index>(units.size());
-  out.network.W.resize(found, d);
-  out.network.b.resize(found);
-  for (Index i = 0; i < found; ++i) {
-    out.network.W.row(i) = units[static_cast<size_t>(i)].head(d);
-    out.network.b(i) = units[static_cast<size_t>(i)](d);
-  }
+  set_units(units, out.network);
   regress_outputs(out.network, rectifier, x, y, true);
+  // A unit whose start was too rough, or missing, stands out in what the others leave.
+  for (int round = 0; round < kSecondLooks && static_cast<Index>(units.size()) < hidden; ++round) {
+    const size_t before = units.size();
+    const Matrix candidates = residual_units(out.network, rectifier, x, y, round, control);
+    for (Index i = 0; i < candidates.rows() && static_cast<Index>(units.size()) < hidden; ++i) {
+      control.check();
+      Vector unit = candidates.row(i);
+      if (finish.run(unit) <= options.exact_gap && !seen(units, unit)) units.push_back(unit);
+    }
+    if (units.size() == before) continue;
+    set_units(units, out.network);
+    regress_outputs(out.network, rectifier, x, y, true);
+  }
+  const Index found = static_cast<Index>(units.size());
   out.relative_mse = relative_error(out.network, rectifier, x, y);
   if (found < hidden) {
     out.outcome = PatternOutcome::kNoNullVector;
