@@ -184,8 +184,8 @@ class Study {
       const double sd = 0.3 * spread(it.y);
       it.y += sd * Stream(seed(t), "noise").normal_matrix(s.n, s.m);
       const SamplePtr samples = memory_samples(it.x, it.y);
-      const NoisyFit fit = fit_noisy(tensor_start(samples, s.k, seed(t), options_.control), samples, f, true,
-                                     options_.control);
+      const NoisyFit fit =
+          fit_noisy(noisy_start(samples, s.k, seed(t), options_.control), samples, f, true, options_.control);
       right += align(fit.network, it.truth).worst_error < 0.3 ? 1 : 0;
       const RowMatrix fresh = Stream(seed(t), "fresh").normal_matrix(20000, s.d);
       const double error =

@@ -19,13 +19,14 @@ constexpr double kNegative =
 constexpr double kIndependent = 1e-7;  // share of an output that must lie outside the span of those found
 constexpr double kReproduced = 1e-20;  // mean squared residual over variance
 
-// Orthonormal basis of the null space of M (columns may outnumber rows).
-Matrix null_space(const Matrix& M) {
+// Orthonormal basis of the null space of M (columns may outnumber rows), where entries much smaller than
+// `size` are rounding.
+Matrix null_space(const Matrix& M, double size) {
   if (M.rows() == 0) return Matrix::Identity(M.cols(), M.cols());
   const Eigen::JacobiSVD<Matrix> svd(M, Eigen::ComputeFullV);
   const Vector& values = svd.singularValues();
   Index rank = 0;
-  while (rank < values.size() && values(rank) > kNull * values(0)) ++rank;
+  while (rank < values.size() && values(rank) > kNull * std::max(values(0), size)) ++rank;
   return svd.matrixV().rightCols(M.cols() - rank);
 }
 
@@ -39,12 +40,13 @@ class PatternSolver {
     for (size_t j = 0; j < pattern.size(); ++j) (pattern[j] ? on : off).push_back(static_cast<Index>(j));
     if (on.empty()) return std::nullopt;
     const Index d = X_.cols();
+    const double size = B_.norm() / std::sqrt(static_cast<double>(B_.size()));
     // Outputs that vanish off the pattern, then pairs (w, z) that agree on it.
-    const Matrix vanishing = null_space(B_(off, Eigen::all));
+    const Matrix vanishing = null_space(B_(off, Eigen::all), size);
     if (vanishing.cols() == 0) return std::nullopt;
     Matrix agree(static_cast<Index>(on.size()), d + vanishing.cols());
     agree << X_(on, Eigen::all), -B_(on, Eigen::all) * vanishing;
-    const Matrix pairs = null_space(agree);
+    const Matrix pairs = null_space(agree, size);
     if (pairs.cols() == 0) return std::nullopt;
     const Matrix w = pairs.topRows(d), h = B_ * vanishing * pairs.bottomRows(vanishing.cols());
     return pairs.cols() == 1 ? single(w, h, on, off) : by_programs(w, h, on, off);
@@ -143,10 +145,13 @@ AnyInputsFit recover_any_inputs(const Eigen::Ref<const RowMatrix>& x, const Eige
   for (const SignPattern& pattern : found.patterns) {
     control.check();
     if (static_cast<Index>(units.size()) == hidden || control.out_of_time()) break;
-    auto unit = solver.unit(pattern);
-    if (!unit) continue;
-    units.push_back(unit->normalized());
-    solver.add((X * units.back()).cwiseMax(0));
+    // Several units may share a pattern on these points: ask until it has no more to give.
+    while (static_cast<Index>(units.size()) < hidden) {
+      const auto unit = solver.unit(pattern);
+      if (!unit) break;
+      units.push_back(unit->normalized());
+      solver.add((X * units.back()).cwiseMax(0));
+    }
   }
   out.programs += solver.programs();
   if (static_cast<Index>(units.size()) < hidden) {

@@ -7,6 +7,7 @@
 
 #include "exhume/blas.h"
 #include "exhume/moments.h"
+#include "exhume/polish.h"
 #include "exhume/samples.h"
 #include "exhume/standardise.h"
 #include "exhume/unit_search.h"
@@ -37,6 +38,13 @@ Rows thinned(const Rows& rows, Index count) {
   return out;
 }
 
+// Is the unit among these?
+bool seen(const std::vector<Vector>& units, const Vector& unit) {
+  return std::any_of(units.begin(), units.end(), [&](const Vector& other) {
+    return (other.normalized() - unit.normalized()).norm() < kSameUnit;
+  });
+}
+
 // One unit on its way from rough to exact.
 class UnitFinish {
  public:
@@ -44,17 +52,20 @@ class UnitFinish {
              const PatternOptions& options)
       : x_(x), B1_(B1), rectifier_(rectifier), options_(options) {}
 
-  // Improves `unit` (d+1) in place; returns its gap. Both signs and, where the start is so rough that the
-  // rows near the boundary mislead, larger margins are tried; what ends at another unit is not taken.
-  double run(Vector& unit) const {
+  // Improves `unit` (d+1) in place; returns its gap. Both signs are tried, and other margins: larger ones
+  // where the start is so rough that rows near the boundary mislead, smaller ones where another unit vanishes
+  // on all rows beyond the margin too and makes the null space two-dimensional. What ends at another unit is
+  // not taken.
+  double run(Vector& unit, const std::vector<Vector>& known) const {
     const Index d = x_.cols();
     double least = 1;
-    for (const double wider : {1.0, 1.6, 2.2}) {
+    for (const double wider : {1.0, 0.3, 1.6, 0.1, 2.2}) {
       Attempt best;
       for (const double sign : {1.0, -1.0}) {
         Attempt tried = descend(sign * unit, wider * options_.margin);
         const double cosine = tried.unit.head(d).normalized().dot(unit.head(d).normalized());
-        if (sign * cosine > kSameDirection && tried.gap < best.gap) best = std::move(tried);
+        const bool slid = tried.gap <= options_.exact_gap && seen(known, tried.unit);
+        if (sign * cosine > kSameDirection && !slid && tried.gap < best.gap) best = std::move(tried);
       }
       least = std::min(least, best.gap);
       if (best.gap <= options_.exact_gap) {
@@ -145,12 +156,6 @@ class UnitFinish {
   const PatternOptions& options_;
 };
 
-bool seen(const std::vector<Vector>& units, const Vector& unit) {
-  return std::any_of(units.begin(), units.end(), [&](const Vector& other) {
-    return (other.normalized() - unit.normalized()).norm() < kSameUnit;
-  });
-}
-
 void set_units(const std::vector<Vector>& units, Network& network) {
   const Index d = network.W.cols(), k = static_cast<Index>(units.size());
   network.W.resize(k, d);
@@ -161,19 +166,30 @@ void set_units(const std::vector<Vector>& units, Network& network) {
   }
 }
 
-// Rough units (rows (v, b), sign open) that explain what `network` leaves of the outputs.
-Matrix residual_units(const Network& network, const Rectifier& rectifier,
+// Rough units (rows (v, b), sign open) that explain what `network` leaves of the outputs: by a search that
+// stops far from exact, or for other rectifiers than the ReLU, whose kink it relies on, the best candidates.
+Matrix residual_units(const Network& network, Index hidden, const Rectifier& rectifier,
                       const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, int round,
                       const Control& control) {
   constexpr Index kRows = 8000, kCandidates = 12;
-  const SamplePtr some = spread_subset(*memory_samples(x, y - evaluate(network, rectifier, x)), kRows);
+  constexpr double kRough = 1e-7;  // mean squared residual over variance
+  const SamplePtr some = spread_subset(*memory_samples(x, y), kRows);
   const Standardisation coordinates = standardise(second_moments(*some, control));
-  SeparableModel nothing;
-  nothing.V = Matrix(0, x.cols() + 1);
-  nothing.C = Matrix::Zero(nothing.features(), y.cols());
-  const Matrix V = candidate_units(nothing, *load(*affine(some, coordinates.map)), kCandidates,
-                                   static_cast<std::uint64_t>(round) + 1, control)
-                       .V;
+  const SamplePtr standard = load(*affine(some, coordinates.map));
+  SeparableModel model = to_signed_model(coordinates.from_user(network));
+  const auto seed = static_cast<std::uint64_t>(round) + 1;
+  Matrix V;
+  if (rectifier.name == "relu") {
+    SearchOptions search;
+    search.hidden = hidden;
+    search.seed = seed;
+    search.most_restarts = 2;
+    search.exact_relative = kRough;
+    V = search_units(model.V, *standard, search, control).model.V;
+  } else {
+    model.rectifier = std::make_shared<Rectifier>(rectifier);
+    V = candidate_units(model, *standard, kCandidates, seed, control).V;
+  }
   Matrix out(V.rows(), V.cols());
   out.leftCols(x.cols()) = V.leftCols(x.cols()) * coordinates.map.P;
   out.col(x.cols()) = V.col(x.cols()) - out.leftCols(x.cols()) * coordinates.map.mu;
@@ -230,7 +246,7 @@ PatternFinish pattern_finish(const Matrix& V, Index hidden, const Eigen::Ref<con
     control.check();
     control.report("patterns", static_cast<double>(i) / static_cast<double>(V.rows()));
     Vector unit = V.row(i);
-    out.gaps(i) = finish.run(unit);
+    out.gaps(i) = finish.run(unit, units);
     if (out.gaps(i) <= options.exact_gap && !seen(units, unit)) units.push_back(unit);
   }
   set_units(units, out.network);
@@ -238,11 +254,11 @@ PatternFinish pattern_finish(const Matrix& V, Index hidden, const Eigen::Ref<con
   // A unit whose start was too rough, or missing, stands out in what the others leave.
   for (int round = 0; round < kSecondLooks && static_cast<Index>(units.size()) < hidden; ++round) {
     const size_t before = units.size();
-    const Matrix candidates = residual_units(out.network, rectifier, x, y, round, control);
+    const Matrix candidates = residual_units(out.network, hidden, rectifier, x, y, round, control);
     for (Index i = 0; i < candidates.rows() && static_cast<Index>(units.size()) < hidden; ++i) {
       control.check();
       Vector unit = candidates.row(i);
-      if (finish.run(unit) <= options.exact_gap && !seen(units, unit)) units.push_back(unit);
+      if (finish.run(unit, units) <= options.exact_gap && !seen(units, unit)) units.push_back(unit);
     }
     if (units.size() == before) continue;
     set_units(units, out.network);

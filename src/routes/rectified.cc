@@ -25,6 +25,9 @@
 namespace exhume {
 namespace {
 
+// Score of the best candidate unit in the residual over its chance level. The chance level is that of the
+// candidates tested, not of the directions in between; a unit that is missing scores hundreds.
+constexpr double kMostStructure = 2;
 constexpr double kRoundingMse = 1e-20;  // mean squared error over variance at which rows count as reproduced
 constexpr Index kFewRows = 60;          // below, no row is held out
 constexpr Index kPictureRows = 500;
@@ -461,9 +464,10 @@ class RectifiedRecovery {
     result_.functional_error_bound =
         bound_fitted_noise(parameters, result_.noise_sd * result_.noise_sd, training_.x.rows());
     result_.bound_from = "the noise and the number of parameters, held-out residuals being noise";
+    if (result_.training_relative_mse <= kRoundingMse) result_.noise_sd = 0;
     const double structure = structure_left();
-    const bool clean =
-        structure == 0 || require("no structure left in the residual", structure, 1, structure <= 1);
+    const bool clean = structure == 0 || require("no structure left in the residual", structure,
+                                                 kMostStructure, structure <= kMostStructure);
     result_.status = signs_ && held && clean ? Status::kCertified : Status::kUncertified;
     if (!signs_) {
       result_.reason = "the sign of some unit is not decided by the samples";
@@ -491,8 +495,12 @@ class RectifiedRecovery {
     if (options_.rectifier.name != "relu") return 0;
     const Standardisation coordinates = standardise(second_moments(*view_, control_));
     const SamplePtr some = spread_subset(*affine(view_, coordinates.map), 20000);
-    const Candidates found = candidate_units(to_signed_model(coordinates.from_user(result_.network)), *some,
-                                             1, options_.seed, control_);
+    // At the optimum on the rows that are looked at: what other rows made of the weights is no structure.
+    PolishOptions settle;
+    settle.max_iterations = 20;
+    const SeparableModel model =
+        polish(to_signed_model(coordinates.from_user(result_.network)), *load(*some), settle, control_).model;
+    const Candidates found = candidate_units(model, *some, 1, options_.seed, control_);
     if (found.scores.size() == 0) return 0;
     return found.scores(0) / chance_level(m(), found.tested);
   }
