@@ -16,8 +16,8 @@ namespace {
 constexpr Index kRandomDirections = 192;
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
-// Cosine of (w, b) above which two units are tried as one: about six degrees.
-constexpr double kMightBeOne = 0.995;
+// Cosine of (w, b) above which two units of an exact fit are tried as one.
+constexpr double kMightBeOne = 0.9;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
 
 // Residual second moments sum r_o x x^T of every output, m matrices d x d.

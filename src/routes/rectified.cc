@@ -429,6 +429,7 @@ class RectifiedRecovery {
                                      : said_;
       return;
     }
+    result_.noise_sd = 0;
     if (!checked) {
       result_.reason = fmt::format(
           "{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold out: "
