@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "exhume/io/safetensors.h"
 #include "exhume/parallel.h"
 #include "exhume/planted.h"
+#include "exhume/rectified/hardness.h"
 #include "exhume/smoothed.h"
 #include "generate_threshold.h"
 #include "terminal.h"
@@ -62,7 +65,7 @@ class Generate final : public Command {
     shape_.push_back(app->add_option("--inputs,-d", network_.inputs, "Number of inputs d"));
     shape_.push_back(app->add_option("--hidden,-k", network_.hidden, "Number of hidden units k"));
     shape_.push_back(app->add_option("--outputs,-m", network_.outputs, "Number of outputs m"));
-    app->add_option("--samples,-n", sampling_.samples, "Number of rows n")->required();
+    samples_ = app->add_option("--samples,-n", sampling_.samples, "Number of rows n");
     drawn_.push_back(app->add_option("--bias", network_.bias, "Biases are uniform in [-R, R] [0.5]"));
     drawn_.push_back(app->add_option("--bias-at", bias_at_,
                                      "Where biases are measured: mean (of the inputs) or origin [mean]")
@@ -97,6 +100,10 @@ class Generate final : public Command {
     app->add_option("--noise", sampling_.noise, "Standard deviation of the noise on the outputs [0]");
     app->add_option("--noise-relative", sampling_.noise_relative,
                     "The same as a multiple of the outputs' standard deviation [0]");
+    app->add_option(
+        "--cnf", cnf_,
+        "Instead of samples: the ReLU-separability instance of this 6-CNF (DIMACS), as hard as the "
+        "formula; complements of clauses are added where they are missing");
     threshold_.declare(*app);
     app->add_option("--seed", seed_, "Seed of all random numbers [0]");
     app->add_option("--out,-o", out_, "Folder for x.npy, y.npy and network.safetensors")->required();
@@ -112,11 +119,14 @@ class Generate final : public Command {
         "noisy\n"
         "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out "
         "symmetric\n"
-        "  exhume generate --network trained.safetensors --samples 200000 --out queries");
+        "  exhume generate --network trained.safetensors --samples 200000 --out queries\n"
+        "  exhume generate --cnf formula.cnf --out hard");
     return app;
   }
 
   int run(const Session& session) override {
+    if (!cnf_.empty()) return run_cnf(session);
+    if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
     if (threshold_.wanted()) return run_threshold(session);
     const Network network = perturbed(teacher(), perturb_, seed_);
     sampling_.seed = seed_;
@@ -143,6 +153,40 @@ class Generate final : public Command {
   }
 
  private:
+  // Paper rectified, Section 3: two units with these outputs exist exactly where the formula is satisfiable.
+  int run_cnf(const Session& session) {
+    std::ifstream file(cnf_, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) throw DataError(fmt::format("{} cannot be read; give a formula in DIMACS format", cnf_));
+    Separability instance;
+    try {
+      instance = relu_separability(with_complements(parse_dimacs(text)));
+    } catch (const std::invalid_argument& error) {
+      throw DataError(fmt::format("{}: {}", cnf_, error.what()));
+    } catch (const DataError& error) {
+      throw DataError(fmt::format("{}: {}", cnf_, error.what()));
+    }
+    OutputFolder folder(out_);
+    NpyWriter x(folder.open("x.npy"), instance.x.rows(), instance.x.cols());
+    NpyWriter y(folder.open("y.npy"), instance.y.rows(), 1);
+    x.append(instance.x);
+    y.append(instance.y);
+    x.finish();
+    y.finish();
+    folder.commit();
+    if (session.json) {
+      const nlohmann::ordered_json json = {
+          {"inputs", instance.x.cols()}, {"hidden_units", 2}, {"outputs", 1}, {"samples", instance.x.rows()}};
+      put(json.dump(2) + "\n");
+    } else if (!session.quiet) {
+      put(
+          fmt::format("{} rows of {} inputs, in {}: x.npy, y.npy. Two units with equal output weights have "
+                      "these outputs exactly where the formula is satisfiable.\n",
+                      instance.x.rows(), instance.x.cols(), out_));
+    }
+    return kOk;
+  }
+
   int run_threshold(const Session& session) {
     const auto planted =
         threshold_.make(network_.inputs, network_.hidden, sampling_.samples, sampling_.noise, seed_);
@@ -213,13 +257,14 @@ class Generate final : public Command {
     }
   }
 
+  CLI::Option* samples_ = nullptr;
   std::vector<CLI::Option*> shape_, drawn_;  // options that only a random network has
   PlantedOptions network_;
   ThresholdGenerator threshold_;
   SamplingOptions sampling_;
   std::uint64_t seed_ = 0;
   double perturb_ = 0;
-  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", rows_, file_, out_;
+  std::string bias_at_ = "mean", amplitudes_ = "normal", distribution_ = "gaussian", rows_, file_, cnf_, out_;
 };
 
 }  // namespace

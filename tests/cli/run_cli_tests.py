@@ -171,6 +171,15 @@ class Generate(CommandLineTest):
         result = self.generate("made", "--quiet")
         self.assertEqual(result.stdout + result.stderr, "")
 
+    def test_a_formula_as_an_instance(self):
+        (self.folder / "six.cnf").write_text("c six variables\np cnf 6 1\n1 -2 3 -4 5 6 0\n")
+        self.run_exhume("generate", "--cnf", "six.cnf", "--out", "hard")
+        header = (self.folder / "hard/x.npy").read_bytes()[:128]
+        self.assertIn(b"(19, 8)", header)  # a clause and its complement, twelve +-e, five for the last two
+        (self.folder / "bad.cnf").write_text("p cnf 6 1\n1 2 3 0\n")
+        self.assert_one_sentence(self.run_exhume("generate", "--cnf", "bad.cnf", "--out", "no", code=BAD_DATA), "bad.cnf")
+        self.assert_one_sentence(self.run_exhume("generate", "--cnf", "none.cnf", "--out", "no", code=BAD_DATA), "none.cnf")
+
     def test_too_large_for_the_disk(self):
         self.assert_one_sentence(self.generate("made", n=10**15, code=RESOURCE), "GiB")
         self.assert_one_sentence(self.generate("made", k=10**13, code=RESOURCE), "memory")
