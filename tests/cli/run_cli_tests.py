@@ -80,7 +80,7 @@ class CommandLineTest(unittest.TestCase):
     def assert_one_sentence(self, result, *words):
         """Nothing on stdout, one line `exhume: ... .` on stderr that holds these words."""
         self.assertEqual(result.stdout, "")
-        said = re.sub(r"(?m)^==\d+==WARNING: AddressSanitizer.*\n", "", result.stderr)  # its own remark, not ours
+        said = re.sub(r"(?m)^==\d+==WARNING: (Address|Thread)Sanitizer.*\n", "", result.stderr)  # its own remark, not ours
         self.assertRegex(said, r"\Aexhume: [^\n]+[.?!]\n\Z")
         for word in words:
             self.assertIn(word, result.stderr)
