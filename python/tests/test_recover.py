@@ -1,5 +1,6 @@
 """exhume.recover: arrays of every kind, refusals, interruption, threads."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -75,7 +76,8 @@ def test_files(planted, recovered, tmp_path):
     assert exhume.recover(tmp_path / "x.npy", str(tmp_path / "y.npy")).network == recovered.network
     found = exhume.recover(tmp_path / "both.npz")
     assert found.network == recovered.network
-    assert found.certificate["files"] == [{"role": "samples", "path": str(tmp_path / "both.npz")}]
+    digest = hashlib.sha256((tmp_path / "both.npz").read_bytes()).hexdigest()
+    assert found.certificate["files"] == [{"role": "samples", "path": str(tmp_path / "both.npz"), "sha256": digest}]
 
 
 def test_routes(planted):
