@@ -77,7 +77,8 @@ Standardisation standardise(const SecondMoments& moments) {
 Network Standardisation::to_user(const Network& standard) const {
   Network out;
   out.W = standard.W * map.P;
-  out.b = standard.b - out.W * map.mu;
+  out.b = standard.b;
+  if (out.W.rows() > 0) out.b -= out.W * map.mu;  // BLAS complains about matrices without rows
   out.A = map.D.cwiseInverse().asDiagonal() * standard.A;
   out.c = standard.c.cwiseQuotient(map.D) + map.nu;
   if (standard.has_linear_term()) {
@@ -90,7 +91,8 @@ Network Standardisation::to_user(const Network& standard) const {
 Network Standardisation::from_user(const Network& network) const {
   Network out;
   out.W = network.W * back;
-  out.b = network.b + network.W * map.mu;
+  out.b = network.b;
+  if (network.W.rows() > 0) out.b += network.W * map.mu;
   out.A = map.D.asDiagonal() * network.A;
   out.c = map.D.cwiseProduct(network.c - map.nu);
   if (network.has_linear_term()) {
