@@ -16,6 +16,7 @@ namespace {
 constexpr double kRoundingMse = 1e-20;  // mean squared error / variance at which samples count as reproduced
 constexpr double kDetermined = 1e-6;    // least singular value, in units of the outputs' spread
 constexpr double kMostKurtosis = 6;
+constexpr double kGrossKurtosis = 50;  // of residuals that a few rows dominate
 constexpr double kMostNeighbourZ = 4.5;
 constexpr Index kNeighbourRows = 4096;
 constexpr Index kPictureRows = 500;
@@ -83,10 +84,15 @@ void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck&
   checks.require(
       "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,
       look.neighbours <= kMostNeighbourZ,
-      fmt::format(
-          "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
-          "another kind of function, or more units than were found",
-          look.neighbours));
+      look.kurtosis > kGrossKurtosis
+          ? fmt::format("a few residuals are very large (kurtosis {:.3g}) and rows with similar inputs have "
+                        "similar ones "
+                        "(Z = {:.1f}): gross outliers in the outputs, or another kind of function",
+                        look.kurtosis, look.neighbours)
+          : fmt::format(
+                "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
+                "another kind of function, or more units than were found",
+                look.neighbours));
   checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit,
                  look.sorted <= look.sorted_limit,
                  fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
