@@ -368,8 +368,8 @@ void smoothed(Bench& bench) {
     // Corollary 3.3 allows (tau/d)^O(l): two of the four directions leave the plane, at first or second
     // order.
     const double found = slope(x, y);
-    bench.find(fmt::format("slope of log s_k of power {} against log tau", l + 1), found, "0.5 to 4.5",
-               found > 0.5 && found < 4.5);
+    bench.find(fmt::format("slope of log s_k of power {} against log tau", l + 1), found, "0.8 to 4.2",
+               found > 0.8 && found < 4.2);
   }
   const std::string names[] = {"Algorithm 6, exact tensors",
                                fmt::format("Algorithm 6, tensors off by {:g}", kBad),

@@ -29,6 +29,8 @@ constexpr Index kKeptNumbers = 4'000'000;
 constexpr double kSearchShare = 0.88;
 // Rows from which identifiability is estimated, at least; activity from four times as many.
 constexpr Index kCurvatureRows = 1024;
+// Smallest singular value, in units of the outputs' spread, below which all rows are asked.
+constexpr double kDoubtful = 1e-2;
 
 double seconds_since(Control::Clock::time_point start) {
   return std::chrono::duration<double>(Control::Clock::now() - start).count();
@@ -323,11 +325,16 @@ class Recovery {
       return;
     const Index unknowns = fit_.model.V.size() + fit_.model.C.size();
     const Index enough = std::max<Index>(kCurvatureRows, 4 * unknowns / standard_->outputs());
-    const SamplePtr rows =
+    SamplePtr rows =
         split_.training->rows() > enough ? spread_subset(*split_.training, enough) : split_.training;
-    const ErrorEstimate estimate = curvature(coordinates_.map.D, rows);
-    Identifiability found;
     const double spread = std::sqrt(coordinates_.map.D.cwiseInverse().cwiseAbs2().mean());
+    ErrorEstimate estimate = curvature(coordinates_.map.D, rows);
+    // A unit that is seldom active may be on too few of these rows: ask all of them.
+    if (estimate.smallest_singular < kDoubtful * spread && rows != split_.training) {
+      rows = split_.training;
+      estimate = curvature(coordinates_.map.D, rows);
+    }
+    Identifiability found;
     found.smallest_singular = estimate.smallest_singular / spread;
     found.epsilon = std::sqrt(bound);
     found.delta = found.epsilon * std::sqrt(static_cast<double>(rows->rows())) * estimate.largest;
