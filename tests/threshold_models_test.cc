@@ -86,12 +86,12 @@ TEST(ThresholdModel, BiasedSamplesWeighRowsByF) {
   model.t = Vector::Ones(1);
   model.activation = UnitActivation::kSign;
   model.upper = PolynomialTop{0, {{1, {{0, 1}}}}};
-  const SamplePtr samples = biased_samples(model, 500, 1, 6);
+  const SamplePtr samples = biased_samples(model, 500, 6);
   ASSERT_EQ(samples->rows(), 500);
   SampleBlock block;
   samples->read(0, 500, block);
   EXPECT_GT(block.x().col(0).minCoeff(), 1);
-  EXPECT_EQ(block.y().minCoeff(), 1);
+  EXPECT_EQ(block.y().minCoeff(), 1);  // f itself
   EXPECT_NEAR(block.x().col(1).mean(), 0, 6 / std::sqrt(500.0));
 }
 

@@ -7,6 +7,7 @@
 
 #include "exhume/error.h"
 #include "exhume/network.h"
+#include "exhume/random.h"
 #include "exhume/threshold/halfspaces.h"
 #include "exhume/threshold/models.h"
 #include "refusal.h"
@@ -106,6 +107,42 @@ TEST(LowestLayer, CorrelatedWeightsAreNotCertifiedAndTheReasonNamesThem) {
   const bool named = found.reason.find("directions are apart") != std::string::npos ||
                      found.reason.find("nonlinear part is small") != std::string::npos;
   EXPECT_TRUE(named) << found.reason;
+}
+
+TEST(LowestLayer, TheSecondLookHalvesTheErrorOfStepOne) {
+  const ThresholdModel model = plant(ThresholdPlan{.linear_low = -1, .linear_high = 1, .seed = 37});
+  const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 37}));
+  const RestLevel rest = rest_level(*samples);
+  double error[2];
+  for (const bool second : {false, true}) {
+    const StepOne found =
+        step_one(samples, rest, {.hidden = 10, .second_look = second, .seed = 37}, two_threads());
+    LowestLayerResult as_result;
+    as_result.W = found.found.units.W;
+    as_result.t = found.found.units.t;
+    error[second] = match(as_result, model).angle;
+  }
+  EXPECT_LT(error[1], 0.08);
+  EXPECT_LT(error[1], 0.75 * error[0]);
+}
+
+TEST(LowestLayer, NothingFoundIsSaidQuietly) {
+  // Outputs that do not depend on the inputs: no certificate, no message from BLAS about empty matrices.
+  int empty = 0;
+  for (std::uint64_t seed = 38; seed < 44; ++seed) {
+    const RowMatrix x = Stream(seed, "x").normal_matrix(5000, 4),
+                    y = Stream(seed, "y").normal_matrix(5000, 1);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const LowestLayerResult found = lowest_layer(memory_samples(x, y), {}, two_threads());
+    EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(found.status, Status::kUncertified);
+    if (found.start.rows() > 0) continue;
+    ++empty;
+    EXPECT_EQ(found.W.rows(), 0);
+    EXPECT_NE(found.reason.find("high thresholds"), std::string::npos) << found.reason;
+  }
+  EXPECT_GT(empty, 0);
 }
 
 TEST(LowestLayer, FeaturesAreTheUnits) {

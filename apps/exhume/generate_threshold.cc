@@ -1,6 +1,7 @@
 #include "generate_threshold.h"
 
 #include <numbers>
+#include <stdexcept>
 
 #include "exhume/io/safetensors.h"
 
@@ -21,6 +22,7 @@ void ThresholdGenerator::declare(CLI::App& app) {
   app.add_option("--upper", upper_, "linear, products, pairs, powers, union, intersection or deep [products]")
       ->group(group);
   app.add_option("--flips", flips_, "Probability that a label is turned around [0]")->group(group);
+  app.add_flag("--biased", biased_, "Keep a row with a probability proportional to its output")->group(group);
 }
 
 ThresholdGenerator::Planted ThresholdGenerator::make(Index inputs, Index hidden, Index samples, double noise,
@@ -39,6 +41,11 @@ ThresholdGenerator::Planted ThresholdGenerator::make(Index inputs, Index hidden,
   tensors.add("W", model.W);
   tensors.add("t", model.t);
   tensors.metadata = {{"activation", activation_}, {"upper", upper_}};
+  if (biased_) {
+    if (noise > 0 || flips_ > 0)
+      throw std::invalid_argument("--biased keeps rows by their outputs, so --noise and --flips must be 0");
+    return {biased_samples(model, samples, seed), safetensors_bytes(tensors), inputs, hidden};
+  }
   return {threshold_samples(model, {.samples = samples, .noise = noise, .flips = flips_, .seed = seed}),
           safetensors_bytes(tensors), inputs, hidden};
 }

@@ -26,6 +26,7 @@ class ThresholdGenerator {
  private:
   std::string model_ = "network", activation_ = "relu", upper_ = "products";
   double threshold_ = 2, spread_ = 0, least_angle_ = -1, flips_ = 0;
+  bool biased_ = false;
 };
 
 }  // namespace exhume::cli

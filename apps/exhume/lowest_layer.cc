@@ -24,7 +24,9 @@ class LowestLayer final : public Command {
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--activation", activation_, "relu, sign, sigmoid or auto [auto]");
     app->add_option("--start", start_, "How step 1 is done: tensor, one-by-one or simultaneous [tensor]");
-    app->add_flag("--no-refine", no_refine_, "Step 1 only: directions to about 0.1");
+    app->add_flag("--no-refine", no_refine_, "Step 1 only: directions to about 0.05");
+    app->add_flag("--biased", options_.biased,
+                  "Rows were kept with a probability proportional to the output (sigmoid units)");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--out,-o", out_, "Folder for units.safetensors, features.npy and certificate.json");
     app->footer(
@@ -34,7 +36,11 @@ class LowestLayer final : public Command {
         "  exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out "
         "deep\n"
         "  exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first\n"
-        "  exhume recover first/features.npy deep/y.npy --out rest");
+        "  exhume recover first/features.npy deep/y.npy --out rest\n"
+        "  exhume generate --model threshold --activation sigmoid --threshold 5 --upper linear --biased -d "
+        "10 "
+        "-k 10 \\\n      -m 1 -n 200000 --out kept\n"
+        "  exhume lowest-layer kept/x.npy kept/y.npy --activation sigmoid --biased --hidden 10");
     return app;
   }
 

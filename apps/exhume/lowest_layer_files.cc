@@ -69,6 +69,7 @@ std::string units_bytes(const LowestLayerResult& result) {
   Tensors tensors;
   tensors.add("W", result.W);
   tensors.add("t", result.t);
+  tensors.add("W_step1", result.start);
   tensors.metadata = {{"activation", to_string(result.activation)}};
   return safetensors_bytes(tensors);
 }

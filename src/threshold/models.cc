@@ -5,6 +5,7 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "exhume/random.h"
@@ -303,16 +304,36 @@ SamplePtr threshold_samples(const ThresholdModel& model, const ThresholdSampling
   return std::make_shared<ModelSamples>(model, options);
 }
 
-SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound, std::uint64_t seed,
-                         Index most_draws) {
+double output_bound(const ThresholdModel& model) {
+  const bool bounded =
+      model.activation == UnitActivation::kSign || model.activation == UnitActivation::kSigmoid;
+  if (std::holds_alternative<PolynomialTop>(model.upper)) {
+    if (!bounded) return std::numeric_limits<double>::infinity();
+    const auto& top = std::get<PolynomialTop>(model.upper);
+    double bound = std::abs(top.constant);
+    for (const Monomial& term : top.terms) bound += std::abs(term.coefficient);
+    return bound;
+  }
+  return 1;  // labels, and sigmoids of the last layer
+}
+
+SamplePtr biased_samples(const ThresholdModel& model, Index keep, std::uint64_t seed, double bound) {
+  constexpr Index kMostDraws = 1000000000;
   model.validate();
   require(keep >= 1, "keep", static_cast<double>(keep), "at least 1");
-  require(bound > 0 && std::isfinite(bound), "bound", bound, "a finite number above 0");
+  if (bound <= 0) bound = output_bound(model);
+  require(std::isfinite(bound), "bound", bound, "finite: biased samples need sign or sigmoid units");
   const Stream inputs(seed, "biased inputs"), coins(seed, "biased coins");
-  RowMatrix x(keep, model.inputs());
+  RowMatrix x(keep, model.inputs()), y(keep, 1);
   RowMatrix draw(kBlockRows, model.inputs());
   Index kept = 0;
-  for (Index first = 0; first < most_draws && kept < keep; first += kBlockRows) {
+  for (Index first = 0; kept < keep; first += kBlockRows) {
+    if (first >= kMostDraws) {
+      throw std::invalid_argument(
+          fmt::format("biased samples: only {} of {} draws were kept, {} are wanted; ask for fewer, or lower "
+                      "the threshold",
+                      kept, first, keep));
+    }
     inputs.fill_normal(static_cast<std::uint64_t>(first), draw);
     for (Index r = 0; r < kBlockRows && kept < keep; ++r) {
       const double f = model(draw.row(r).transpose());
@@ -320,12 +341,12 @@ SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound, 
         throw std::invalid_argument(
             fmt::format("biased samples: f is {} at a sample, outside of [0, {}]", f, bound));
       }
-      if (coins.uniforms(static_cast<std::uint64_t>(first + r), 0).first * bound < f)
-        x.row(kept++) = draw.row(r);
+      if (coins.uniforms(static_cast<std::uint64_t>(first + r), 0).first * bound >= f) continue;
+      x.row(kept) = draw.row(r);
+      y(kept++, 0) = f;
     }
   }
-  RowMatrix rows = x.topRows(kept);
-  return memory_samples(std::move(rows), RowMatrix::Ones(kept, 1));
+  return memory_samples(std::move(x), std::move(y));
 }
 
 }  // namespace exhume

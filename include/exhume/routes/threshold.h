@@ -29,6 +29,7 @@
 #include "exhume/recover.h"
 #include "exhume/samples.h"
 #include "exhume/threshold/alone.h"
+#include "exhume/threshold/step_one.h"
 #include "exhume/threshold/unit_fit.h"
 
 namespace exhume {
@@ -37,20 +38,17 @@ enum class LowestActivation {
   kAuto,     // kink or step, by the rows where units are alone
   kRelu,     // kink
   kSign,     // step
-  kSigmoid,  // smooth: step 1 only
+  kSigmoid,  // smooth
 };
 [[nodiscard]] LowestActivation parse_lowest_activation(std::string_view name);
 [[nodiscard]] const char* to_string(LowestActivation activation);
-
-enum class StartMethod { kTensor, kOneByOne, kSimultaneous };
-[[nodiscard]] StartMethod parse_start_method(std::string_view name);
-[[nodiscard]] const char* to_string(StartMethod method);
 
 struct LowestLayerOptions {
   std::optional<Index> hidden;  // k, if known
   LowestActivation activation = LowestActivation::kAuto;
   StartMethod start = StartMethod::kTensor;
-  bool refine = true;      // step 2
+  bool refine = true;   // step 2
+  bool biased = false;  // rows were kept with a probability proportional to f (threshold/biased.h); sigmoids
   int profile_degree = 5;  // of q_i in a kink fit where f has no noise; 2 with noise
   std::uint64_t seed = 0;
 

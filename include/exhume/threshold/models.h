@@ -114,10 +114,13 @@ struct ThresholdSampling {
 // Standard Gaussian inputs, one output.
 [[nodiscard]] SamplePtr threshold_samples(const ThresholdModel& model, const ThresholdSampling& options);
 
-// The oracle of B.6: standard Gaussian rows kept with probability f(x)/bound, 0 <= f <= bound; the output is
-// 1, so that moments of these rows are E[f(x) h(x)]/E[f(x)]. Draws until `keep` rows were kept or
-// `most_draws` were made. Throws std::invalid_argument where f leaves [0, bound].
-[[nodiscard]] SamplePtr biased_samples(const ThresholdModel& model, Index keep, double bound,
-                                       std::uint64_t seed, Index most_draws = 200000000);
+// An upper bound of |f| where all X_i lie in [0, 1] (sign and sigmoid units); infinite otherwise.
+[[nodiscard]] double output_bound(const ThresholdModel& model);
+
+// The oracle of B.6 (biased.h): standard Gaussian rows kept with probability f(x)/bound, with their f(x).
+// Draws until `keep` rows were kept; throws std::invalid_argument where f leaves [0, bound] or 10^9 draws do
+// not suffice. bound <= 0: output_bound.
+[[nodiscard]] SamplePtr biased_samples(const ThresholdModel& model, Index keep, std::uint64_t seed,
+                                       double bound = 0);
 
 }  // namespace exhume
