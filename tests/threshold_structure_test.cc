@@ -27,6 +27,9 @@ TEST(Groups, OfIntegerCorrelationsAreExact) {
   }
   EXPECT_EQ(groups_of(C).groups, truth);  // coordinate 4 belongs to none
   EXPECT_NEAR(groups_of(C).gap, 1, 1e-15);
+  EXPECT_NEAR(groups_of(C).contrast, 1, 1e-15);
+  C(0, 1) = C(1, 0) = 11;  // an edge across: no longer cliques
+  EXPECT_LE(groups_of(C).contrast, 0);
 }
 
 // exp(rho (sum of the group) - rho t), linear terms and a few products.
@@ -78,6 +81,67 @@ TEST(Theorem10, PopulationMomentsGiveTheDirections) {
   ASSERT_EQ(up.directions.cols(), 5);
   const Matrix cosines = (W * up.directions).cwiseAbs();
   for (Index i = 0; i < 5; ++i) EXPECT_NEAR(cosines.row(i).maxCoeff(), 1, 1e-9);
+}
+
+// f of even units with all products, W orthonormal.
+ThresholdModel even_model(UnitActivation u, Index d, Index k, double products, std::uint64_t seed) {
+  ThresholdModel model;
+  model.W = orthonormal_directions(k, d, seed);
+  model.t = Vector::Zero(k);
+  model.activation = u;
+  PolynomialTop top;
+  const Vector c = Stream(seed, "even").uniform_vector(k * k, 0.5, 1.5);
+  for (Index i = 0; i < k; ++i) {
+    top.terms.push_back({c(i), {{i, 1}}});
+    for (Index j = 0; j < i; ++j) top.terms.push_back({products * c(k * i + j), {{i, 1}, {j, 1}}});
+  }
+  model.upper = top;
+  return model;
+}
+
+double worst_angle(const Matrix& W, const Matrix& directions) {
+  if (directions.cols() == 0) return 2;
+  const Matrix cosines = (W * directions).cwiseAbs();
+  return std::acos(std::min(1.0, cosines.rowwise().maxCoeff().minCoeff()));
+}
+
+TEST(Theorem10, SquaresAndAbsoluteValuesComeBackFromSamples) {
+  for (const UnitActivation u : {UnitActivation::kSquare, UnitActivation::kAbsolute}) {
+    for (const Index k : {4, 3}) {
+      const ThresholdModel model = even_model(u, 4, k, 0.5, 28);
+      const EvenDirections found =
+          even_directions(load(*threshold_samples(model, {.samples = 30000, .seed = 28})), k, 28);
+      // acos of a cosine near 1 has seven digits.
+      EXPECT_LT(worst_angle(model.W, found.directions), 1e-7) << to_string(u) << ' ' << k;
+      EXPECT_LT(found.misfit, 1e-12);
+    }
+  }
+}
+
+TEST(Theorem10, SquaresWithoutProductsAreTheEigenvectorsOfOrderTwo) {
+  const ThresholdModel model = even_model(UnitActivation::kSquare, 5, 5, 0, 29);
+  const EvenDirections found =
+      even_directions(load(*threshold_samples(model, {.samples = 20000, .seed = 29})), 5, 29);
+  EXPECT_LT(worst_angle(model.W, found.directions), 1e-7);
+}
+
+TEST(Theorem10, AnyEvenActivation) {
+  // u(a) = cos a: in no basis that is used, so only close.
+  const Matrix W = orthonormal_directions(4, 4, 30);
+  const RowMatrix x = Stream(30, "x").normal_matrix(60000, 4);
+  const RowMatrix X = (x * W.transpose()).array().cos();
+  RowMatrix y = X * Vector{{1, 0.8, 1.2, 0.9}};
+  y.array() += 0.3 * X.col(0).array() * X.col(2).array();
+  const EvenDirections found = even_directions(memory_samples(x, y), 4, 30);
+  EXPECT_LT(worst_angle(W, found.directions), 0.01);
+}
+
+TEST(Theorem10, OddFunctionsAreNotExplained) {
+  const RowMatrix x = Stream(31, "x").normal_matrix(30000, 3);
+  const RowMatrix y = x.col(0).array().cube() + x.col(1).array() * x.col(2).array() * x.col(0).array();
+  EXPECT_GT(even_directions(memory_samples(x, y), 3, 31).misfit, 0.5);
+  expect_refused<std::invalid_argument>([&] { (void)even_directions(memory_samples(x, y), 4, 31); },
+                                        {"k is 4", "3"});
 }
 
 TEST(Detectors, AJumpIsSeenAndASlopeIsNot) {

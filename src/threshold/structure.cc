@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <stdexcept>
 
+#include "even_fit.h"
+#include "exhume/blas.h"
 #include "exhume/error.h"
 #include "exhume/moments.h"
 #include "exhume/parallel.h"
@@ -65,86 +68,26 @@ SamplePtr lightened(const SamplePtr& samples, const Control& control) {
   return with_outputs(samples, [](const Eigen::Ref<const RowMatrix>&, RowMatrix& y) { y = y.array().log(); });
 }
 
-// Even functions of z_i = v_i.x up to products of two, V orthonormal: 1, He_2, He_4, |z|, He_2 He_2, |z||z|.
-// The order-4 moment of each is known, so a fit by them takes most of f out of the sampling noise (a control
-// variate).
-class EvenFit {
- public:
-  EvenFit(const SampleSource& samples, Matrix V, const Control& control) : V_(std::move(V)) {
-    const Index q = size();
-    struct Sums {
-      Matrix gram;
-      Vector right;
-      void merge(const Sums& other) {
-        gram += other.gram;
-        right += other.right;
-      }
-    };
-    const Sums sums = reduce_blocks(samples, Sums{Matrix::Zero(q, q), Vector::Zero(q)}, control,
-                                    "even features", [&](Sums& to, const SampleBlock& b) {
-                                      const Matrix F = features(b.x());
-                                      to.gram.noalias() += F.transpose() * F;
-                                      to.right.noalias() += F.transpose() * b.y().col(0);
-                                    });
-    Matrix gram = sums.gram;
-    gram.diagonal() *= 1 + 1e-12;
-    beta_ = gram.ldlt().solve(sums.right);
+double contrast_of(const Matrix& correlations, const std::vector<std::vector<Index>>& groups) {
+  const Index d = correlations.rows();
+  std::vector<Index> group(static_cast<std::size_t>(d), -1);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const Index i : groups[g]) group[static_cast<std::size_t>(i)] = static_cast<Index>(g);
   }
-
-  [[nodiscard]] Vector evaluate(const Eigen::Ref<const RowMatrix>& x) const { return features(x) * beta_; }
-
-  // E[fit He_4(x)], p x p.
-  [[nodiscard]] Matrix order4() const {
-    constexpr double c = 0.79788456080286535588;  // E|g|
-    const Index k = V_.cols();
-    const Matrix K = rank_one_coordinates(V_);
-    Vector own = 24 * beta_.segment(1 + k, k) - c * beta_.segment(1 + 2 * k, k);
-    Matrix T = Matrix::Zero(K.rows(), K.rows());
-    Index at = 0;
-    const Index pairs = k * (k - 1) / 2;
-    for (Index j = 0; j < k; ++j) {
-      for (Index i = 0; i < j; ++i, ++at) {
-        const double hermite = beta_(1 + 3 * k + at), absolute = beta_(1 + 3 * k + pairs + at);
-        const Matrix mixed = 0.5 * (V_.col(i) * V_.col(j).transpose() + V_.col(j) * V_.col(i).transpose());
-        const Vector m = to_coordinates(mixed);
-        const double both = 24 * hermite + 6 * c * c * absolute;
-        T += both / 3 *
-             (0.5 * (K.col(i) * K.col(j).transpose() + K.col(j) * K.col(i).transpose()) +
-              2 * m * m.transpose());
-        own(i) -= c * c * absolute;
-        own(j) -= c * c * absolute;
-      }
+  double least = INFINITY, most = -INFINITY, sums[2] = {0, 0}, counts[2] = {0, 0};
+  for (Index j = 0; j < d; ++j) {
+    for (Index i = 0; i < j; ++i) {
+      const Index home = group[static_cast<std::size_t>(i)];
+      const bool within = home >= 0 && home == group[static_cast<std::size_t>(j)];
+      if (within) least = std::min(least, correlations(i, j));
+      if (!within) most = std::max(most, correlations(i, j));
+      sums[within] += correlations(i, j);
+      counts[within] += 1;
     }
-    return T + K * own.asDiagonal() * K.transpose();
   }
-
- private:
-  [[nodiscard]] Index size() const { return 1 + 3 * V_.cols() + V_.cols() * (V_.cols() - 1); }
-
-  [[nodiscard]] Matrix features(const Eigen::Ref<const RowMatrix>& x) const {
-    const Index k = V_.cols(), pairs = k * (k - 1) / 2;
-    const Matrix Z = x * V_;
-    Matrix F(x.rows(), size());
-    F.col(0).setOnes();
-    for (Index i = 0; i < k; ++i) {
-      const auto z = Z.col(i).array();
-      F.col(1 + i) = z.square() - 1;
-      F.col(1 + k + i) = z.square().square() - 6 * z.square() + 3;
-      F.col(1 + 2 * k + i) = z.abs();
-    }
-    Index at = 0;
-    for (Index j = 0; j < k; ++j) {
-      for (Index i = 0; i < j; ++i, ++at) {
-        F.col(1 + 3 * k + at) = F.col(1 + i).cwiseProduct(F.col(1 + j));
-        F.col(1 + 3 * k + pairs + at) = F.col(1 + 2 * k + i).cwiseProduct(F.col(1 + 2 * k + j));
-      }
-    }
-    return F;
-  }
-
-  Matrix V_;  // d x k
-  Vector beta_;
-};
+  if (counts[0] == 0 || counts[1] == 0) return 0;
+  return (least - most) / std::max(std::abs(sums[1] / counts[1] - sums[0] / counts[0]), 1e-300);
+}
 
 void tidy(Groups& out) {
   auto& groups = out.groups;
@@ -209,10 +152,12 @@ Groups groups_of(const Matrix& correlations) {
     if (!moved) break;
   }
   tidy(out);
+  out.contrast = contrast_of(correlations, out.groups);
   return out;
 }
 
 Groups correlation_groups(const SamplePtr& samples, const Control& control) {
+  const SingleThreadedBlas single;
   if (samples->outputs() != 1) throw DataError("groups are found from one output; pass one column");
   const SamplePtr light = lightened(samples, control);
   const auto linear = std::make_shared<PolynomialFit>(fit_polynomial(*light, 1, control));
@@ -279,72 +224,149 @@ Groups exponential_groups(const SamplePtr& samples, const ExponentialOptions& op
   return out;
 }
 
+namespace {
+
+// The directions of one sign, at most k of them, with the largest |cos| between two.
+EvenDirections climb(const Matrix& order4, Index d, Index k, double sign, std::uint64_t seed) {
+  constexpr Index kStarts = 60;
+  LandscapeMoments moments;
+  moments.M = Matrix::Identity(d, d);
+  moments.T = order4;
+  moments.sign = sign;
+  Matrix V = Stream(seed, "even starts").normal_matrix(d, kStarts);
+  V.colwise().normalize();
+  const Matrix K = rank_one_coordinates(V);
+  const double scale = std::max((K.cwiseProduct(order4 * K)).colwise().sum().cwiseAbs().maxCoeff(), 1e-300);
+  // With a stiff penalty the minima of the objective are those on the sphere, and only their length differs.
+  const double lambda = 50 * scale;
+  Matrix found(d, 0);
+  for (Index s = 0; s < kStarts && found.cols() < k; ++s) {
+    Vector z = V.col(s);
+    if (found.cols() > 0) {
+      const Vector rest = z - found * (found.transpose() * z);
+      if (rest.norm() > 0.1) z = rest.normalized();
+    }
+    const LocalMinimum minimum =
+        minimise([&](const Vector& at) { return one_by_one_model(moments, lambda, 1, at); }, z);
+    if (minimum.at.norm() < 0.3) continue;
+    const Vector unit = minimum.at.normalized();
+    const double nearest = found.cols() > 0 ? (found.transpose() * unit).cwiseAbs().maxCoeff() : 0;
+    if (nearest > 0.7) continue;
+    found.conservativeResize(d, found.cols() + 1);
+    found.col(found.cols() - 1) = unit;
+  }
+  EvenDirections out{found, sign};
+  const Matrix gram = found.transpose() * found;
+  for (Index j = 0; j < gram.cols(); ++j) {
+    for (Index i = 0; i < j; ++i) out.worst_cosine = std::max(out.worst_cosine, std::abs(gram(i, j)));
+  }
+  return out;
+}
+
+// Orthonormal directions turned in pairs until sign * sum_i T(v_i, v_i, v_i, v_i) is largest, as in
+// independent component analysis: each pair by a search over its angle.
+Matrix turned_in_pairs(const Matrix& order4, Matrix V, double sign) {
+  constexpr int kSweeps = 30, kAngles = 90;
+  const Index k = V.cols();
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    double largest = 0;
+    for (Index j = 0; j < k; ++j) {
+      for (Index i = 0; i < j; ++i) {
+        const Vector a = V.col(i), b = V.col(j);
+        const Vector aa = rank_one_coordinates(Matrix(a)).col(0), bb = rank_one_coordinates(Matrix(b)).col(0);
+        const Vector ab = to_coordinates(0.5 * (a * b.transpose() + b * a.transpose()));
+        const Vector Taa = order4 * aa, Tbb = order4 * bb;
+        // T(a^4-m, b^m) times the binomial coefficient.
+        const double t[] = {aa.dot(Taa), 4 * ab.dot(Taa), 6 * bb.dot(Taa), 4 * ab.dot(Tbb), bb.dot(Tbb)};
+        const auto along = [&](double c, double s) {
+          return c * c * c * c * t[0] + c * c * c * s * t[1] + c * c * s * s * t[2] + c * s * s * s * t[3] +
+                 s * s * s * s * t[4];
+        };
+        const auto value = [&](double angle) {
+          const double c = std::cos(angle), s = std::sin(angle);
+          return sign * (along(c, s) + along(-s, c));
+        };
+        constexpr double kStep = std::numbers::pi / 2 / kAngles;
+        double best = 0;
+        for (int m = -kAngles / 2; m <= kAngles / 2; ++m) {
+          if (value(m * kStep) > value(best)) best = m * kStep;
+        }
+        const double left = value(best - kStep), here = value(best), right = value(best + kStep);
+        if (const double bend = left - 2 * here + right; bend < 0)
+          best += std::clamp(0.5 * (left - right) / bend, -1.0, 1.0) * kStep;
+        if (!(value(best) > value(0))) continue;
+        largest = std::max(largest, std::abs(best));
+        V.col(i) = std::cos(best) * a + std::sin(best) * b;
+        V.col(j) = -std::sin(best) * a + std::cos(best) * b;
+      }
+    }
+    if (largest < 1e-6) break;
+  }
+  return V;
+}
+
+}  // namespace
+
 EvenDirections even_directions(const Matrix& order4, Index d, Index k, std::uint64_t seed) {
   if (order4.rows() != symmetric_size(d) || order4.cols() != order4.rows() || k < 1 || k > d) {
     throw std::invalid_argument(
         fmt::format("even directions: the moment is {} x {} for {} inputs and {} units", order4.rows(),
                     order4.cols(), d, k));
   }
-  const Stream stream(seed, "even starts");
-  EvenDirections best;
-  best.worst_cosine = INFINITY;
-  for (const double sign : {1.0, -1.0}) {
-    LandscapeMoments moments;
-    moments.M = Matrix::Identity(d, d);
-    moments.T = order4;
-    moments.sign = sign;
-    Matrix V = stream.normal_matrix(d, 60);
-    V.colwise().normalize();
-    const Matrix K = rank_one_coordinates(V);
-    const double scale = std::max((K.cwiseProduct(order4 * K)).colwise().sum().cwiseAbs().maxCoeff(), 1e-300);
-    // With a stiff penalty the minima of the objective are those on the sphere, and only their length
-    // differs.
-    const double lambda = 50 * scale;
-    Matrix found(d, 0);
-    std::vector<double> cosines;
-    for (Index s = 0; s < 60 && found.cols() < k; ++s) {
-      Vector z = V.col(s);
-      if (found.cols() > 0) {
-        const Vector rest = z - found * (found.transpose() * z);
-        if (rest.norm() > 0.1) z = rest.normalized();
-      }
-      const LocalMinimum minimum =
-          minimise([&](const Vector& at) { return one_by_one_model(moments, lambda, 1, at); }, z);
-      if (minimum.at.norm() < 0.3) continue;
-      const Vector unit = minimum.at.normalized();
-      const double nearest = found.cols() > 0 ? (found.transpose() * unit).cwiseAbs().maxCoeff() : 0;
-      if (nearest > 0.7) continue;
-      found.conservativeResize(d, found.cols() + 1);
-      found.col(found.cols() - 1) = unit;
-    }
-    const Matrix gram = found.transpose() * found;
-    double worst = found.cols() < k ? 1 + static_cast<double>(k - found.cols()) : 0;
-    for (Index j = 0; j < gram.cols(); ++j) {
-      for (Index i = 0; i < j; ++i) worst = std::max(worst, std::abs(gram(i, j)));
-    }
-    if (worst < best.worst_cosine) best = {found, sign, worst};
-  }
-  return best;
+  const EvenDirections up = climb(order4, d, k, 1, seed), down = climb(order4, d, k, -1, seed);
+  if (up.directions.cols() != down.directions.cols())
+    return up.directions.cols() > down.directions.cols() ? up : down;
+  return up.worst_cosine <= down.worst_cosine ? up : down;
 }
 
 EvenDirections even_directions(const SamplePtr& samples, Index k, std::uint64_t seed,
                                const Control& control) {
-  constexpr int kRounds = 6;
+  constexpr int kLooks = 4, kRounds = 12;
+  const SingleThreadedBlas single;
+  if (samples->outputs() != 1) throw DataError("even directions are found from one output; pass one column");
   const Index d = samples->inputs();
-  EvenDirections found = even_directions(residualised_moments(samples, control).order4, d, k, seed);
-  for (int round = 0; round < kRounds && found.directions.cols() == k; ++round) {
-    // The nearest orthonormal directions, then the moment once more with most of its noise taken out.
-    const Eigen::JacobiSVD<Matrix> svd(found.directions, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    const Matrix V = svd.matrixU() * svd.matrixV().transpose();
-    const auto fit = std::make_shared<EvenFit>(*samples, V, control);
-    const SamplePtr left = with_outputs(
-        samples, [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y.col(0) -= fit->evaluate(x); });
-    const Matrix order4 = fit->order4() + hermite_moments(*left, 4, control).estimate(4);
-    const EvenDirections next = even_directions(order4, d, k, seed);
-    if (next.directions.cols() < k) break;
-    found = next;
+  if (k < 1 || k > d) {
+    throw std::invalid_argument(fmt::format("k is {}, but must be from 1 to {}, the number of inputs", k, d));
   }
-  return found;
+  const ResidualisedMoments moments = residualised_moments(samples, control);
+  // Order 2, where its eigenvalues differ.
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(from_coordinates(moments.order2.col(0)));
+  std::vector<Index> order(static_cast<std::size_t>(d));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+    return std::abs(eigen.eigenvalues()(a)) > std::abs(eigen.eigenvalues()(b));
+  });
+  EvenDirections second{Matrix(d, k), 0};
+  for (Index i = 0; i < k; ++i)
+    second.directions.col(i) = eigen.eigenvectors().col(order[static_cast<std::size_t>(i)]);
+  std::vector<EvenDirections> candidates;
+  for (const double sign : {1.0, -1.0})
+    candidates.push_back({turned_in_pairs(moments.order4, second.directions, sign), sign});
+  candidates.push_back(second);
+  for (const double sign : {1.0, -1.0}) candidates.push_back(climb(moments.order4, d, k, sign, seed));
+
+  // A few steps from each, then the one that leaves least to the end.
+  EvenDirections best;
+  best.directions.resize(d, 0);
+  best.misfit = INFINITY;
+  EvenFit best_fit;
+  for (EvenDirections& candidate : candidates) {
+    if (candidate.directions.cols() < k) continue;
+    EvenFit fit;
+    fit.V = candidate.directions;
+    for (int round = 0; round < kLooks; ++round) fit = even_fit_step(*samples, fit, control);
+    if (!(fit.misfit < best.misfit)) continue;
+    best = candidate;
+    best.misfit = fit.misfit;
+    best_fit = fit;
+    if (fit.misfit < 1e-3 && fit.moved < 1e-2) break;
+  }
+  if (best.directions.cols() < k) return best;
+  for (int round = 0; round < kRounds && best_fit.moved > 1e-12; ++round)
+    best_fit = even_fit_step(*samples, best_fit, control);
+  best.directions = best_fit.V;
+  best.misfit = best_fit.misfit;
+  return best;
 }
 
 }  // namespace exhume

@@ -14,13 +14,15 @@
 // taken to a power below 1, for its tails. Ascent by z <- tau normalise(max(grad log g - lambda, 0)), where
 // grad log g is the mean of x - z under weights f exp(z.x), from every coordinate axis.
 //
-// Theorem 10. Even u, orthonormal weights: E[f h_4(z.x)] on the sphere is sum alpha_i z_i^4 + sum gamma_ij
-// z_i^2 z_j^2 +
-// ... in the coordinates of W. Erratum: for u(a) = a^2 (u_4 = 0) all alpha_i vanish and the w_i are minima,
-// not maxima, where products have positive coefficients; so both signs are climbed and the one that gives k
-// orthogonal directions is kept. The fourth-order moment is residualised on degree 3, then, in a few rounds,
-// estimated as the known moment of a fit by even functions of the current directions plus the sampled moment
-// of what that leaves: the noise shrinks with it.
+// Theorem 10. Even u, orthonormal weights: E[f h_4(z.x)] on the sphere, in the coordinates of W, is
+//
+//     sum alpha_i z_i^4 + sum gamma_ij z_i^2 z_j^2
+//
+// Erratum: for u(a) = a^2 (u_4 = 0) all alpha_i vanish and the w_i are minima, not maxima, where products
+// have positive coefficients; and without products order 4 shows nothing at all, only order 2, where its
+// eigenvalues differ. So maxima, minima and eigenvectors are candidates, residualised. Each is refined by
+// Gauss-Newton over rotations with a fit of f by even functions of single directions and products of two; the
+// one that leaves least is kept. Exact where u is a polynomial of degree 4 or |a| and P has degree two.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +35,13 @@
 namespace exhume {
 
 struct Groups {
-  std::vector<std::vector<Index>>
-      groups;      // coordinates, each ascending, groups by their first; left-over ones missing
-  double gap = 0;  // largest gap of the correlations over their range (Theorem 8)
+  // Coordinates, each list ascending, lists by their first; coordinates that belong nowhere are missing.
+  std::vector<std::vector<Index>> groups;
+  double gap = 0;  // largest gap of the correlations over their range
+  // Least correlation within a group less the largest across, over the distance of their means. Above 0 every
+  // group is a clique and nothing else is connected, as the theorems have it; otherwise the groups are a
+  // guess.
+  double contrast = 0;
 };
 // Theorem 8: from E[f x_i x_j]. O(n d^2).
 [[nodiscard]] Groups correlation_groups(const SamplePtr& samples, const Control& control = {});
@@ -56,10 +62,11 @@ struct ExponentialOptions {
 
 struct EvenDirections {
   Matrix directions;        // d x found, unit columns, sign open
-  double sign = 0;          // +1: maxima of the correlation, -1: minima
-  double worst_cosine = 0;  // largest |cos| between two of them: 0 for orthonormal weights
+  double sign = 0;          // +1: maxima of the correlation, -1: minima, 0: eigenvectors of order 2
+  double worst_cosine = 0;  // largest |cos| between two of them before refinement: 0 for orthonormal weights
+  double misfit = 0;        // what the fit leaves, over the variance of f; near 1 where nothing was found
 };
-// Theorem 10, k <= d units. O(n d^4).
+// Theorem 10, k <= d units, inputs standard Gaussian. O(n d^4). No columns where fewer than k were found.
 [[nodiscard]] EvenDirections even_directions(const SamplePtr& samples, Index k, std::uint64_t seed = 0,
                                              const Control& control = {});
 // The same from the moment of order 4 (p x p, coordinates of symmetric_matrix.h).

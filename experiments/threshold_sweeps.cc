@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "exhume/routes/threshold.h"
+#include "exhume/svg.h"
+#include "threshold_bench.h"
+
+namespace exhume::experiments::threshold_parts {
+namespace {
+
+struct Line {
+  double x = 0, start = 0, refined = 0;
+  int certified = 0;
+};
+
+// Medians over the seeds of the worst angle, before and after step 2.
+Line measure(Bench& bench, double x, const ThresholdPlan& base, Index samples, int seeds) {
+  std::vector<double> first, second;
+  Line line{x};
+  for (int s = 0; s < seeds; ++s) {
+    ThresholdPlan plan = base;
+    plan.seed = bench.seed(s);
+    const ThresholdModel model = plant(plan);
+    const LowestLayerResult found =
+        lowest_layer(threshold_samples(model, {.samples = samples, .seed = plan.seed}),
+                     {.hidden = plan.hidden, .seed = plan.seed}, bench.options.control);
+    first.push_back(errors(found.start, Vector(), model).angle);
+    second.push_back(errors(found.W, found.t, model).angle);
+    line.certified += found.status == Status::kCertified;
+  }
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  line.start = first[first.size() / 2];
+  line.refined = second[second.size() / 2];
+  return line;
+}
+
+void figure(Bench& bench, const std::string& file, const std::string& title, const std::string& axis,
+            bool log, const std::vector<Line>& lines) {
+  std::string csv = "x,step1,step2,certified\n";
+  svg::Series start{.name = "step 1", .points = true}, refined{.name = "with step 2", .points = true};
+  for (const Line& line : lines) {
+    csv += fmt::format("{},{},{},{}\n", line.x, line.start, line.refined, line.certified);
+    start.x.push_back(line.x);
+    start.y.push_back(line.start);
+    refined.x.push_back(line.x);
+    refined.y.push_back(std::max(line.refined, 1e-17));
+  }
+  svg::Chart chart;
+  chart.title = title;
+  chart.x = {.label = axis, .log = log};
+  chart.y = {.label = "worst angle (radians), median", .log = true};
+  chart.series = {start, refined};
+  bench.write(file + ".csv", csv);
+  bench.write(file + ".svg", svg::standalone(svg::draw(chart)));
+}
+
+}  // namespace
+
+void sweeps(Bench& bench) {
+  const int seeds = bench.options.quick ? 1 : 5;
+  const Index n = bench.options.quick ? 200000 : 300000;
+  std::vector<Line> lines;
+  for (const double t : {0.5, 1.0, 1.5, 2.0, 2.5}) {
+    ThresholdPlan plan;
+    plan.threshold = t;
+    lines.push_back(measure(bench, t, plan, n, seeds));
+  }
+  figure(bench, "error_against_threshold", "Worst angle against the threshold", "threshold t", false, lines);
+  lines.clear();
+  for (const Index rows : {Index{30000}, Index{100000}, Index{300000}, bench.samples}) {
+    lines.push_back(measure(bench, static_cast<double>(rows), ThresholdPlan{}, rows, seeds));
+  }
+  figure(bench, "error_against_samples", "Worst angle against the number of samples", "samples n", true,
+         lines);
+  lines.clear();
+  for (const double degrees : {20.0, 40.0, 60.0, 75.0}) {
+    ThresholdPlan plan;
+    plan.least_angle = degrees * std::numbers::pi / 180;
+    lines.push_back(measure(bench, degrees, plan, n, seeds));
+  }
+  figure(bench, "error_against_angle", "Worst angle against the least angle between directions",
+         "least angle (degrees)", false, lines);
+}
+
+void starts(Bench& bench) {
+  std::string csv = "method,look,median_worst_angle\n";
+  for (const StartMethod method :
+       {StartMethod::kTensor, StartMethod::kOneByOne, StartMethod::kSimultaneous}) {
+    for (const bool second_look : {false, true}) {
+      std::vector<double> worst;
+      for (int s = 0; s < std::min(bench.seeds, 5); ++s) {
+        const ThresholdModel model = plant(ThresholdPlan{.seed = bench.seed(s)});
+        const SamplePtr samples =
+            load(*threshold_samples(model, {.samples = bench.samples, .seed = bench.seed(s)}));
+        const StepOne found =
+            step_one(samples, rest_level(*samples),
+                     {.hidden = 10, .method = method, .second_look = second_look, .seed = bench.seed(s)},
+                     bench.options.control);
+        worst.push_back(errors(found.found.units.W, Vector(), model).angle);
+      }
+      std::sort(worst.begin(), worst.end());
+      const double median = worst[worst.size() / 2];
+      bench.find(fmt::format("step 1 by {}, {} look: median worst angle", to_string(method),
+                             second_look ? "second" : "first"),
+                 median);
+      csv += fmt::format("{},{},{:.4g}\n", to_string(method), second_look ? 2 : 1, median);
+    }
+  }
+  bench.write("starts.csv", csv);
+}
+
+}  // namespace exhume::experiments::threshold_parts
