@@ -8,6 +8,7 @@
 //   detectors               P without linear terms: scores of true directions and of directions 0.3 away
 //   theorems 8, 9, 10       groups and directions from structure alone
 //   starts                  the tensor road beside the paper's two objectives
+//   refinements             RefineEstimate beside the step 2 that is used
 //   figures                 errors against t, n and the angle between directions, step 1 alone and with step
 //   2
 #include <fmt/format.h>
@@ -69,6 +70,7 @@ Report threshold(const Options& options) {
   threshold_parts::Bench bench(options);
   counts(bench);
   starts(bench);
+  refinements(bench);
   sweeps(bench);
   bench.write("runs.csv", bench.rows);
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();

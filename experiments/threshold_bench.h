@@ -37,8 +37,9 @@ struct Errors {
 };
 [[nodiscard]] Errors errors(const Matrix& W, const Vector& t, const ThresholdModel& truth);
 
-void counts(Bench& bench);  // the promises, over fresh networks
-void starts(Bench& bench);  // step 1 by its three roads
-void sweeps(Bench& bench);  // figures
+void counts(Bench& bench);       // the promises, over fresh networks
+void starts(Bench& bench);       // step 1 by its three roads
+void refinements(Bench& bench);  // the paper's step 2 beside the one that is used
+void sweeps(Bench& bench);       // figures
 
 }  // namespace exhume::experiments::threshold_parts

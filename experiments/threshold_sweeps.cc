@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 
 #include "exhume/routes/threshold.h"
 #include "exhume/svg.h"
+#include "exhume/threshold/refine.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {
@@ -91,6 +93,7 @@ void starts(Bench& bench) {
   for (const StartMethod method :
        {StartMethod::kTensor, StartMethod::kOneByOne, StartMethod::kSimultaneous}) {
     for (const bool second_look : {false, true}) {
+      if (second_look && method != StartMethod::kTensor) continue;
       std::vector<double> worst;
       for (int s = 0; s < std::min(bench.seeds, 5); ++s) {
         const ThresholdModel model = plant(ThresholdPlan{.seed = bench.seed(s)});
@@ -111,6 +114,54 @@ void starts(Bench& bench) {
     }
   }
   bench.write("starts.csv", csv);
+}
+
+void refinements(Bench& bench) {
+  std::vector<double> before, perturbed, regressed;
+  double perturbed_seconds = 0, regressed_seconds = 0;
+  const auto seconds_of = [](const auto& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  for (int s = 0; s < std::min(bench.seeds, 3); ++s) {
+    const ThresholdModel model = plant(ThresholdPlan{.activation = UnitActivation::kSign,
+                                                     .threshold = 2.5,
+                                                     .least_angle = std::numbers::pi / 3,
+                                                     .upper = UpperKind::kIntersection,
+                                                     .seed = bench.seed(s)});
+    const SamplePtr samples =
+        load(*threshold_samples(model, {.samples = bench.samples, .seed = bench.seed(s)}));
+    const RestLevel rest = rest_level(*samples);
+    const LowestUnits units =
+        step_one(samples, rest, {.hidden = 10, .seed = bench.seed(s)}, bench.options.control).found.units;
+    const std::vector<AloneRows> rows = alone_rows(*samples, units, 0.6, 0.3, bench.options.control);
+    for (Index i = 0; i < units.W.rows(); ++i) {
+      const AloneRows& mine = rows[static_cast<std::size_t>(i)];
+      const Vector z = units.W.row(i);
+      const auto error = [&](const Vector& w) {
+        double least = std::numbers::pi;
+        for (Index j = 0; j < model.W.rows(); ++j) least = std::min(least, angle(w, model.W.row(j)));
+        return least;
+      };
+      before.push_back(error(z));
+      perturbed_seconds += seconds_of([&] {
+        perturbed.push_back(
+            error(refine_estimate(mine, rest, z, {.target = 1e-4, .seed = bench.seed(s)}).direction));
+      });
+      regressed_seconds += seconds_of([&] { regressed.push_back(error(fit_step(mine, z, units.t(i)).w)); });
+    }
+  }
+  const auto median = [](std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values.empty() ? std::numbers::pi : values[values.size() / 2];
+  };
+  const auto count = static_cast<double>(std::max<std::size_t>(1, before.size()));
+  bench.find("step 2 on one set of rows, before: median angle of a halfspace", median(before));
+  bench.find("  by RefineEstimate, 400 random perturbations", median(perturbed));
+  bench.find("    seconds a halfspace", perturbed_seconds / count);
+  bench.find("  by regression in a narrowing band and the maximum margin", median(regressed));
+  bench.find("    seconds a halfspace", regressed_seconds / count);
 }
 
 }  // namespace exhume::experiments::threshold_parts

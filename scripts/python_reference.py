@@ -111,7 +111,7 @@ def describe(path: str, value: object) -> list[str]:
 
 def main() -> None:
     out = [HEAD + prose(exhume.__doc__ or ""), ""]
-    listed = {name for _, names in SECTIONS for name in names} | {"routes"}
+    listed = {name for _, names in SECTIONS for name in names} | {"routes", "structure"}
     if listed != set(exhume.__all__):
         sys.exit(f"SECTIONS and exhume.__all__ differ by {sorted(listed ^ set(exhume.__all__))}")
     for title, names in SECTIONS:
@@ -121,7 +121,10 @@ def main() -> None:
     out += ["## exhume.routes", "", prose(exhume.routes.__doc__ or ""), ""]
     attributes = [name.replace("-", "_") for name in exhume.routes.names()]
     out += [f"- `exhume.routes.{name}`: {getattr(exhume.routes, name).about}" for name in attributes]
-    out += ["", "## exhume.sklearn", "", prose(exhume.sklearn.__doc__ or ""), ""]
+    out += ["", "## exhume.structure", "", prose(exhume.structure.__doc__ or ""), ""]
+    for name in exhume.structure.__all__:
+        out += describe(f"exhume.structure.{name}", getattr(exhume.structure, name))
+    out += ["## exhume.sklearn", "", prose(exhume.sklearn.__doc__ or ""), ""]
     for name in sorted(exhume.sklearn.__all__, reverse=True):
         out += describe(f"exhume.sklearn.{name}", getattr(exhume.sklearn, name))
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in "\n".join(out).splitlines())) + "\n"

@@ -193,6 +193,37 @@ TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
   }
 }
 
+TEST(Halfspaces, ABoxHasTwoForEveryDirection) {
+  ThresholdModel model;
+  const Matrix axes = orthonormal_directions(3, 3, 42);
+  model.W.resize(6, 3);
+  model.W << axes, -axes;
+  model.t = Vector{{1.8, 2, 2.2, 1.9, 2.1, 2}};
+  model.activation = UnitActivation::kSign;
+  model.upper = GateTop::kIntersection;
+  const HalfspacesResult found = halfspaces(threshold_samples(model, {.samples = 200000, .seed = 42}),
+                                            {.hidden = 6, .seed = 42}, two_threads());
+  EXPECT_EQ(found.layer.status, Status::kCertified) << found.layer.reason;
+  EXPECT_LT(match(found.layer, model).angle, 0.01);
+  EXPECT_LT(match(found.layer, model).threshold, 0.01);
+}
+
+TEST(Halfspaces, SidesAreRightWhereAnotherUnitIsNearlyOpposite) {
+  // At 140 degrees the second puts more activity on the back of the first than the first on its own front.
+  ThresholdModel model;
+  const double a = 140 * M_PI / 180;
+  model.W = Matrix{{1, 0, 0}, {std::cos(a), std::sin(a), 0}, {0, 0, 1}};
+  model.t = Vector{{2.3, 1.9, 2.2}};
+  model.activation = UnitActivation::kSign;
+  model.upper = GateTop::kUnion;
+  const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 43}));
+  const RestLevel rest = rest_level(*samples);
+  const Oriented found = orient(*samples, -model.W.transpose(), rest, two_threads());
+  ASSERT_EQ(found.units.W.rows(), 3);
+  EXPECT_LT((found.units.W - model.W).norm(), 1e-12);
+  EXPECT_LT((found.units.t - model.t).cwiseAbs().maxCoeff(), 0.1);
+}
+
 TEST(Halfspaces, OtherOutputsAreRefused) {
   RowMatrix x = RowMatrix::Random(5000, 3), y = RowMatrix::Zero(5000, 1);
   expect_refused<DataError>([&] { (void)halfspaces(memory_samples(x, y), {}); }, {"all labels are 0"});

@@ -33,4 +33,5 @@ NB_MODULE(_core, m) {
   bind_planted(m);
   bind_memorize(m);
   bind_threshold(m);
+  bind_structure(m);
 }

@@ -26,11 +26,12 @@ LowestLayerOptions options_of(std::optional<Index> hidden, std::uint64_t seed) {
 
 LowestLayerResult run_lowest_layer(const Samples& samples, std::optional<Index> hidden,
                                    const std::string& activation, const std::string& start, bool refine,
-                                   std::uint64_t seed, int threads, nb::object progress) {
+                                   bool biased, std::uint64_t seed, int threads, nb::object progress) {
   LowestLayerOptions options = options_of(hidden, seed);
   options.activation = parse_lowest_activation(activation);
   options.start = parse_start_method(start);
   options.refine = refine;
+  options.biased = biased;
   options.validate();
   Call call(threads, std::move(progress));
   return call.run([&](const Control& control) { return lowest_layer(samples.source, options, control); });
@@ -56,14 +57,17 @@ void bind_threshold(nb::module_& m) {
           "W", [](const LowestLayerResult& r) { return array(RowMatrix(r.W)); }, nb::rv_policy::move)
       .def_prop_ro(
           "t", [](const LowestLayerResult& r) { return array(Vector(r.t)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "start", [](const LowestLayerResult& r) { return array(RowMatrix(r.start)); }, nb::rv_policy::move)
+      .def_ro("worst_error", &LowestLayerResult::worst_error)
       .def_prop_ro("assumptions", [](const LowestLayerResult& r) {
         std::vector<std::tuple<std::string, double, double, bool>> list;
         for (const Assumption& a : r.assumptions) list.emplace_back(a.name, a.value, a.threshold, a.holds);
         return list;
       });
   m.def("lowest_layer", &run_lowest_layer, nb::arg("samples"), nb::arg("hidden").none(),
-        nb::arg("activation"), nb::arg("start"), nb::arg("refine"), nb::arg("seed"), nb::arg("threads"),
-        nb::arg("progress").none());
+        nb::arg("activation"), nb::arg("start"), nb::arg("refine"), nb::arg("biased"), nb::arg("seed"),
+        nb::arg("threads"), nb::arg("progress").none());
 
   nb::class_<HalfspacesResult>(m, "HalfspacesResult")
       .def_ro("layer", &HalfspacesResult::layer)

@@ -1,5 +1,7 @@
 """exhume.halfspaces and exhume.lowest_layer, on planted boundaries."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,20 @@ def test_lowest_layer(random):
     assert found.status == "certified", found.reason
     assert found.activation == "relu" and all(assumption.holds for assumption in found.assumptions)
     assert angles(found.W, normals).max() < 1e-4 and np.abs(found.t - 1.5).max() < 1e-3
+    assert 1e-4 < angles(found.start, normals).max() < 0.2 and found.worst_error < 1e-6
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_sigmoids(random, biased):
+    x, normals, above = planted(random, rows=400000 if biased else 60000, offset=3.0)
+    y = (1 / (1 + np.exp(-above))).sum(axis=1)
+    if biased:
+        kept = random.random(len(y)) * 3 < y
+        x, y = x[kept], y[kept]
+    found = exhume.lowest_layer(x, y, hidden=3, activation="sigmoid", biased=biased)
+    assert found.status == "certified", found.reason
+    assert np.abs(np.sort(found.W @ normals.T, axis=1)[:, -1] - 1).max() < 1e-9
+    assert np.abs(found.t - 3).max() < 1e-9
 
 
 def test_refusals(random):
@@ -47,3 +63,14 @@ def test_refusals(random):
         exhume.halfspaces(x, above[:, 0])
     with pytest.raises(ValueError):
         exhume.lowest_layer(x, above[:, 0], activation="tanh")
+
+
+def test_the_example_of_a_deep_network(root):
+    pytest.importorskip("sklearn")
+    spec = importlib.util.spec_from_file_location("deep_network", root / "examples/deep_network.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    layer, left = example.main(rows=150_000, training=4_000)
+    assert layer.status == "certified", layer.reason
+    in_parts, whole = left.values()
+    assert in_parts < 0.01 and in_parts < whole / 2

@@ -23,7 +23,8 @@ using namespace lowest;
 
 namespace {
 
-constexpr double kSameUnit = 0.15;  // radians: two directions this close are one unit
+constexpr double kSameUnit = 0.3;         // radians: two directions this close are one unit
+constexpr double kLowestThreshold = -0.5;  // units active on most rows are not looked for
 constexpr int kRescues = 3;
 constexpr double kStrayPull = 6;  // standard errors beyond which stray activity is a missed unit
 constexpr double kLeastResponse =
@@ -88,10 +89,12 @@ std::vector<UnitFit> refine_units(const SampleSource& samples, LowestUnits& unit
                         .guard = guard});
       }
     });
-    double change = 0;
     for (Index i = 0; i < units.W.rows(); ++i) {
-      const UnitFit& fit = fits[static_cast<std::size_t>(i)];
-      change = std::max(change, angle(fit.w, units.W.row(i).transpose()));
+      UnitFit& fit = fits[static_cast<std::size_t>(i)];
+      if (fit.t < kLowestThreshold) {  // the back of another unit; it would claim that unit's rows
+        fit.outcome = FitOutcome::kNoResponse;
+        continue;
+      }
       units.W.row(i) = fit.w.transpose();
       units.t(i) = fit.t;
     }
@@ -243,6 +246,11 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
     fits = refine_units(*training, units, result.activation, rest, options, control);
     candidates = units;
     drop_idle_and_doubled(units, fits);
+    if (units.W.rows() < candidates.W.rows() && units.W.rows() > 0) {
+      // Those that are gone had kept rows from the others.
+      fits = refine_units(*training, units, result.activation, rest, options, control);
+      drop_idle_and_doubled(units, fits);
+    }
     for (int rescue = 0; rescue < kRescues; ++rescue) {
       const Activity seen = measure_activity(*training, units, rest, control);
       const Index missing = options.hidden ? *options.hidden - units.W.rows() : 1;

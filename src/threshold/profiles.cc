@@ -4,23 +4,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "exhume/parallel.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kSideFrom = 1.5;  // activity is compared beyond +- this
 constexpr int kBins = 120;
+constexpr double kBothSides = 0.85;  // share of active rows beyond t that makes a unit of each side
 constexpr double kBinLow = -6, kBinWidth = 0.1;
 
 // What f looks like along a direction: counts and sums of a response over bins of z.x.
 struct Profiles {
-  Matrix count, response, magnitude;  // k x kBins
+  Matrix count, response;  // k x kBins
   void merge(const Profiles& other) {
     count += other.count;
     response += other.response;
-    magnitude += other.magnitude;
   }
 };
 
@@ -29,7 +29,7 @@ Profiles profiles(const SampleSource& samples, const Matrix& directions, const R
   const Index k = directions.cols();
   const Matrix zero = Matrix::Zero(k, kBins);
   return reduce_blocks(
-      samples, Profiles{zero, zero, zero}, control, "profiles", [&](Profiles& to, const SampleBlock& b) {
+      samples, Profiles{zero, zero}, control, "profiles", [&](Profiles& to, const SampleBlock& b) {
         const RowMatrix Z = b.x() * directions;
         for (Index r = 0; r < b.rows(); ++r) {
           const double f = b.y()(r, 0) - rest.value;
@@ -39,7 +39,6 @@ Profiles profiles(const SampleSource& samples, const Matrix& directions, const R
                 std::clamp(static_cast<Index>((Z(r, i) - kBinLow) / kBinWidth), Index{0}, Index{kBins - 1});
             to.count(i, bin) += 1;
             to.response(i, bin) += response;
-            to.magnitude(i, bin) += std::abs(rest.exact ? response : f);
           }
         }
       });
@@ -49,6 +48,7 @@ double bin_middle(Index bin) { return kBinLow + (static_cast<double>(bin) + 0.5)
 
 struct Scan {
   double t = 0, step_error = 0, kink_error = 0;
+  [[nodiscard]] double error() const { return std::min(step_error, kink_error); }
 };
 
 // The threshold that explains a profile best: a step where activity is exact, otherwise a step or a kink.
@@ -81,6 +81,17 @@ Scan scan_threshold(const Eigen::Ref<const Vector>& count, const Eigen::Ref<cons
   return scan;
 }
 
+// Share of active rows beyond t.
+double active_beyond(const Vector& count, const Vector& response, double t) {
+  double rows = 0, active = 0;
+  for (Index b = 0; b < kBins; ++b) {
+    if (bin_middle(b) < t + 2 * kBinWidth) continue;
+    rows += count(b);
+    active += response(b);
+  }
+  return rows > 0 ? active / rows : 0;
+}
+
 }  // namespace
 
 Oriented orient(const SampleSource& samples, Matrix directions, const RestLevel& rest,
@@ -88,29 +99,30 @@ Oriented orient(const SampleSource& samples, Matrix directions, const RestLevel&
   const Index k = directions.cols();
   if (k == 0) return {{Matrix(0, directions.rows()), Vector(0)}, 0, 0};
   const Profiles p = profiles(samples, directions, rest, control);
+  std::vector<Vector> kept;
+  std::vector<double> thresholds;
   Oriented out;
-  out.units.W.resize(k, directions.rows());
-  out.units.t.resize(k);
-  for (Index i = 0; i < k; ++i) {
-    double sums[2] = {0, 0}, counts[2] = {0, 0};
-    for (Index b = 0; b < kBins; ++b) {
-      if (std::abs(bin_middle(b)) < kSideFrom) continue;
-      const int side = bin_middle(b) > 0;
-      sums[side] += p.magnitude(i, b);
-      counts[side] += p.count(i, b);
-    }
-    const bool turn = sums[0] * std::max(counts[1], 1.0) > sums[1] * std::max(counts[0], 1.0);
-    Vector count = p.count.row(i), response = p.response.row(i);
-    if (turn) {
-      count.reverseInPlace();
-      response.reverseInPlace();
-      directions.col(i) *= -1;
-    }
-    const Scan scan = scan_threshold(count, response, rest.exact);
+  const auto keep = [&](const Vector& direction, const Scan& scan) {
+    kept.push_back(direction);
+    thresholds.push_back(scan.t);
     (scan.kink_error < scan.step_error ? out.kinks : out.steps) += 1;
-    out.units.W.row(i) = directions.col(i).transpose();
-    out.units.t(i) = scan.t;
+  };
+  for (Index i = 0; i < k; ++i) {
+    // Not the side with more activity: a unit at more than a right angle may put more of it on the other one.
+    const Vector count = p.count.row(i), response = p.response.row(i);
+    const Vector count_behind = count.reverse(), response_behind = response.reverse();
+    const Scan ahead = scan_threshold(count, response, rest.exact);
+    const Scan behind = scan_threshold(count_behind, response_behind, rest.exact);
+    const bool both = rest.exact && active_beyond(count, response, ahead.t) > kBothSides &&
+                      active_beyond(count_behind, response_behind, behind.t) > kBothSides;
+    const bool turn = behind.error() < ahead.error();
+    if (both || !turn) keep(directions.col(i), ahead);
+    if (both || turn) keep(-directions.col(i), behind);
   }
+  const auto count = static_cast<Index>(kept.size());
+  out.units.W.resize(count, directions.rows());
+  for (Index i = 0; i < count; ++i) out.units.W.row(i) = kept[static_cast<std::size_t>(i)].transpose();
+  out.units.t = Eigen::Map<const Vector>(thresholds.data(), count);
   return out;
 }
 

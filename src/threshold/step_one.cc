@@ -95,11 +95,11 @@ StepOne step_one(const SamplePtr& samples, const RestLevel& rest, const StepOneO
   const bool both = labels && options.method == StartMethod::kTensor;
   const SamplePtr shown = both ? std::make_shared<WithActivity>(samples, rest) : samples;
   out.found = orient(*samples, look(shown, options, out, control), rest, control);
-  if (!labels || !options.second_look || out.found.units.W.rows() == 0) return out;
+  if (!both || !options.second_look || out.found.units.W.rows() == 0) return out;
   StepOne second;
   const Matrix directions = look(counted_activity(samples, rest, out.found.units), options, second, control);
-  if (directions.cols() < out.found.units.W.rows()) return out;
   second.found = orient(*samples, directions, rest, control);
+  if (second.found.units.W.rows() < out.found.units.W.rows()) return out;
   return second;
 }
 

@@ -18,7 +18,7 @@ from ._blas import fast_kernels as _fast_kernels
 with _fast_kernels():
     from . import _core
 
-from . import routes
+from . import routes, structure
 from ._core import DataError, ResourceError
 from ._generate import Planted, generate
 from ._memorize import Memorized, QuadraticNetwork, memorize
@@ -70,5 +70,6 @@ __all__ = [
     "memorize",
     "recover",
     "routes",
+    "structure",
     "verify",
 ]

@@ -31,9 +31,13 @@ class LowestLayer(NamedTuple):
     """What `lowest_layer` found."""
 
     W: Floats
-    """Directions, k x d, unit rows."""
+    """Directions, k x d, unit rows; sigmoids: with the norm that was fitted."""
     t: Floats
     """Thresholds, k: unit i is active where W[i] . x > t[i]."""
+    start: Floats
+    """Directions after step 1, before refinement."""
+    worst_error: float
+    """Largest standard error of a direction, in radians."""
     activation: str
     """"relu", "sign" or "sigmoid", as given or as found."""
     status: Status
@@ -47,7 +51,7 @@ class LowestLayer(NamedTuple):
 def _layer(found: _core.LowestLayerResult) -> LowestLayer:
     assumptions = [Assumption(*row) for row in found.assumptions]
     return LowestLayer(
-        found.W, found.t, found.activation, cast(Status, found.status), found.reason, assumptions
+        found.W, found.t, found.start, found.worst_error, found.activation, cast(Status, found.status), found.reason, assumptions
     )
 
 
@@ -59,6 +63,7 @@ def lowest_layer(
     activation: str = "auto",
     start: str = "tensor",
     refine: bool = True,
+    biased: bool = False,
     seed: int = 0,
     threads: int = 0,
     progress: Progress = None,
@@ -78,13 +83,15 @@ def lowest_layer(
     start : str
         How directions are found first: "tensor", "one-by-one" or "simultaneous".
     refine : bool
-        Whether every unit is then fitted on the rows where it is alone.
+        Whether every unit is then fitted on the rows where it is alone; sigmoids: all of them together.
+    biased : bool
+        Whether rows were kept with a probability proportional to the output; for sigmoids.
     seed, threads, progress
         As in `recover`.
     """
     with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
         found = _core.lowest_layer(
-            samples, units_of(hidden), activation, start, refine, seed_of(seed), threads, callback
+            samples, units_of(hidden), activation, start, refine, biased, seed_of(seed), threads, callback
         )
     return _layer(found)
 
