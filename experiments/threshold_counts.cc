@@ -127,6 +127,23 @@ void detectors(Bench& bench) {
       off.y.push_back(score(10 + i));
     }
   }
+  int climbed = 0;
+  for (int s = 0; s < bench.seeds; ++s) {
+    const std::uint64_t seed = bench.seed(s);
+    const ThresholdModel model = plant(ThresholdPlan{
+        .activation = UnitActivation::kSign, .threshold = 1.5, .upper = UpperKind::kPairs, .seed = seed});
+    const SamplePtr samples = load(*threshold_samples(model, {.samples = bench.samples, .seed = seed}));
+    const Vector w = model.W.row(0);
+    const Vector aside = complement(w) * Vector(Stream(seed, "aside").normal_matrix(9, 1)).normalized();
+    const Detected found =
+        climb_detector(*samples, Detector::kStep, std::cos(0.2) * w + std::sin(0.2) * aside, 1.55, {},
+                       bench.options.control);
+    const double error = angle(found.direction, w);
+    bench.row("detector, local search", s, 0.2, error, std::abs(found.threshold - 1.5),
+              found.value / found.error);
+    climbed += error <= 0.05;
+  }
+  bench.count("detector: local search from 0.2 away, within 0.05", climbed, bench.seeds, bench.most());
   bench.count("detector: true from 0.3 away", good, 10 * bench.seeds, 10 * bench.seeds);
   svg::Chart chart;
   chart.title = "Scores of the detector";

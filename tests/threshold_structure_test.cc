@@ -170,18 +170,32 @@ TEST(Detectors, AKinkIsSeenAndAParabolaIsSmall) {
 }
 
 TEST(Detectors, TheClimbEndsAtTheDirection) {
-  const ThresholdModel model = plant(ThresholdPlan{.inputs = 4,
-                                                   .hidden = 4,
-                                                   .activation = UnitActivation::kSign,
-                                                   .threshold = 1,
-                                                   .upper = UpperKind::kPairs,
-                                                   .seed = 27});
-  const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 27}));
+  for (const std::uint64_t seed : {27u, 127u, 227u}) {
+    const ThresholdModel model = plant(ThresholdPlan{.inputs = 4,
+                                                     .hidden = 4,
+                                                     .activation = UnitActivation::kSign,
+                                                     .threshold = 1,
+                                                     .upper = UpperKind::kPairs,
+                                                     .seed = seed});
+    const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = seed}));
+    const Vector w = model.W.row(0);
+    const Vector start = (w + 0.2 * complement(w).col(1)).normalized();
+    const Detected found = climb_detector(*samples, Detector::kStep, start, 1.05);
+    EXPECT_LT(std::acos(std::min(1.0, found.direction.dot(w))), 0.03);
+    EXPECT_NEAR(found.threshold, 1, 0.03);
+    EXPECT_GT(found.value / found.error, 6);
+  }
+}
+
+TEST(Detectors, TheClimbFindsAKink) {
+  const ThresholdModel model =
+      plant(ThresholdPlan{.inputs = 4, .hidden = 4, .threshold = 1, .upper = UpperKind::kProducts, .seed = 32});
+  const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 32}));
   const Vector w = model.W.row(0);
-  const Vector start = (w + 0.2 * complement(w).col(1)).normalized();
-  const Detected found = climb_detector(*samples, Detector::kStep, start, 1.05, {.width = 0.1});
-  EXPECT_LT(std::acos(std::min(1.0, found.direction.dot(w))), 0.06);
-  EXPECT_NEAR(found.threshold, 1, 0.06);
+  const Detected found = climb_detector(*samples, Detector::kKink,
+                                        (w + 0.2 * complement(w).col(1)).normalized(), 1.05, {.width = 0.25});
+  EXPECT_LT(std::acos(std::min(1.0, found.direction.dot(w))), 0.1);
+  EXPECT_NEAR(found.threshold, 1, 0.1);
 }
 
 TEST(Detectors, RefuseWhatDoesNotFit) {

@@ -65,6 +65,7 @@ def test_refusals(random):
         exhume.lowest_layer(x, above[:, 0], activation="tanh")
 
 
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_the_example_of_a_deep_network(root):
     pytest.importorskip("sklearn")
     spec = importlib.util.spec_from_file_location("deep_network", root / "examples/deep_network.py")

@@ -11,6 +11,9 @@
 namespace exhume {
 namespace {
 
+constexpr double kWidthOfStep = 2;
+constexpr double kFarthest = 2;  // first steps from the start: beyond it the search is no longer local
+
 struct Slabs {
   Matrix count, sum, square;  // 4 x q
   void merge(const Slabs& other) {
@@ -72,45 +75,59 @@ Detection detect(const SampleSource& samples, Detector detector, const Matrix& d
 
 Detected climb_detector(const SampleSource& samples, Detector detector, const Vector& z, double s,
                         const DetectorSearch& options, const Control& control) {
+  // What is climbed: noise alone, two standard errors of it, is worth nothing.
+  const auto worth = [](double value, double error) {
+    return std::isfinite(error) ? std::abs(value) - 2 * error : -INFINITY;
+  };
   const Index d = z.size();
+  const Vector start = z.normalized();
+  const double farthest_cosine = std::cos(std::min(kFarthest * options.first_step, 3.0));
   Detected best;
-  best.direction = z.normalized();
+  best.direction = start;
   best.threshold = s;
-  {
+  for (double step = options.first_step; step >= options.last_step; step /= 2) {
+    // At an angle a from a unit its jump is smeared over about a: slabs as wide as the step see it.
+    const double width = std::max(options.width, kWidthOfStep * step);
     const Detection here =
-        detect(samples, detector, best.direction, Vector::Constant(1, s), options.width, control);
+        detect(samples, detector, best.direction, Vector::Constant(1, best.threshold), width, control);
     best.value = here.value(0);
     best.error = here.error(0);
-  }
-  double step = options.first_step;
-  while (step >= options.last_step && best.passes < options.max_passes) {
-    const Matrix Q = complement(best.direction);
-    Matrix candidates(d, 2 * d);
-    Vector places = Vector::Constant(2 * d, best.threshold);
-    for (Index i = 0; i + 1 < d; ++i) {
-      candidates.col(2 * i) = (best.direction + std::tan(step) * Q.col(i)).normalized();
-      candidates.col(2 * i + 1) = (best.direction - std::tan(step) * Q.col(i)).normalized();
-    }
-    candidates.col(2 * d - 2) = candidates.col(2 * d - 1) = best.direction;
-    places(2 * d - 2) += 0.5 * step;
-    places(2 * d - 1) -= 0.5 * step;
-    const Detection seen = detect(samples, detector, candidates, places, options.width, control);
-    ++best.passes;
-    Index at = -1;
-    double most = std::abs(best.value);
-    // The sum of all improving moves is tried as well: d - 1 coordinates are usually wrong at once.
-    Vector joint = best.direction;
-    for (Index i = 0; i < 2 * d; ++i) {
-      if (!std::isfinite(seen.error(i))) continue;
-      const double gain = std::abs(seen.value(i)) - std::abs(best.value);
-      if (gain > 0 && i < 2 * d - 2) joint += candidates.col(i) - best.direction;
-      if (std::abs(seen.value(i)) > most) most = std::abs(seen.value(i)), at = i;
-    }
-    if (at >= 0) {
-      const Vector place = Vector::Constant(1, best.threshold);
-      const Detection together = detect(samples, detector, joint.normalized(), place, options.width, control);
-      if (std::abs(together.value(0)) > most) {
-        best.direction = joint.normalized();
+    for (bool better = true; better && best.passes < options.max_passes;) {
+      // A turn towards another unit moves the threshold as well, since rows where that unit is active lie at
+      // one side of it: every turn is tried with three thresholds.
+      const Matrix Q = complement(best.direction);
+      const Index count = 6 * (d - 1) + 2;
+      Matrix candidates(d, count);
+      Vector places(count);
+      for (Index i = 0; i < count - 2; ++i) {
+        const double side = i % 2 == 0 ? 1 : -1, shift = static_cast<double>(i / 2 % 3 - 1);
+        candidates.col(i) = (best.direction + side * std::tan(step) * Q.col(i / 6)).normalized();
+        places(i) = best.threshold + shift * step;
+      }
+      candidates.rightCols(2).colwise() = best.direction;
+      places.tail(2) << best.threshold + 0.5 * step, best.threshold - 0.5 * step;
+      const Detection seen = detect(samples, detector, candidates, places, width, control);
+      ++best.passes;
+      // The sum of all improving moves is tried as well: d - 1 coordinates are usually wrong at once.
+      const double now = worth(best.value, best.error);
+      Vector joint = best.direction;
+      Index at = -1;
+      double most = now;
+      for (Index i = 0; i < count; ++i) {
+        const bool near = candidates.col(i).dot(start) > farthest_cosine &&
+                          std::abs(places(i) - s) < kFarthest * options.first_step;
+        if (!near) continue;
+        const double there = worth(seen.value(i), seen.error(i));
+        if (there > now && places(i) == best.threshold) joint += candidates.col(i) - best.direction;
+        if (there > most) most = there, at = i;
+      }
+      better = at >= 0;
+      if (!better) break;
+      joint.normalize();
+      const Detection together =
+          detect(samples, detector, joint, Vector::Constant(1, best.threshold), width, control);
+      if (worth(together.value(0), together.error(0)) > most) {
+        best.direction = joint;
         best.value = together.value(0);
         best.error = together.error(0);
       } else {
@@ -119,8 +136,6 @@ Detected climb_detector(const SampleSource& samples, Detector detector, const Ve
         best.value = seen.value(at);
         best.error = seen.error(at);
       }
-    } else {
-      step /= 2;
     }
   }
   return best;

@@ -37,8 +37,11 @@ struct Detection {
 [[nodiscard]] Detection detect(const SampleSource& samples, Detector detector, const Matrix& directions,
                                const Vector& s, double width, const Control& control = {});
 
-// Climbs |value| from z by pattern search over the sphere and s: 2d neighbours at a time, one pass for all of
-// them.
+// A local search: |value| less two standard errors climbed from z by a pattern search over the sphere and s,
+// 6d neighbours a pass, no further than two first steps. Slabs start as wide as the steps, since at an angle
+// a a jump is smeared over about a, and narrow to `width` with them. A kink is found so only where its change
+// of slope outweighs the curvature of f along z, 2 f'' e. The score of what is found, value/error, tells
+// whether it is a unit: above 6, say.
 struct DetectorSearch {
   double width = 0.1;       // e
   double first_step = 0.2;  // radians
