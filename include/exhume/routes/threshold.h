@@ -2,16 +2,16 @@
 //
 //     f(x) = P(u(w_1.x - t_1), ..., u(w_k.x - t_k)),    x Gaussian,   u = ReLU, sign or sigmoid,   P unknown
 //
-// Step 1, directions to about 0.1 (Theorem 1, Claim 2): where thresholds are high, E[f He_p(x)] ~ sum_i c_i
-// u_p w_i^(x)p up to products of units, which are rare. The tensor road stacks residualised orders 2 to 4 and
-// takes rank-one elements of their span (routes/depth2.h); where the rest level is exact, the 0/1 activity [f
-// != P(0)] is a second output, in which weak and strong units weigh the same. The two objectives of the paper
-// are kept as named alternatives (threshold/objectives.h).
+// Step 1, directions to about 0.05 (Theorem 1, Claim 2): where thresholds are high, E[f He_p(x)] ~ sum_i c_i
+// u_p w_i^(x)p up to products of units, which are rare. From these moments by one of three roads
+// (threshold/step_one.h), or from rows that were kept with a probability proportional to f
+// (threshold/biased.h).
 //
 // Step 2 (Theorem 5): each unit on the rows where it is alone (threshold/alone.h, threshold/unit_fit.h):
 // Gauss-Newton through a kink, a band regression and the maximum margin at a step; thresholds come with the
 // directions. Activity that no unit explains leads to further units: the moments once more, of the rows on
-// which all known units are off.
+// which all known units are off. Sigmoids are never alone: they are fitted together, under products of two
+// (threshold/sigmoid_fit.h).
 //
 // The result says how far the assumptions hold. Below them it is uncertified, and the reason names the first
 // that fails.
