@@ -28,7 +28,7 @@ void relu(Bench& bench, double linear_low) {
     const Errors first = errors(found.start, Vector(), model), second = errors(found.W, found.t, model);
     start += first.angle <= 0.1;
     refined += second.angle <= 0.02;
-    bench.row("relu", s, first.angle, second.angle, second.threshold);
+    bench.row(linear_low < 0 ? "relu with any sign" : "relu", s, first.angle, second.angle, second.threshold);
   }
   bench.count(fmt::format("ReLU t = 2, linear coefficients from {}: step 1 within 0.1", linear_low), start,
               bench.seeds, bench.most());
@@ -92,8 +92,8 @@ void sigmoids(Bench& bench) {
           {.hidden = 10, .activation = LowestActivation::kSigmoid, .biased = biased, .seed = bench.seed(s)},
           bench.options.control);
       const Errors e = errors(found.W, found.t, model);
-      bench.row(biased ? "sigmoids, biased rows" : "sigmoids", s, errors(found.start, Vector(), model).angle,
-                e.angle, e.threshold);
+      bench.row(biased ? "sigmoids from biased rows" : "sigmoids", s,
+                errors(found.start, Vector(), model).angle, e.angle, e.threshold);
       good += e.angle <= 1e-8 && found.status == Status::kCertified;
     }
     bench.count(fmt::format("sigmoids, {} rows: exact and certified", biased ? "biased" : "Gaussian"), good,
@@ -139,7 +139,7 @@ void detectors(Bench& bench) {
         climb_detector(*samples, Detector::kStep, std::cos(0.2) * w + std::sin(0.2) * aside, 1.55, {},
                        bench.options.control);
     const double error = angle(found.direction, w);
-    bench.row("detector, local search", s, 0.2, error, std::abs(found.threshold - 1.5),
+    bench.row("detector by local search", s, 0.2, error, std::abs(found.threshold - 1.5),
               found.value / found.error);
     climbed += error <= 0.05;
   }

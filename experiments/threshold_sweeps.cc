@@ -18,14 +18,24 @@ struct Line {
   int certified = 0;
 };
 
+// Orthonormal rows moved towards their sum until all cosines are `cosine`.
+Matrix correlated(const Matrix& W, double cosine) {
+  const auto k = static_cast<double>(W.rows());
+  const double own = std::sqrt(1 - cosine);
+  const double shared = std::sqrt((1 - cosine) / k + cosine) - own / std::sqrt(k);
+  const Eigen::RowVectorXd sum = W.colwise().sum() / std::sqrt(k);
+  return (own * W).rowwise() + shared * sum;
+}
+
 // Medians over the seeds of the worst angle, before and after step 2.
-Line measure(Bench& bench, double x, const ThresholdPlan& base, Index samples, int seeds) {
+Line measure(Bench& bench, double x, const ThresholdPlan& base, Index samples, int seeds, double cosine = 0) {
   std::vector<double> first, second;
   Line line{x};
   for (int s = 0; s < seeds; ++s) {
     ThresholdPlan plan = base;
     plan.seed = bench.seed(s);
-    const ThresholdModel model = plant(plan);
+    ThresholdModel model = plant(plan);
+    if (cosine > 0) model.W = correlated(model.W, cosine);
     const LowestLayerResult found =
         lowest_layer(threshold_samples(model, {.samples = samples, .seed = plan.seed}),
                      {.hidden = plan.hidden, .seed = plan.seed}, bench.options.control);
@@ -79,13 +89,11 @@ void sweeps(Bench& bench) {
   figure(bench, "error_against_samples", "Worst angle against the number of samples", "samples n", true,
          lines);
   lines.clear();
-  for (const double degrees : {20.0, 40.0, 60.0, 75.0}) {
-    ThresholdPlan plan;
-    plan.least_angle = degrees * std::numbers::pi / 180;
-    lines.push_back(measure(bench, degrees, plan, n, seeds));
+  for (const double cosine : {0.0, 0.1, 0.2, 0.3, 0.4, 0.5}) {
+    lines.push_back(measure(bench, cosine, ThresholdPlan{}, n, seeds, cosine));
   }
-  figure(bench, "error_against_angle", "Worst angle against the least angle between directions",
-         "least angle (degrees)", false, lines);
+  figure(bench, "error_against_correlation", "Worst angle against the correlation of the weights",
+         "cosine between any two directions", false, lines);
 }
 
 void starts(Bench& bench) {

@@ -19,6 +19,20 @@ Vector deviations(const SecondMoments& moments) {
 
 bool is_constant(double sd, double mean) { return !(sd > 1e-14 * std::abs(mean)) || sd == 0; }
 
+// Sums of squares of such numbers, and of their products, leave the range of double.
+constexpr double kTooLarge = 1e145;
+
+void refuse_unusable(double sd, double mean, const char* what, Index column) {
+  if (!(sd < kTooLarge) || !(std::abs(mean) < kTooLarge)) {
+    throw DataError(
+        fmt::format("{}: column {} (counting from 0) holds numbers beyond {:.0e}, too large for sums of "
+                    "squares; divide it",
+                    what, column, kTooLarge));
+  }
+  if (is_constant(sd, mean))
+    throw DataError(fmt::format("{}: column {} (counting from 0) is constant; remove it", what, column));
+}
+
 void refuse_dependent(const Matrix& correlation, const Eigen::SelfAdjointEigenSolver<Matrix>& eigen) {
   const Index d = correlation.rows();
   for (Index b = 0; b < d; ++b) {
@@ -48,16 +62,8 @@ void refuse_dependent(const Matrix& correlation, const Eigen::SelfAdjointEigenSo
 Standardisation standardise(const SecondMoments& moments) {
   const Index d = moments.inputs, m = moments.outputs;
   const Vector sd = deviations(moments);
-  for (Index a = 0; a < d; ++a) {
-    if (is_constant(sd(a), moments.mean(a))) {
-      throw DataError(fmt::format("inputs: column {} (counting from 0) is constant; remove it", a));
-    }
-  }
-  for (Index o = 0; o < m; ++o) {
-    if (is_constant(sd(d + o), moments.mean(d + o))) {
-      throw DataError(fmt::format("outputs: column {} (counting from 0) is constant; remove it", o));
-    }
-  }
+  for (Index a = 0; a < d; ++a) refuse_unusable(sd(a), moments.mean(a), "inputs", a);
+  for (Index o = 0; o < m; ++o) refuse_unusable(sd(d + o), moments.mean(d + o), "outputs", o);
   const Vector scale = sd.head(d);
   const Matrix correlation =
       scale.cwiseInverse().asDiagonal() * moments.covariance_x() * scale.cwiseInverse().asDiagonal();

@@ -188,8 +188,8 @@ class Generate final : public Command {
   }
 
   int run_threshold(const Session& session) {
-    const auto planted =
-        threshold_.make(network_.inputs, network_.hidden, sampling_.samples, sampling_.noise, seed_);
+    const auto planted = threshold_.make(network_.inputs, network_.hidden, sampling_.samples, sampling_.noise,
+                                         seed_, session.control);
     OutputFolder folder(out_);
     require_room(folder.path(), planted.samples->rows(), planted.inputs + 1);
     NpyWriter x(folder.open("x.npy"), planted.samples->rows(), planted.inputs);

@@ -26,7 +26,7 @@ void ThresholdGenerator::declare(CLI::App& app) {
 }
 
 ThresholdGenerator::Planted ThresholdGenerator::make(Index inputs, Index hidden, Index samples, double noise,
-                                                     std::uint64_t seed) const {
+                                                     std::uint64_t seed, const Control& control) const {
   ThresholdPlan plan;
   plan.inputs = inputs;
   plan.hidden = hidden;
@@ -44,7 +44,7 @@ ThresholdGenerator::Planted ThresholdGenerator::make(Index inputs, Index hidden,
   if (biased_) {
     if (noise > 0 || flips_ > 0)
       throw std::invalid_argument("--biased keeps rows by their outputs, so --noise and --flips must be 0");
-    return {biased_samples(model, samples, seed), safetensors_bytes(tensors), inputs, hidden};
+    return {biased_samples(model, samples, seed, 0, control), safetensors_bytes(tensors), inputs, hidden};
   }
   return {threshold_samples(model, {.samples = samples, .noise = noise, .flips = flips_, .seed = seed}),
           safetensors_bytes(tensors), inputs, hidden};

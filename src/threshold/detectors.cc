@@ -12,6 +12,7 @@ namespace exhume {
 namespace {
 
 constexpr double kWidthOfStep = 2;
+constexpr double kScore = 6;     // of a unit
 constexpr double kFarthest = 2;  // first steps from the start: beyond it the search is no longer local
 
 struct Slabs {
@@ -73,8 +74,10 @@ Detection detect(const SampleSource& samples, Detector detector, const Matrix& d
   return out;
 }
 
-Detected climb_detector(const SampleSource& samples, Detector detector, const Vector& z, double s,
-                        const DetectorSearch& options, const Control& control) {
+namespace {
+
+Detected climb_once(const SampleSource& samples, Detector detector, const Vector& z, double s,
+                    const DetectorSearch& options, const Control& control) {
   // What is climbed: noise alone, two standard errors of it, is worth nothing.
   const auto worth = [](double value, double error) {
     return std::isfinite(error) ? std::abs(value) - 2 * error : -INFINITY;
@@ -137,6 +140,26 @@ Detected climb_detector(const SampleSource& samples, Detector detector, const Ve
         best.error = seen.error(at);
       }
     }
+  }
+  return best;
+}
+
+}  // namespace
+
+Detected climb_detector(const SampleSource& samples, Detector detector, const Vector& z, double s,
+                        const DetectorSearch& options, const Control& control) {
+  const auto score = [](const Detected& found) { return std::abs(found.value) / found.error; };
+  Detected best;
+  for (const double factor : {1.0, 2.0, 0.5}) {
+    DetectorSearch search = options;
+    search.first_step *= factor;
+    Detected found = climb_once(samples, detector, z, s, search, control);
+    found.passes += best.passes;
+    const bool better = best.passes == 0 || score(found) > score(best);
+    if (!better) found.direction = best.direction;
+    if (!better) found.threshold = best.threshold, found.value = best.value, found.error = best.error;
+    best = found;
+    if (score(best) > kScore) break;
   }
   return best;
 }

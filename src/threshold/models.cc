@@ -317,8 +317,10 @@ double output_bound(const ThresholdModel& model) {
   return 1;  // labels, and sigmoids of the last layer
 }
 
-SamplePtr biased_samples(const ThresholdModel& model, Index keep, std::uint64_t seed, double bound) {
-  constexpr Index kMostDraws = 1000000000;
+SamplePtr biased_samples(const ThresholdModel& model, Index keep, std::uint64_t seed, double bound,
+                         const Control& control) {
+  constexpr double kMostDraws = 1e9;
+  constexpr Index kEarly = 10000000;
   model.validate();
   require(keep >= 1, "keep", static_cast<double>(keep), "at least 1");
   if (bound <= 0) bound = output_bound(model);
@@ -328,11 +330,15 @@ SamplePtr biased_samples(const ThresholdModel& model, Index keep, std::uint64_t 
   RowMatrix draw(kBlockRows, model.inputs());
   Index kept = 0;
   for (Index first = 0; kept < keep; first += kBlockRows) {
-    if (first >= kMostDraws) {
-      throw std::invalid_argument(
-          fmt::format("biased samples: only {} of {} draws were kept, {} are wanted; ask for fewer, or lower "
-                      "the threshold",
-                      kept, first, keep));
+    control.check();
+    control.report("keeping rows", static_cast<double>(kept) / static_cast<double>(keep));
+    // Said early, once it can be foreseen.
+    const double hoped = static_cast<double>(kept + 3) / static_cast<double>(first + 1) * kMostDraws;
+    if (first >= kEarly && hoped < static_cast<double>(keep)) {
+      throw std::invalid_argument(fmt::format(
+          "biased samples: {} of {} draws were kept, too few for {} in {:.0e}; ask for fewer rows, or "
+          "lower the threshold",
+          kept, first, keep, kMostDraws));
     }
     inputs.fill_normal(static_cast<std::uint64_t>(first), draw);
     for (Index r = 0; r < kBlockRows && kept < keep; ++r) {
