@@ -90,7 +90,7 @@ TEST(Biased, OutputsThatAreNotPositiveAreRefused) {
   y(41, 0) = 0;
   expect_refused<DataError>(
       [&] { (void)unbiased_second_moments(*memory_samples(RowMatrix::Random(5000, 3), y), {}); },
-      {"row 42", "--biased"});
+      {"row 41", "--biased"});
 }
 
 TEST(LowestLayer, SigmoidsAreExactFromGaussianAndFromBiasedRows) {

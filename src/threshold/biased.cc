@@ -56,10 +56,10 @@ SecondMoments unbiased_second_moments(const SampleSource& kept, const Control& c
                       to.second.noalias() += v.transpose() * weight.asDiagonal() * v;
                     });
   if (sums.bad_row >= 0) {
-    throw DataError(
-        fmt::format("row {} has the output {}, but rows kept with a probability proportional to "
-                    "the output have positive ones; drop --biased for ordinary samples",
-                    sums.bad_row + 1, sums.bad));
+    throw DataError(fmt::format(
+        "row {} (counting from 0) has the output {}, but rows kept with a probability proportional to "
+        "the output have positive ones; drop --biased for ordinary samples",
+        sums.bad_row, sums.bad));
   }
   SecondMoments out(d, 1);
   const Vector mean = sums.first / sums.weight;

@@ -61,10 +61,10 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
   }
   const Values values = values_of(*samples, control);
   if (values.bad_row >= 0) {
-    throw DataError(
-        fmt::format("the labels take more than two values (seen up to row {}); halfspaces need two, use "
-                    "lowest-layer for other outputs",
-                    values.bad_row + 1));
+    throw DataError(fmt::format(
+        "the labels take more than two values (seen up to row {}, counting from 0); halfspaces need two, use "
+        "lowest-layer for other outputs",
+        values.bad_row));
   }
   if (values.low == values.high) {
     throw DataError(fmt::format("all labels are {}; halfspaces need rows of both labels", values.low));

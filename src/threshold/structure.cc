@@ -189,8 +189,9 @@ Groups exponential_groups(const SamplePtr& samples, const ExponentialOptions& op
           weight = weight.array().exp();
           for (Index r = 0; r < b.rows(); ++r) {
             if (!(b.y()(r, 0) >= 0)) {
-              throw DataError(fmt::format("output {} of row {} is negative; Theorem 9 needs positive outputs",
-                                          b.y()(r, 0), b.first_row() + r + 1));
+              throw DataError(fmt::format(
+                  "output {} of row {} (counting from 0) is negative; Theorem 9 needs positive outputs",
+                  b.y()(r, 0), b.first_row() + r));
             }
             weight.row(r) *= std::pow(b.y()(r, 0), options.power);
           }

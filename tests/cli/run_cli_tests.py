@@ -504,6 +504,61 @@ class Memorize(CommandLineTest):
         self.run_exhume("memorize", "x.npy", "y.npy", "--hidden", 7, code=USAGE)
 
 
+class LowestLayer(CommandLineTest):
+    def threshold(self, out, *arguments, d=5, k=4, n=80000):
+        self.run_exhume("generate", "--model", "threshold", "-d", d, "-k", k, "-m", 1, "-n", n, "--out", out, "-q", *arguments)
+
+    def worst(self, found, made):
+        """Largest distance of a true direction from the nearest one found."""
+        (k, d), w = read_safetensors(self.folder / made / "units.safetensors")["W"]
+        (count, _), v = read_safetensors(self.folder / found / "units.safetensors")["W"]
+        return max(min(max(abs(w[i * d + c] - v[j * d + c]) for c in range(d)) for j in range(count)) for i in range(k))
+
+    def test_end_to_end_whatever_the_threads(self):
+        self.threshold("made", "--threshold", 1.8)
+        for threads in (1, 2):
+            result = self.run_exhume("lowest-layer", "made/x.npy", "made/y.npy", "-k", 4, "--out", f"by{threads}", "--json",
+                                     "--threads", threads)
+            self.assertEqual(json.loads(result.stdout)["status"], "certified")
+        self.assertEqual(self.files("by1"), ["certificate.json", "features.npy", "units.safetensors"])
+        for name in ["features.npy", "units.safetensors"]:
+            self.assertEqual((self.folder / "by1" / name).read_bytes(), (self.folder / "by2" / name).read_bytes())
+        self.assertLess(self.worst("by1", "made"), 1e-9)
+        header, features = read_npy(self.folder / "by1/features.npy")
+        self.assertIn("(80000, 4)", header)
+        self.assertEqual(min(features), 0)
+
+    def test_a_threshold_of_zero_is_named(self):
+        self.threshold("made", "--threshold", 0)
+        result = self.run_exhume("lowest-layer", "made/x.npy", "made/y.npy", "--json", code=NOT_CERTIFIED)
+        self.assertIn("threshold", json.loads(result.stdout)["reason"])  # and nothing else on stdout
+        self.assertEqual(result.stderr, "")
+
+    def test_sigmoids_from_kept_rows(self):
+        self.threshold("made", "--activation", "sigmoid", "--threshold", 3, "--upper", "linear", "--biased", n=30000)
+        self.run_exhume("lowest-layer", "made/x.npy", "made/y.npy", "--activation", "sigmoid", "--biased", "-k", 4, "-o", "o")
+        self.assertLess(self.worst("o", "made"), 1e-9)
+
+    def test_halfspaces(self):
+        self.threshold("made", "--activation", "sign", "--threshold", 1.8, "--upper", "union", "--flips", 0.01, n=150000)
+        result = self.run_exhume("halfspaces", "made/x.npy", "made/y.npy", "-k", 4, "--out", "found")
+        self.assertIn("union of 4 halfspaces", result.stdout)
+        self.assertLess(self.worst("found", "made"), 0.03)
+
+    def test_refusals(self):
+        self.threshold("made", n=3000)
+        for words, code, arguments in [
+            (["sigmoid"], USAGE, ["lowest-layer", "--biased"]),
+            (["row 1 (counting from 0)", "--biased"], BAD_DATA, ["lowest-layer", "--biased", "--activation", "sigmoid"]),
+            (["tanh", "relu"], USAGE, ["lowest-layer", "--activation", "tanh"]),
+            (["two"], BAD_DATA, ["halfspaces"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                result = self.run_exhume(*arguments, "made/x.npy", "made/y.npy", "--out", "o", code=code)
+                self.assert_one_sentence(result, *words)
+        self.assertFalse((self.folder / "o").exists())
+
+
 class Report(CommandLineTest):
     def test_refuses_what_is_no_certificate(self):
         self.assert_one_sentence(self.run_exhume("report", "nowhere", code=BAD_DATA), "nowhere/certificate.json")
