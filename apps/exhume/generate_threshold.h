@@ -20,8 +20,8 @@ class ThresholdGenerator {
     std::string units;
     Index inputs = 0, hidden = 0;
   };
-  [[nodiscard]] Planted make(Index inputs, Index hidden, Index samples, double noise,
-                             std::uint64_t seed, const Control& control) const;
+  [[nodiscard]] Planted make(Index inputs, Index hidden, Index samples, double noise, std::uint64_t seed,
+                             const Control& control) const;
 
  private:
   std::string model_ = "network", activation_ = "relu", upper_ = "products";

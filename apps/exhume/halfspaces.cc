@@ -24,7 +24,7 @@ class Halfspaces final : public Command {
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of halfspaces [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--out,-o", out_, "Folder for units.safetensors (W, t) and certificate.json");
+    app->add_option("--out,-o", out_, "Folder for units.safetensors (W, t), units.svg and certificate.json");
     app->footer(
         "Row i of W and entry i of t: the halfspace w.x <= t of an intersection, w.x > t of a union.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
@@ -50,6 +50,7 @@ class Halfspaces final : public Command {
     const std::string text = json.dump(2) + "\n";
     if (folder) {
       folder->add("units.safetensors", units_bytes(result.layer));
+      folder->add("units.svg", units_picture(result.layer, *samples, session.control));
       folder->add("certificate.json", text);
       session.control.check();
       folder->commit();
@@ -63,7 +64,7 @@ class Halfspaces final : public Command {
                       "around: {:.3g}%\n",
                       result.intersection ? "intersection" : "union", result.layer.W.rows(),
                       100 * result.agreement, 100 * result.flip_rate));
-      if (folder) put(fmt::format("  written to {}: units.safetensors, certificate.json\n", out_));
+      if (folder) put(fmt::format("  written to {}: units.safetensors, units.svg, certificate.json\n", out_));
     }
     return result.layer.status == Status::kCertified ? kOk : kNotCertified;
   }

@@ -28,7 +28,8 @@ class LowestLayer final : public Command {
     app->add_flag("--biased", options_.biased,
                   "Rows were kept with a probability proportional to the output (sigmoid units)");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--out,-o", out_, "Folder for units.safetensors, features.npy and certificate.json");
+    app->add_option("--out,-o", out_,
+                    "Folder for units.safetensors, units.svg, features.npy and certificate.json");
     app->footer(
         "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
@@ -62,6 +63,7 @@ class LowestLayer final : public Command {
     if (folder) {
       write_features(*features, result, *samples, session.control);
       folder->add("units.safetensors", units_bytes(result));
+      folder->add("units.svg", units_picture(result, *samples, session.control));
       folder->add("certificate.json", json);
       session.control.check();
       folder->commit();
@@ -71,7 +73,8 @@ class LowestLayer final : public Command {
     } else if (!session.quiet) {
       put(lowest_layer_summary(result));
       if (folder)
-        put(fmt::format("  written to {}: units.safetensors, features.npy, certificate.json\n", out_));
+        put(fmt::format("  written to {}: units.safetensors, units.svg, features.npy, certificate.json\n",
+                        out_));
     }
     return result.status == Status::kCertified ? kOk : kNotCertified;
   }

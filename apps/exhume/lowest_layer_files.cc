@@ -7,6 +7,8 @@
 
 #include "exhume/io/npy.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/parallel.h"
+#include "exhume/svg.h"
 #include "exhume/version.h"
 #include "terminal.h"
 
@@ -86,6 +88,53 @@ void write_features(AtomicFile& file, const LowestLayerResult& result, const Sam
                    static_cast<double>(first + block.rows()) / static_cast<double>(samples.rows()));
   }
   writer.finish();
+}
+
+std::string units_picture(const LowestLayerResult& result, const SampleSource& samples,
+                          const Control& control) {
+  constexpr double kFrom = -2.5, kWidth = 0.1;
+  constexpr Index kBins = 45;
+  constexpr double kFewest = 20;  // rows of a bin that is drawn
+  constexpr Index kColours = 6;   // of the palette
+  const Index k = std::min(kDrawnUnits, result.W.rows());
+  struct Sums {
+    Matrix rows, outputs;  // k x bins
+    void merge(const Sums& other) {
+      rows += other.rows;
+      outputs += other.outputs;
+    }
+  };
+  Sums sums{Matrix::Zero(k, kBins), Matrix::Zero(k, kBins)};
+  if (k > 0) {
+    const Matrix W = result.W.topRows(k);
+    sums = reduce_blocks(samples, sums, control, "picture", [&](Sums& to, const SampleBlock& block) {
+      RowMatrix Z = block.x() * W.transpose();
+      Z.rowwise() -= result.t.head(k).transpose();
+      for (Index r = 0; r < block.rows(); ++r) {
+        for (Index i = 0; i < k; ++i) {
+          const double bin = std::floor((Z(r, i) - kFrom) / kWidth);
+          if (!(bin >= 0 && bin < kBins)) continue;
+          to.rows(i, static_cast<Index>(bin)) += 1;
+          to.outputs(i, static_cast<Index>(bin)) += block.y()(r, 0);
+        }
+      }
+    });
+  }
+  svg::Chart chart;
+  chart.title = "Mean output along each direction";
+  chart.x.label = "w.x - t";
+  chart.y.label = "mean of y";
+  chart.rules = {{.at = 0, .label = "threshold", .vertical = true}};
+  for (Index i = 0; i < k; ++i) {
+    svg::Series series{.name = fmt::format("unit {}", i + 1), .dashed = i >= kColours};
+    for (Index b = 0; b < kBins; ++b) {
+      if (sums.rows(i, b) < kFewest) continue;
+      series.x.push_back(kFrom + (static_cast<double>(b) + 0.5) * kWidth);
+      series.y.push_back(sums.outputs(i, b) / sums.rows(i, b));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return svg::standalone(svg::draw(chart));
 }
 
 std::string lowest_layer_summary(const LowestLayerResult& result) {

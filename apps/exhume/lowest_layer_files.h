@@ -21,6 +21,12 @@ namespace exhume::cli {
 void write_features(AtomicFile& file, const LowestLayerResult& result, const SampleSource& samples,
                     const Control& control);
 
+// units.svg: the mean output along every direction, counted from its threshold. A unit that is one bends or
+// jumps at 0; of at most kDrawnUnits units.
+constexpr Index kDrawnUnits = 8;
+[[nodiscard]] std::string units_picture(const LowestLayerResult& result, const SampleSource& samples,
+                                        const Control& control);
+
 // The verdict and a table of the units, at most a screen.
 [[nodiscard]] std::string lowest_layer_summary(const LowestLayerResult& result);
 

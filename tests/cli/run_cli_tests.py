@@ -520,8 +520,8 @@ class LowestLayer(CommandLineTest):
             result = self.run_exhume("lowest-layer", "made/x.npy", "made/y.npy", "-k", 4, "--out", f"by{threads}", "--json",
                                      "--threads", threads)
             self.assertEqual(json.loads(result.stdout)["status"], "certified")
-        self.assertEqual(self.files("by1"), ["certificate.json", "features.npy", "units.safetensors"])
-        for name in ["features.npy", "units.safetensors"]:
+        self.assertEqual(self.files("by1"), ["certificate.json", "features.npy", "units.safetensors", "units.svg"])
+        for name in ["features.npy", "units.safetensors", "units.svg"]:
             self.assertEqual((self.folder / "by1" / name).read_bytes(), (self.folder / "by2" / name).read_bytes())
         self.assertLess(self.worst("by1", "made"), 1e-9)
         header, features = read_npy(self.folder / "by1/features.npy")
