@@ -30,7 +30,7 @@ constexpr Entry kExperiments[] = {
      experiments::rectified},
     {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
      experiments::depth2},
-    {"threshold", "lowest layers, halfspaces, detectors and structure (an hour; --quick: minutes)",
+    {"threshold", "lowest layers, halfspaces, detectors and structure (twenty minutes; with --quick a few)",
      experiments::threshold},
 };
 
