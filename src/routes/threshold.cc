@@ -23,7 +23,7 @@ using namespace lowest;
 
 namespace {
 
-constexpr double kSameUnit = 0.3;         // radians: two directions this close are one unit
+constexpr double kSameUnit = 0.3;          // radians: two directions this close are one unit
 constexpr double kLowestThreshold = -0.5;  // units active on most rows are not looked for
 constexpr int kRescues = 3;
 constexpr double kStrayPull = 6;  // standard errors beyond which stray activity is a missed unit

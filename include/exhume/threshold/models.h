@@ -119,8 +119,8 @@ struct ThresholdSampling {
 [[nodiscard]] double output_bound(const ThresholdModel& model);
 
 // The oracle of B.6 (biased.h): standard Gaussian rows kept with probability f(x)/bound, with their f(x).
-// Draws until `keep` rows were kept; throws std::invalid_argument where f leaves [0, bound] or 10^9 draws will
-// not suffice. bound <= 0: output_bound.
+// Draws until `keep` rows were kept; throws std::invalid_argument where f leaves [0, bound] or 10^9 draws
+// will not suffice. bound <= 0: output_bound.
 [[nodiscard]] SamplePtr biased_samples(const ThresholdModel& model, Index keep, std::uint64_t seed,
                                        double bound = 0, const Control& control = {});
 
