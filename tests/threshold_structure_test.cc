@@ -188,8 +188,8 @@ TEST(Detectors, TheClimbEndsAtTheDirection) {
 }
 
 TEST(Detectors, TheClimbFindsAKink) {
-  const ThresholdModel model =
-      plant(ThresholdPlan{.inputs = 4, .hidden = 4, .threshold = 1, .upper = UpperKind::kProducts, .seed = 32});
+  const ThresholdModel model = plant(
+      ThresholdPlan{.inputs = 4, .hidden = 4, .threshold = 1, .upper = UpperKind::kProducts, .seed = 32});
   const SamplePtr samples = load(*threshold_samples(model, {.samples = 300000, .seed = 32}));
   const Vector w = model.W.row(0);
   const Detected found = climb_detector(*samples, Detector::kKink,
