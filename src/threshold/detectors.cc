@@ -150,17 +150,16 @@ Detected climb_detector(const SampleSource& samples, Detector detector, const Ve
                         const DetectorSearch& options, const Control& control) {
   const auto score = [](const Detected& found) { return std::abs(found.value) / found.error; };
   Detected best;
+  int passes = 0;
   for (const double factor : {1.0, 2.0, 0.5}) {
     DetectorSearch search = options;
     search.first_step *= factor;
-    Detected found = climb_once(samples, detector, z, s, search, control);
-    found.passes += best.passes;
-    const bool better = best.passes == 0 || score(found) > score(best);
-    if (!better) found.direction = best.direction;
-    if (!better) found.threshold = best.threshold, found.value = best.value, found.error = best.error;
-    best = found;
+    const Detected found = climb_once(samples, detector, z, s, search, control);
+    if (passes == 0 || score(found) > score(best)) best = found;
+    passes += found.passes;
     if (score(best) > kScore) break;
   }
+  best.passes = passes;
   return best;
 }
 
