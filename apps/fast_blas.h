@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-#include "exhume/blas.h"
+#include "exhume/base/blas.h"
 
 namespace exhume {
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "../apps/fast_blas.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/npz.h"
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 #include "exhume/recover.h"
 
 namespace exhume {

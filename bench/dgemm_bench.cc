@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/blas.h"
-#include "exhume/random.h"
+#include "exhume/base/blas.h"
+#include "exhume/base/random.h"
 #include "rate.h"
 
 namespace exhume::bench {

@@ -15,8 +15,8 @@
 
 #include "../apps/fast_blas.h"
 #include "exhume/memorize/closed_form.h"
-#include "exhume/memorize/quadratic_network.h"
-#include "exhume/random.h"
+#include "exhume/model/quadratic_network.h"
+#include "exhume/base/random.h"
 
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);

@@ -1,10 +1,10 @@
 // Moment kernels beside a dgemm: second order at d = m = 64, and fourth order with one output.
-#include "exhume/moments.h"
+#include "exhume/moments/moments.h"
 
 #include <cmath>
 
-#include "exhume/random.h"
-#include "exhume/symmetric_matrix.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
 #include "rate.h"
 
 namespace exhume::bench {

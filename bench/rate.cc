@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "exhume/blas.h"
-#include "exhume/random.h"
+#include "exhume/base/blas.h"
+#include "exhume/base/random.h"
 
 namespace exhume::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume::bench {
 

@@ -19,16 +19,16 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "exhume/hermite_tensors.h"
+#include "exhume/moments/hermite_tensors.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/csv.h"
-#include "exhume/planted.h"
-#include "exhume/polish.h"
-#include "exhume/random.h"
+#include "exhume/data/planted.h"
+#include "exhume/fit/polish.h"
+#include "exhume/base/random.h"
 #include "exhume/recover.h"
 #include "exhume/routes/depth2_jennrich.h"
-#include "exhume/smoothed.h"
-#include "exhume/svg.h"
+#include "exhume/data/smoothed.h"
+#include "exhume/report/svg.h"
 #include "experiment.h"
 
 namespace exhume::experiments {

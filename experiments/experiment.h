@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 
 namespace exhume::experiments {
 

@@ -22,9 +22,9 @@
 #include "exhume/io/open.h"
 #include "exhume/memorize.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/random.h"
-#include "exhume/samples.h"
-#include "exhume/svg.h"
+#include "exhume/base/random.h"
+#include "exhume/data/samples.h"
+#include "exhume/report/svg.h"
 #include "experiment.h"
 
 namespace exhume::experiments {

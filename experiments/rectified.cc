@@ -12,17 +12,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "exhume/fit.h"
+#include "exhume/fit/fit.h"
 #include "exhume/io/atomic_file.h"
-#include "exhume/random.h"
-#include "exhume/rectified/any_inputs.h"
-#include "exhume/rectified/arbitrary_noise.h"
-#include "exhume/rectified/few_outputs.h"
-#include "exhume/rectified/noise_signs.h"
-#include "exhume/rectified/pattern_finish.h"
-#include "exhume/rectified/sparse_noise.h"
-#include "exhume/rectified/starts.h"
-#include "exhume/svg.h"
+#include "exhume/base/random.h"
+#include "exhume/routes/rectified/any_inputs.h"
+#include "exhume/routes/rectified/arbitrary_noise.h"
+#include "exhume/routes/rectified/few_outputs.h"
+#include "exhume/routes/rectified/noise_signs.h"
+#include "exhume/routes/rectified/pattern_finish.h"
+#include "exhume/routes/rectified/sparse_noise.h"
+#include "exhume/routes/rectified/starts.h"
+#include "exhume/report/svg.h"
 #include "experiment.h"
 
 namespace exhume::experiments {

@@ -22,10 +22,10 @@
 #include <nlohmann/json.hpp>
 
 #include "exhume/io/atomic_file.h"
-#include "exhume/planted.h"
+#include "exhume/data/planted.h"
 #include "exhume/recover.h"
 #include "exhume/routes/symmetric.h"
-#include "exhume/svg.h"
+#include "exhume/report/svg.h"
 #include "experiment.h"
 
 namespace exhume::experiments {

@@ -18,7 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments {

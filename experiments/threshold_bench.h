@@ -5,7 +5,7 @@
 #include <string>
 
 #include "exhume/io/atomic_file.h"
-#include "exhume/threshold/models.h"
+#include "exhume/routes/threshold/models.h"
 #include "experiment.h"
 
 namespace exhume::experiments::threshold_parts {

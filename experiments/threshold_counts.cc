@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "exhume/random.h"
-#include "exhume/svg.h"
-#include "exhume/threshold/detectors.h"
-#include "exhume/threshold/halfspaces.h"
-#include "exhume/threshold/structure.h"
-#include "exhume/threshold/unit_fit.h"
+#include "exhume/base/random.h"
+#include "exhume/report/svg.h"
+#include "exhume/routes/threshold/detectors.h"
+#include "exhume/routes/threshold/halfspaces.h"
+#include "exhume/routes/threshold/structure.h"
+#include "exhume/routes/threshold/unit_fit.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "exhume/blas.h"
-#include "exhume/error.h"
+#include "exhume/base/blas.h"
+#include "exhume/base/error.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

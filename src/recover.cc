@@ -7,18 +7,18 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/blas.h"
-#include "exhume/certify.h"
-#include "exhume/error.h"
-#include "exhume/fit.h"
-#include "exhume/inspect.h"
-#include "exhume/moments.h"
+#include "exhume/base/blas.h"
+#include "exhume/certify/certify.h"
+#include "exhume/base/error.h"
+#include "exhume/fit/fit.h"
+#include "exhume/certify/inspect.h"
+#include "exhume/moments/moments.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/depth2_jennrich.h"
 #include "exhume/routes/symmetric.h"
-#include "exhume/standard_errors.h"
-#include "exhume/standardise.h"
-#include "exhume/symmetry_test.h"
+#include "exhume/fit/standard_errors.h"
+#include "exhume/moments/standardise.h"
+#include "exhume/certify/symmetry_test.h"
 
 namespace exhume {
 namespace {
@@ -383,16 +383,30 @@ class Recovery {
 
 }  // namespace
 
-const char* to_string(Status status) {
-  switch (status) {
-    case Status::kCertified:
-      return "certified";
-    case Status::kUncertified:
-      return "uncertified";
-    case Status::kRefused:
-      return "refused";
+void conclude(RecoverResult& result) {
+  const Index k = result.network.hidden();
+  std::string weights = "these weights";
+  if (result.identifiability) {
+    weights = fmt::format("these weights to within {:.2g}", result.identifiability->delta);
   }
-  return "";
+  if (result.noise_sd > 0) {
+    result.conclusion = fmt::format(
+        "The samples are those of this network plus noise of standard deviation {:.3g}; every weight lies "
+        "within two of its standard errors ({:.2g} at most) of the stated one with confidence 0.95",
+        result.noise_sd, result.max_standard_error);
+    result.assumed = {
+        "the noise is independent of the inputs and from row to row, with one variance an output"};
+  } else {
+    result.conclusion = fmt::format(
+        "The samples are those of this network; any network of at most {} units that agrees with it on the "
+        "input distribution to within {:.2g} (root mean square) has {}, up to the order and the scale of its "
+        "units",
+        k, std::sqrt(result.functional_error_bound), weights);
+  }
+  result.assumed.insert(result.assumed.end(),
+                        {fmt::format("the network behind the samples has at most {} units, in one layer", k),
+                         "rows are independent draws of the input distribution that the conclusion is about",
+                         "units that bend nowhere among the samples, if any, are not part of the question"});
 }
 
 void RecoverOptions::validate() const {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "exhume/certificate_check.h"
-#include "exhume/certify.h"
+#include "exhume/certify/certificate_check.h"
+#include "exhume/certify/certify.h"
 #include "exhume/io/digest.h"
-#include "exhume/planted.h"
-#include "exhume/random.h"
+#include "exhume/data/planted.h"
+#include "exhume/base/random.h"
 #include "exhume/recover.h"
-#include "exhume/report.h"
+#include "exhume/report/report.h"
 
 namespace exhume {
 namespace {

@@ -1,10 +1,10 @@
-#include "exhume/cholesky.h"
+#include "exhume/linalg/cholesky.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "corruption.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/csv.h"
 #include "property.h"
 #include "refusal.h"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "corruption.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/npy.h"
 #include "npy_bytes.h"
 #include "property.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "corruption.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/npz.h"
 #include "npy_bytes.h"
 #include "property.h"

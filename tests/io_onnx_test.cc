@@ -4,11 +4,11 @@
 #include <cstring>
 #include <map>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/onnx.h"
-#include "exhume/network.h"
-#include "exhume/random.h"
+#include "exhume/model/network.h"
+#include "exhume/base/random.h"
 #include "refusal.h"
 #include "temp_dir.h"
 

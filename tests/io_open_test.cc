@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/csv.h"
 #include "exhume/io/npy.h"

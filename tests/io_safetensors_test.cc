@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "corruption.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/safetensors.h"
 #include "npy_bytes.h"
 #include "property.h"

@@ -6,16 +6,16 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/hermite_tensors.h"
-#include "exhume/planted.h"
-#include "exhume/random.h"
+#include "exhume/moments/hermite_tensors.h"
+#include "exhume/data/planted.h"
+#include "exhume/base/random.h"
 #include "exhume/recover.h"
 #include "exhume/routes/depth2_jennrich.h"
-#include "exhume/smoothed.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/tensor/cp_als.h"
-#include "exhume/tensor/jennrich.h"
-#include "exhume/tensor/symmetric_tensor.h"
+#include "exhume/data/smoothed.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/decompose/cp_als.h"
+#include "exhume/decompose/jennrich.h"
+#include "exhume/linalg/symmetric_tensor.h"
 
 namespace exhume {
 namespace {

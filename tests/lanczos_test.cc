@@ -1,10 +1,10 @@
-#include "exhume/lanczos.h"
+#include "exhume/linalg/lanczos.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "exhume/memorize/closed_form.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -6,7 +6,7 @@
 #include "exhume/io/open.h"
 #include "exhume/memorize.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

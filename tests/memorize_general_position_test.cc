@@ -5,8 +5,8 @@
 #include <Eigen/Dense>
 
 #include "exhume/memorize/closed_form.h"
-#include "exhume/memorize/quadratic_network.h"
-#include "exhume/random.h"
+#include "exhume/model/quadratic_network.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -6,13 +6,13 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/memorize/files.h"
+#include "exhume/io/quadratic_files.h"
 #include "exhume/memorize/quadratic_forms.h"
-#include "exhume/memorize/quadratic_network.h"
-#include "exhume/random.h"
-#include "exhume/verify.h"
+#include "exhume/model/quadratic_network.h"
+#include "exhume/base/random.h"
+#include "exhume/certify/verify.h"
 
 namespace exhume {
 namespace {

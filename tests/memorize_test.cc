@@ -5,9 +5,9 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

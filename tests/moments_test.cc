@@ -1,15 +1,15 @@
-#include "exhume/moments.h"
+#include "exhume/moments/moments.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/error.h"
-#include "exhume/network.h"
-#include "exhume/planted.h"
-#include "exhume/polynomial_fit.h"
-#include "exhume/random.h"
-#include "exhume/symmetric_matrix.h"
+#include "exhume/base/error.h"
+#include "exhume/model/network.h"
+#include "exhume/data/planted.h"
+#include "exhume/moments/polynomial_fit.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

@@ -1,8 +1,8 @@
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 
 #include <gtest/gtest.h>
 
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

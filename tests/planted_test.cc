@@ -1,10 +1,10 @@
-#include "exhume/planted.h"
+#include "exhume/data/planted.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -1,16 +1,16 @@
-#include "exhume/polish.h"
+#include "exhume/fit/polish.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/moments.h"
-#include "exhume/planted.h"
-#include "exhume/random.h"
-#include "exhume/signs.h"
-#include "exhume/standard_errors.h"
-#include "exhume/standardise.h"
+#include "exhume/moments/moments.h"
+#include "exhume/data/planted.h"
+#include "exhume/base/random.h"
+#include "exhume/fit/signs.h"
+#include "exhume/fit/standard_errors.h"
+#include "exhume/moments/standardise.h"
 
 namespace exhume {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/error.h"
-#include "exhume/planted.h"
-#include "exhume/random.h"
-#include "exhume/unit_search.h"
+#include "exhume/base/error.h"
+#include "exhume/data/planted.h"
+#include "exhume/base/random.h"
+#include "exhume/fit/unit_search.h"
 
 namespace exhume {
 namespace {

@@ -4,11 +4,11 @@
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/polish.h"
-#include "exhume/random.h"
-#include "exhume/rectified/ica.h"
-#include "exhume/rectified/pattern_finish.h"
-#include "exhume/rectified/starts.h"
+#include "exhume/fit/polish.h"
+#include "exhume/base/random.h"
+#include "exhume/routes/rectified/ica.h"
+#include "exhume/routes/rectified/pattern_finish.h"
+#include "exhume/routes/rectified/starts.h"
 #include "rectified_planted.h"
 #include "refusal.h"
 

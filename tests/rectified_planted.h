@@ -3,8 +3,8 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/random.h"
-#include "exhume/rectified/rectified_network.h"
+#include "exhume/base/random.h"
+#include "exhume/model/rectified_network.h"
 
 namespace exhume::testing {
 

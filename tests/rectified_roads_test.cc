@@ -7,17 +7,17 @@
 #include <cmath>
 #include <set>
 
-#include "exhume/error.h"
-#include "exhume/linear_program.h"
-#include "exhume/random.h"
-#include "exhume/rectified/any_inputs.h"
-#include "exhume/rectified/arbitrary_noise.h"
-#include "exhume/rectified/few_outputs.h"
-#include "exhume/rectified/hardness.h"
-#include "exhume/rectified/noise_signs.h"
-#include "exhume/rectified/patterns.h"
-#include "exhume/rectified/sparse_noise.h"
-#include "exhume/routes/rectified.h"
+#include "exhume/base/error.h"
+#include "exhume/linalg/linear_program.h"
+#include "exhume/base/random.h"
+#include "exhume/routes/rectified/any_inputs.h"
+#include "exhume/routes/rectified/arbitrary_noise.h"
+#include "exhume/routes/rectified/few_outputs.h"
+#include "exhume/routes/rectified/hardness.h"
+#include "exhume/routes/rectified/noise_signs.h"
+#include "exhume/routes/rectified/patterns.h"
+#include "exhume/routes/rectified/sparse_noise.h"
+#include "exhume/routes/rectified/rectified.h"
 #include "rectified_planted.h"
 #include "refusal.h"
 

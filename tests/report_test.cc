@@ -1,4 +1,4 @@
-#include "exhume/report.h"
+#include "exhume/report/report.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "exhume/error.h"
-#include "exhume/planted.h"
-#include "exhume/random.h"
+#include "exhume/base/error.h"
+#include "exhume/data/planted.h"
+#include "exhume/base/random.h"
 #include "well_formed.h"
 
 namespace exhume {

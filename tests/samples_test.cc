@@ -1,14 +1,14 @@
-#include "exhume/samples.h"
+#include "exhume/data/samples.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <set>
 
-#include "exhume/error.h"
-#include "exhume/parallel.h"
-#include "exhume/random.h"
-#include "exhume/standardise.h"
+#include "exhume/base/error.h"
+#include "exhume/base/parallel.h"
+#include "exhume/base/random.h"
+#include "exhume/moments/standardise.h"
 
 namespace exhume {
 namespace {

@@ -1,11 +1,11 @@
-#include "exhume/subspace.h"
+#include "exhume/decompose/subspace.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/random.h"
-#include "exhume/symmetric_matrix.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

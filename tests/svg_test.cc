@@ -1,4 +1,4 @@
-#include "exhume/svg.h"
+#include "exhume/report/svg.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 #include "well_formed.h"
 
 namespace exhume {

@@ -5,12 +5,12 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 
-#include "exhume/activation.h"
-#include "exhume/planted.h"
+#include "exhume/model/activation.h"
+#include "exhume/data/planted.h"
 #include "exhume/routes/symmetric.h"
-#include "exhume/span_vectors.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/views.h"
+#include "exhume/decompose/span_vectors.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/data/views.h"
 #include "refusal.h"
 #include "symmetric_population.h"
 
@@ -203,7 +203,7 @@ TEST(Symmetric, GradientDescentWithTheRightSecondLayerFindsTheFirst) {
   const SamplePtr samples = orthonormal_samples(truth, 5, 2000, Distribution::kGaussian, 0, 8);
   Network start = truth;
   start.W += 0.1 * Stream(8, "push").normal_matrix(5, 5);
-  DescentOptions options;
+  LayerDescentOptions options;
   options.iterations = 2000;
   EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W - truth.W).cwiseAbs().maxCoeff(), 1e-6);
 }

@@ -1,13 +1,13 @@
 // The pure-neuron detector on exact population moments.
-#include "exhume/detector.h"
+#include "exhume/moments/detector.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
 #include <Eigen/QR>
 
-#include "exhume/symmetric_matrix.h"
-#include "exhume/symmetry_test.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/certify/symmetry_test.h"
 #include "symmetric_population.h"
 
 namespace exhume {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "exhume/cross_moments.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/views.h"
+#include "exhume/moments/cross_moments.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/data/views.h"
 #include "refusal.h"
 #include "symmetric_population.h"
 

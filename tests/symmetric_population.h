@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "exhume/network.h"
-#include "exhume/random.h"
-#include "exhume/samples.h"
+#include "exhume/model/network.h"
+#include "exhume/base/random.h"
+#include "exhume/data/samples.h"
 
 namespace exhume::testing {
 

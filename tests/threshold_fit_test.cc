@@ -1,12 +1,12 @@
-#include "exhume/threshold/unit_fit.h"
+#include "exhume/routes/threshold/unit_fit.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/random.h"
-#include "exhume/threshold/models.h"
-#include "exhume/threshold/refine.h"
+#include "exhume/base/random.h"
+#include "exhume/routes/threshold/models.h"
+#include "exhume/routes/threshold/refine.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/threshold/models.h"
+#include "exhume/routes/threshold/models.h"
 
 #include <gtest/gtest.h>
 

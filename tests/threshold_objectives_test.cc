@@ -1,12 +1,12 @@
-#include "exhume/threshold/objectives.h"
+#include "exhume/routes/threshold/objectives.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/random.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/threshold/models.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/routes/threshold/models.h"
 #include "refusal.h"
 
 namespace exhume {

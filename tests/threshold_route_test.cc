@@ -1,15 +1,15 @@
-#include "exhume/routes/threshold.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
 #include <cmath>
 
-#include "exhume/error.h"
-#include "exhume/network.h"
-#include "exhume/random.h"
-#include "exhume/threshold/halfspaces.h"
-#include "exhume/threshold/models.h"
+#include "exhume/base/error.h"
+#include "exhume/model/network.h"
+#include "exhume/base/random.h"
+#include "exhume/routes/threshold/halfspaces.h"
+#include "exhume/routes/threshold/models.h"
 #include "refusal.h"
 
 namespace exhume {

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "exhume/error.h"
-#include "exhume/network.h"
-#include "exhume/random.h"
-#include "exhume/routes/threshold.h"
-#include "exhume/threshold/biased.h"
-#include "exhume/threshold/models.h"
-#include "exhume/threshold/sigmoid_fit.h"
+#include "exhume/base/error.h"
+#include "exhume/model/network.h"
+#include "exhume/base/random.h"
+#include "exhume/routes/threshold/lowest_layer.h"
+#include "exhume/routes/threshold/biased.h"
+#include "exhume/routes/threshold/models.h"
+#include "exhume/routes/threshold/sigmoid_fit.h"
 #include "refusal.h"
 
 namespace exhume {

@@ -1,15 +1,15 @@
-#include "exhume/threshold/structure.h"
+#include "exhume/routes/threshold/structure.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/error.h"
-#include "exhume/random.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/threshold/detectors.h"
-#include "exhume/threshold/models.h"
-#include "exhume/threshold/unit_fit.h"
+#include "exhume/base/error.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/routes/threshold/detectors.h"
+#include "exhume/routes/threshold/models.h"
+#include "exhume/routes/threshold/unit_fit.h"
 #include "refusal.h"
 
 namespace exhume {

@@ -1,10 +1,10 @@
-#include "exhume/verify.h"
+#include "exhume/certify/verify.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/planted.h"
+#include "exhume/data/planted.h"
 
 namespace exhume {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume::cli {
 namespace fs = std::filesystem;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 
 namespace exhume::cli {
 

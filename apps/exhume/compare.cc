@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "exhume/io/open.h"
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "exhume/detector.h"
-#include "exhume/error.h"
+#include "exhume/moments/detector.h"
+#include "exhume/base/error.h"
 #include "exhume/io/open.h"
 #include "exhume/routes/symmetric.h"
-#include "exhume/symmetry_test.h"
+#include "exhume/certify/symmetry_test.h"
 #include "sample_files.h"
 #include "terminal.h"
 

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "command.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/parallel.h"
-#include "exhume/planted.h"
-#include "exhume/rectified/hardness.h"
-#include "exhume/smoothed.h"
+#include "exhume/base/parallel.h"
+#include "exhume/data/planted.h"
+#include "exhume/routes/rectified/hardness.h"
+#include "exhume/data/smoothed.h"
 #include "generate_threshold.h"
 #include "terminal.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exhume/threshold/models.h"
+#include "exhume/routes/threshold/models.h"
 
 namespace exhume::cli {
 

@@ -1,5 +1,5 @@
 // exhume halfspaces: the union or intersection of halfspaces behind labels.
-#include "exhume/threshold/halfspaces.h"
+#include "exhume/routes/threshold/halfspaces.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "command.h"
-#include "exhume/routes/threshold.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 #include "lowest_layer_files.h"
 #include "sample_files.h"
 #include "terminal.h"

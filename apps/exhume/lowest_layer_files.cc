@@ -7,9 +7,9 @@
 
 #include "exhume/io/npy.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/parallel.h"
-#include "exhume/svg.h"
-#include "exhume/version.h"
+#include "exhume/data/reduce.h"
+#include "exhume/report/svg.h"
+#include "exhume/base/version.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -7,7 +7,7 @@
 
 #include "command.h"
 #include "exhume/io/atomic_file.h"
-#include "exhume/routes/threshold.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 
 namespace exhume::cli {
 

@@ -8,8 +8,8 @@
 
 #include "../fast_blas.h"
 #include "command.h"
-#include "exhume/error.h"
-#include "exhume/version.h"
+#include "exhume/base/error.h"
+#include "exhume/base/version.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "terminal.h"

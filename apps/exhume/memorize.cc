@@ -11,8 +11,8 @@
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/memorize/files.h"
-#include "exhume/version.h"
+#include "exhume/io/quadratic_files.h"
+#include "exhume/base/version.h"
 #include "sample_files.h"
 #include "terminal.h"
 

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 
 namespace exhume::cli {
 

@@ -1,5 +1,5 @@
 // exhume report: the page again, from the certificate alone.
-#include "exhume/report.h"
+#include "exhume/report/report.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "certificate_file.h"
 #include "command.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
 #include "terminal.h"
 

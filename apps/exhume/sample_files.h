@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "exhume/control.h"
-#include "exhume/report.h"
-#include "exhume/samples.h"
+#include "exhume/base/control.h"
+#include "exhume/report/report.h"
+#include "exhume/data/samples.h"
 
 namespace exhume::cli {
 

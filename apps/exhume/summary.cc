@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/report.h"
+#include "exhume/report/report.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "exhume/error.h"
-#include "exhume/svg.h"
+#include "exhume/base/error.h"
+#include "exhume/report/svg.h"
 
 namespace exhume::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume::cli {
 

@@ -1,5 +1,5 @@
 // exhume verify: an independent re-check of a network, and of its certificate, against samples.
-#include "exhume/verify.h"
+#include "exhume/certify/verify.h"
 
 #include <fmt/format.h>
 
@@ -11,13 +11,13 @@
 
 #include "certificate_file.h"
 #include "command.h"
-#include "exhume/certificate_check.h"
-#include "exhume/error.h"
+#include "exhume/certify/certificate_check.h"
+#include "exhume/base/error.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/memorize/files.h"
-#include "exhume/views.h"
+#include "exhume/io/quadratic_files.h"
+#include "exhume/data/views.h"
 #include "sample_files.h"
 #include "terminal.h"
 

@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 #include "exhume/memorize/closed_form.h"
 #include "exhume/memorize/descent.h"
-#include "exhume/memorize/quadratic_network.h"
-#include "exhume/types.h"
+#include "exhume/model/quadratic_network.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

@@ -12,18 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "exhume/control.h"
-#include "exhume/network.h"
-#include "exhume/samples.h"
+#include "exhume/base/control.h"
+#include "exhume/certify/certify.h"
+#include "exhume/model/network.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
-
-enum class Status {
-  kCertified,    // every check of its kind passed
-  kUncertified,  // a network is returned, but the first failed check is named in `reason`
-  kRefused,      // the question is ill-posed; no network
-};
-[[nodiscard]] const char* to_string(Status status);
 
 struct RecoverOptions {
   std::optional<Index> hidden;  // number of hidden units; empty: find it
@@ -35,33 +29,6 @@ struct RecoverOptions {
   void validate() const;
 };
 
-// One assumption that was looked at: `holds` says whether `value` is on the right side of `threshold`.
-struct Assumption {
-  std::string name;
-  double value = 0, threshold = 0;
-  bool holds = false;
-  bool required = false;  // no certificate without it; the others only tell which theory applies
-};
-
-// How far the weights are determined by the function, to first order: a network of as many units near this
-// one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta
-// of these, because |theta_p| <= epsilon sqrt(n [(J^T J)^-1]_pp) for every parameter p (Cauchy-Schwarz), J
-// the Jacobian in canonical coordinates (unit rows of W).
-struct Identifiability {
-  double smallest_singular = 0;  // of J's directions of W and b, over sqrt(rows) and the outputs' spread
-  double epsilon = 0;            // root of the bound on E|f - fhat|^2 below
-  double delta = 0;
-};
-
-struct Attempt {
-  std::string route, outcome;
-};
-
-struct StageTime {
-  std::string stage;
-  double seconds = 0;
-};
-
 // One accepted step of the polish.
 struct PolishStep {
   std::string stage;  // "sign-free" or "signed"
@@ -69,13 +36,9 @@ struct PolishStep {
   double relative_mse = 0;  // mean squared residual / variance of the outputs
 };
 
-struct RecoverResult {
-  Status status = Status::kUncertified;
-  std::string reason;  // one sentence: why this status
-  std::string route;   // the road that won
+struct RecoverResult : Certificate {
   Network network;     // canonical form, in the user's coordinates; empty where refused
   bool signs_identifiable = true;
-  Index samples = 0, held_out = 0;
   double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
   double training_relative_mse = 0;
   double noise_sd = 0;      // estimated standard deviation of the noise, 0 where none is visible
@@ -85,14 +48,6 @@ struct RecoverResult {
   double confidence = 0.999;
   std::string bound_from;                          // which residuals the bound rests on, in words
   std::optional<Identifiability> identifiability;  // empty where it was not computed
-  std::string conclusion;                          // what follows, where certified
-  std::vector<std::string> assumed;                // and from what that no sample can show
-  std::vector<Assumption> assumptions;
-  std::vector<Attempt> tried;
-  std::vector<StageTime> timings;
-  std::uint64_t seed = 0;
-  Index rows = 0;                  // of the source; `samples` are those without repetitions
-  Index held_out_period = 0;       // split(samples, held_out_period, seed) gives the rows held out; 0: none
   double heldout_mean_square = 0;  // of the held-out errors, summed over outputs
 
   // For pictures.
@@ -103,6 +58,9 @@ struct RecoverResult {
   RowMatrix predicted, observed;    // at most 500 held-out rows x m
   Vector activity;                  // share of rows on which each unit is active
 };
+
+// Fills `conclusion` and `assumed` of a certified result: what follows, and from what no sample can show.
+void conclude(RecoverResult& result);
 
 // Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant
 // column, too few rows), std::invalid_argument for bad options, Interrupted.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "bindings.h"
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume::python {
 

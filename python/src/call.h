@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "bindings.h"
-#include "exhume/control.h"
-#include "exhume/error.h"
+#include "exhume/base/control.h"
+#include "exhume/base/error.h"
 
 namespace exhume::python {
 

@@ -13,7 +13,7 @@
 #include "call.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/memorize/files.h"
+#include "exhume/io/quadratic_files.h"
 #include "values.h"
 
 namespace exhume::python {

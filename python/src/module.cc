@@ -2,9 +2,9 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
-#include "exhume/blas.h"
-#include "exhume/error.h"
-#include "exhume/version.h"
+#include "exhume/base/blas.h"
+#include "exhume/base/error.h"
+#include "exhume/base/version.h"
 
 namespace exhume::python {
 

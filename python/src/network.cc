@@ -1,5 +1,5 @@
 // Networks: made of arrays, evaluated, compared, stored.
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -12,7 +12,7 @@
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/verify.h"
+#include "exhume/certify/verify.h"
 #include "samples.h"
 #include "values.h"
 

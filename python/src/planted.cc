@@ -1,5 +1,5 @@
 // Planted networks and their samples.
-#include "exhume/planted.h"
+#include "exhume/data/planted.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,7 +9,7 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/parallel.h"
+#include "exhume/base/parallel.h"
 
 namespace exhume::python {
 namespace {

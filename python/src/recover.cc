@@ -15,7 +15,7 @@
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/report.h"
+#include "exhume/report/report.h"
 #include "samples.h"
 
 namespace exhume::python {

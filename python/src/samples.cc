@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "call.h"
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/open.h"
 #include "io/finite.h"
 

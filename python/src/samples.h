@@ -2,7 +2,7 @@
 #pragma once
 
 #include "arrays.h"
-#include "exhume/samples.h"
+#include "exhume/data/samples.h"
 
 namespace exhume::python {
 

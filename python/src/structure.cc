@@ -10,8 +10,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/threshold/detectors.h"
-#include "exhume/threshold/structure.h"
+#include "exhume/routes/threshold/detectors.h"
+#include "exhume/routes/threshold/structure.h"
 #include "samples.h"
 
 namespace exhume::python {

@@ -10,8 +10,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/routes/threshold.h"
-#include "exhume/threshold/halfspaces.h"
+#include "exhume/routes/threshold/lowest_layer.h"
+#include "exhume/routes/threshold/halfspaces.h"
 #include "samples.h"
 
 namespace exhume::python {

@@ -9,7 +9,7 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/parallel.h"
+#include "exhume/base/parallel.h"
 
 namespace exhume::python {
 

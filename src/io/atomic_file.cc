@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume {
 namespace {

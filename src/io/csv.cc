@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
 #include "io/csv_cell.h"
 #include "io/line_reader.h"

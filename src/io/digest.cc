@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "io/shape.h"
 
 namespace exhume {

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/npy.h"
 #include "io/finite.h"
 #include "io/random_access_file.h"

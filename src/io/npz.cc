@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/npy.h"
 #include "io/finite.h"

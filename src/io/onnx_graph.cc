@@ -6,8 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "exhume/error.h"
-#include "exhume/version.h"
+#include "exhume/base/error.h"
+#include "exhume/base/version.h"
 #include "io/protobuf_writer.h"
 
 namespace exhume {

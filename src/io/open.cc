@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/csv.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/npz.h"

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
 #include "io/finite.h"
 #include "io/random_access_file.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume {
 namespace {

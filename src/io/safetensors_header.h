@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

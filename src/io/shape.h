@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 
 namespace exhume {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "io/finite.h"
 #include "io/shape.h"
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "exhume/error.h"
+#include "exhume/base/error.h"
 #include "io/random_access_file.h"
 
 namespace exhume {

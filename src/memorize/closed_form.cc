@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <Eigen/QR>
 
-#include "exhume/blas.h"
-#include "exhume/cholesky.h"
-#include "exhume/error.h"
-#include "exhume/lanczos.h"
+#include "exhume/base/blas.h"
+#include "exhume/linalg/cholesky.h"
+#include "exhume/base/error.h"
+#include "exhume/linalg/lanczos.h"
 #include "exhume/memorize/quadratic_forms.h"
-#include "exhume/parallel.h"
-#include "exhume/random.h"
+#include "exhume/base/parallel.h"
+#include "exhume/base/random.h"
 
 extern "C" {
 void dgeqp3_(const int* m, const int* n, double* a, const int* lda, int* jpvt, double* tau, double* work,

@@ -11,10 +11,10 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>
 
-#include "exhume/blas.h"
-#include "exhume/lanczos.h"
+#include "exhume/base/blas.h"
+#include "exhume/linalg/lanczos.h"
 #include "exhume/memorize/quadratic_forms.h"
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "exhume/random.h"
+#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -1,6 +1,6 @@
 #include "exhume/memorize/quadratic_forms.h"
 
-#include "exhume/parallel.h"
+#include "exhume/base/parallel.h"
 
 namespace exhume {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/blas.h"
-#include "exhume/moments.h"
-#include "exhume/parallel.h"
-#include "exhume/polynomial_fit.h"
-#include "exhume/random.h"
-#include "exhume/symmetric_matrix.h"
+#include "exhume/base/blas.h"
+#include "exhume/moments/moments.h"
+#include "exhume/data/reduce.h"
+#include "exhume/moments/polynomial_fit.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "exhume/blas.h"
+#include "exhume/base/blas.h"
 
 namespace exhume {
 namespace {

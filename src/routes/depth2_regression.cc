@@ -6,8 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/blas.h"
-#include "exhume/parallel.h"
+#include "exhume/base/blas.h"
+#include "exhume/data/reduce.h"
 #include "exhume/routes/depth2_jennrich.h"
 
 namespace exhume {

@@ -10,12 +10,12 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/blas.h"
-#include "exhume/moments.h"
-#include "exhume/parallel.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/views.h"
-#include "svd.h"
+#include "exhume/base/blas.h"
+#include "exhume/moments/moments.h"
+#include "exhume/data/reduce.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/data/views.h"
+#include "linalg/svd.h"
 
 namespace exhume {
 namespace {
@@ -235,7 +235,7 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
   out.network.b = Vector::Zero(k);
   out.network.c = Vector::Zero(samples->outputs());
   if (options.first_layer == FirstLayer::kGradientDescent) {
-    DescentOptions descent;
+    LayerDescentOptions descent;
     descent.leak = options.leak;
     out.network = first_layer_by_descent(out.network, *samples, descent, control);
   }

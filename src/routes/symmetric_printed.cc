@@ -9,12 +9,12 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/activation.h"
-#include "exhume/blas.h"
-#include "exhume/parallel.h"
-#include "exhume/symmetric_matrix.h"
-#include "exhume/views.h"
-#include "svd.h"
+#include "exhume/model/activation.h"
+#include "exhume/base/blas.h"
+#include "exhume/data/reduce.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/data/views.h"
+#include "linalg/svd.h"
 
 namespace exhume {
 namespace {
@@ -209,7 +209,7 @@ DetectorNetwork algorithm3_cross_fitted(const SamplePtr& samples, const PrintedO
 }
 
 Network first_layer_by_descent(const Network& start, const SampleSource& samples,
-                               const DescentOptions& options, const Control& control) {
+                               const LayerDescentOptions& options, const Control& control) {
   const SingleThreadedBlas single;
   const double n = static_cast<double>(samples.rows());
   struct Sum {

@@ -1,9 +1,9 @@
 #include <cstdio>
 
-#include "exhume/blas.h"
-#include "exhume/network.h"
-#include "exhume/random.h"
-#include "exhume/version.h"
+#include "exhume/base/blas.h"
+#include "exhume/model/network.h"
+#include "exhume/base/random.h"
+#include "exhume/base/version.h"
 
 #if EIGEN_MAX_ALIGN_BYTES != 32
 #error "the package must hand on the alignment that the library was built with"

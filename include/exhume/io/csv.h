@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 #include "exhume/io/table.h"
 
 namespace exhume {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 
 namespace exhume {
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "exhume/io/tensors.h"
-#include "exhume/network.h"
-#include "exhume/samples.h"
+#include "exhume/model/network.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "exhume/io/onnx_graph.h"
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 
 namespace exhume {
 

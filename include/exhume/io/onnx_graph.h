@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

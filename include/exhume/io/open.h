@@ -10,10 +10,10 @@
 
 #include <filesystem>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 #include "exhume/io/table.h"
-#include "exhume/network.h"
-#include "exhume/samples.h"
+#include "exhume/model/network.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

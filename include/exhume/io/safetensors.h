@@ -16,7 +16,7 @@
 #include <string>
 
 #include "exhume/io/tensors.h"
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 
 namespace exhume {
 

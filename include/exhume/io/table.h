@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "exhume/samples.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

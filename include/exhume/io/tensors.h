@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exhume/network.h"
+#include "exhume/model/network.h"
 
 namespace exhume {
 

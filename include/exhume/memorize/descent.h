@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/control.h"
-#include "exhume/types.h"
+#include "exhume/base/control.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "exhume/control.h"
-#include "exhume/types.h"
+#include "exhume/base/control.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 

@@ -20,9 +20,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "exhume/control.h"
-#include "exhume/samples.h"
-#include "exhume/subspace.h"
+#include "exhume/base/control.h"
+#include "exhume/data/samples.h"
+#include "exhume/decompose/subspace.h"
 
 namespace exhume {
 

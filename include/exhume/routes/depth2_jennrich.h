@@ -15,9 +15,9 @@
 // have no common zero (Lemma 4.3): a unit that one order misses is seen by the other.
 //
 // What differs from the print, and why.
-// - Modes are written in isometric coordinates of symmetric tensors (tensor/symmetric_tensor.h) and
+// - Modes are written in isometric coordinates of symmetric tensors (linalg/symmetric_tensor.h) and
 // Jennrich's step is
-//   the QZ algorithm on the compressed array, the best of several contractions (tensor/jennrich.h).
+//   the QZ algorithm on the compressed array, the best of several contractions (decompose/jennrich.h).
 // - Any number of outputs m' >= 1: they join the third mode, which keeps all rank-one terms. The print has
 // one.
 //   Algorithm 5 keeps to one, since Claim D.14 folds one linear part.
@@ -43,11 +43,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "exhume/control.h"
-#include "exhume/hermite_tensors.h"
-#include "exhume/network.h"
-#include "exhume/samples.h"
-#include "exhume/tensor/jennrich.h"
+#include "exhume/base/control.h"
+#include "exhume/moments/hermite_tensors.h"
+#include "exhume/model/network.h"
+#include "exhume/data/samples.h"
+#include "exhume/decompose/jennrich.h"
 
 namespace exhume {
 

@@ -21,11 +21,11 @@
 #include <optional>
 #include <string>
 
-#include "exhume/control.h"
+#include "exhume/base/control.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/symmetric_printed.h"
-#include "exhume/samples.h"
-#include "exhume/standardise.h"
+#include "exhume/data/samples.h"
+#include "exhume/moments/standardise.h"
 
 namespace exhume {
 

@@ -16,12 +16,12 @@
 
 #include <cstdint>
 
-#include "exhume/control.h"
-#include "exhume/cross_moments.h"
-#include "exhume/detector.h"
-#include "exhume/network.h"
-#include "exhume/samples.h"
-#include "exhume/span_vectors.h"
+#include "exhume/base/control.h"
+#include "exhume/moments/cross_moments.h"
+#include "exhume/moments/detector.h"
+#include "exhume/model/network.h"
+#include "exhume/data/samples.h"
+#include "exhume/decompose/span_vectors.h"
 
 namespace exhume {
 
@@ -81,12 +81,12 @@ struct DetectorNetwork {
 
 // W by gradient descent on mean |y - A s(Wx)|^2 with A fixed; step 1 / (largest eigenvalue of A^T A times
 // that of E[xx^T]), with Nesterov's momentum, restarted where the error grows.
-struct DescentOptions {
+struct LayerDescentOptions {
   int iterations = 400;
   double leak = 0;
 };
 [[nodiscard]] Network first_layer_by_descent(const Network& start, const SampleSource& samples,
-                                             const DescentOptions& options, const Control& control);
+                                             const LayerDescentOptions& options, const Control& control);
 
 // The paper's measure (Section 4.1): columns of A and rows of W normalised and paired, then the squared
 // distance, summed over units.

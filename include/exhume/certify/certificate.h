@@ -1,0 +1,86 @@
+// What was found out about a result, and how: the same for every command.
+//
+//     status, reason      certified, uncertified or refused, and one sentence why
+//     assumptions         what was looked at: value against threshold
+//     tried, timings      routes in the order in which they were tried; seconds by stage
+//     rows, split, seed   which rows were held out: enough to draw them again
+//     files               what was read, with the SHA-256 of the bytes that were used
+//
+// A result is a certificate and what it is about: RecoverResult, LowestLayerResult, HalfspacesResult and
+// MemorizeResult derive from Certificate. docs/certificate.md says what every field means to a user.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exhume/base/stage_clock.h"
+#include "exhume/base/types.h"
+
+namespace exhume {
+
+enum class Status {
+  kCertified,    // every check of its kind passed
+  kUncertified,  // a result is returned, but the first failed check is named in `reason`
+  kRefused,      // the question is ill-posed; no result
+};
+[[nodiscard]] const char* to_string(Status status);
+
+// One assumption that was looked at: `holds` says whether `value` is on the right side of `threshold`.
+struct Assumption {
+  std::string name;
+  double value = 0, threshold = 0;
+  bool holds = false;
+  bool required = false;  // no certificate without it; the others only tell which theory applies
+};
+
+struct Attempt {
+  std::string route, outcome;
+};
+
+// A file that was read or written.
+struct FileDigest {
+  std::string role, path;  // "inputs", "x.npy"
+  std::string sha256{};    // of the bytes that were used; empty where it was not computed
+};
+
+struct Certificate {
+  Status status = Status::kUncertified;
+  std::string reason;  // one sentence: why this status
+  std::string route;   // the route that won
+  std::vector<Assumption> assumptions;
+  std::vector<Attempt> tried;
+  std::vector<StageTime> timings;
+  std::uint64_t seed = 0;
+  Index rows = 0;     // of the source
+  Index samples = 0;  // of those, without repetitions
+  Index held_out = 0;
+  Index held_out_period = 0;         // split(samples, held_out_period, seed) gives the rows held out; 0: none
+  std::string conclusion;            // what follows, where certified
+  std::vector<std::string> assumed;  // and from what that no sample can show
+
+  // Where it came from; filled in by the program, which knows the files.
+  std::string command;            // as typed; empty where there was none
+  std::vector<FileDigest> files;  // read
+  std::vector<FileDigest> written;
+};
+
+// Collects the checks of a verdict: every check is recorded, the first that fails gives the reason.
+class Checks {
+ public:
+  // No certificate without it; `otherwise` is the reason where it fails.
+  bool require(std::string name, double value, double threshold, bool holds, std::string otherwise);
+  // Only recorded: it tells which theory applies.
+  bool note(std::string name, double value, double threshold, bool holds);
+
+  [[nodiscard]] bool all_hold() const { return reason_.empty(); }
+  // Puts the checks into the certificate, behind those it has; certified with the reason `praise` where all
+  // that is required holds, otherwise uncertified with that of the first that does not.
+  void conclude(Certificate& certificate, std::string praise) &&;
+
+ private:
+  std::vector<Assumption> list_;
+  std::string reason_;
+};
+
+}  // namespace exhume

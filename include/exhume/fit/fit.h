@@ -1,0 +1,59 @@
+// From rough units to a finished network: search, signs, signed finish.
+//
+//   search_units (sign-free, on a subset that is large enough)
+//     -> signs from the linear term, confirmed by the sum of squares
+//     -> signed polish: without noise on the subset, to the last digit; with noise on all rows, with every
+//     output
+//        weighted by its own noise, which makes it the maximum-likelihood fit
+//
+// Every road ends here, whatever its start. All in standardised coordinates (standardise.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "exhume/base/control.h"
+#include "exhume/fit/polish.h"
+#include "exhume/data/samples.h"
+#include "exhume/fit/signs.h"
+#include "exhume/fit/unit_search.h"
+
+namespace exhume {
+
+struct FitOptions {
+  std::optional<Index> hidden;
+  std::uint64_t seed = 0;
+  Index least_rows = 2000;  // smallest subset for the search with one output; fewer (600 at least) with more
+  double rows_per_unknown = 12;   // equations for every unknown in the subset
+  int most_restarts = 40;         // from random units, where the start leads nowhere
+  bool thorough_pruning = false;  // as in SearchOptions
+  bool noise_is_final = true;     // as in SearchOptions
+  PolishOptions polish;
+};
+
+struct FitDescent {
+  bool signed_form = false;
+  double relative_mse = 0;
+};
+
+struct Fit {
+  SeparableModel model;  // signed form; keeps a linear term where the signs are undecided
+  SignDecision signs;
+  SearchOutcome outcome = SearchOutcome::kStuck;
+  double structure = 0;         // of the residual on the largest subset looked at; above 1: something is left
+  double relative_mse = 1;      // over all rows
+  Vector noise_variance;        // of every output, standardised units, freedom taken into account
+  double rows_per_unknown = 0;  // equations for every unknown; below kReliable a verdict of noise is a guess
+  int restarts = 0, repairs = 0;
+  std::vector<FitDescent> descent;
+};
+
+// V: rough units ((any number) x (d+1)), possibly none.
+[[nodiscard]] Fit fit_units(const Matrix& V, const SamplePtr& standard, const FitOptions& options,
+                            const Control& control);
+
+// Free parameters of a network without linear term: k(d + m) + m (the scale of a unit is not free).
+[[nodiscard]] Index free_parameters(Index inputs, Index hidden, Index outputs);
+
+}  // namespace exhume

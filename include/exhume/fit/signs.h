@@ -1,0 +1,40 @@
+// The signs of the units, which the sign-free form leaves open.
+//
+// f(x) = sum_j a_j |w_j.x + b_j| + L x + c0 equals the ReLU network sum_j 2 a_j max(xi_j (w_j.x + b_j), 0) +
+// c with signs xi_j = +-1 exactly where
+//
+//     L = sum_j xi_j a_j w_j^T      (m d equations; the constant c is free and takes the rest).
+//
+// Solved by least squares where the a_j w_j^T are independent. Where they are not (k > m d, or dependent
+// weights) the choices of the dependent ones are enumerated, 2^(k - rank) of them. If several sign vectors
+// fit, the signs are not identifiable (paper depth2, Claim 4.8) and any of them is an equivalent network.
+#pragma once
+
+#include "exhume/fit/polish.h"
+
+namespace exhume {
+
+enum class SignOutcome {
+  kUnique,     // one sign vector fits, all others do not
+  kAmbiguous,  // several fit equally: equivalent networks
+  kUndecided,  // none fits, or too many to enumerate: the linear term has to stay
+};
+
+struct SignDecision {
+  SignOutcome outcome = SignOutcome::kUndecided;
+  Vector signs;          // +-1, k of them
+  double mismatch = 0;   // |L - sum xi a w^T| / |L|
+  double runner_up = 0;  // the mismatch of the next best sign vector
+};
+
+struct SignOptions {
+  double tolerance = 1e-6;  // mismatch up to which a sign vector fits; from the noise where there is some
+  int most_free = 20;       // enumerate up to 2^this
+};
+
+[[nodiscard]] SignDecision decide_signs(const SeparableModel& sign_free, const SignOptions& options);
+
+// The network with these signs: signed form; keeps a linear term where the decision left one open.
+[[nodiscard]] SeparableModel with_signs(const SeparableModel& sign_free, const SignDecision& decision);
+
+}  // namespace exhume

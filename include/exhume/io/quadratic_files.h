@@ -1,0 +1,29 @@
+// Quadratic networks in files that other programs read.
+//
+//   .safetensors   F64 tensors W (r x k), A (m x r) and, in three layers, R (k x d); metadata
+//                  "activation": "square", "first_activation": "power", "power": "2" (the last two in three
+//                  layers)
+//   .onnx          x -Gemm(R)- Mul.. -Gemm(W)- Mul -Gemm(A)-> y, powers by multiplication, double precision
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "exhume/io/onnx_graph.h"
+#include "exhume/io/tensors.h"
+#include "exhume/model/quadratic_network.h"
+#include "exhume/data/samples.h"
+
+namespace exhume {
+
+[[nodiscard]] Tensors to_tensors(const QuadraticNetwork& network);
+// Whether the tensors' metadata name the square activation: then they are a QuadraticNetwork.
+[[nodiscard]] bool is_quadratic(const Tensors& tensors);
+// Throws DataError unless they are exactly W, A and perhaps R, with shapes that fit and finite entries.
+[[nodiscard]] QuadraticNetwork to_quadratic_network(const Tensors& tensors, const std::string& file);
+
+[[nodiscard]] std::string onnx_bytes(const QuadraticNetwork& network,
+                                     OnnxPrecision precision = OnnxPrecision::kDouble);
+
+}  // namespace exhume

@@ -1,0 +1,46 @@
+// Rough units for the exact finish, one function a kind of inputs (paper rectified, Section 4).
+//
+//   tensor_start     Gaussian inputs, any mean and covariance (Algorithm 4, corrected): the third-order score
+//   has
+//                    expectation zero for a ReLU without bias, so order 2 is used with the output index as
+//                    the third mode: E[y_o He_2(x)] = sum_i A_oi alpha_i w_i w_i^T, alpha_i = E[f'' ] > 0 for
+//                    every activation of rectifier.h. The rank-one elements of the span of the slices are the
+//                    directions (routes/depth2.h).
+//   noisy_start      the same; where noise hides units of a known number, the rest by the residual
+//   (unit_search.h), which
+//                    takes the ReLU's sign-free form
+//   ica_start        standard Gaussian inputs, orthonormal rows of W (Algorithm 3): the hidden outputs are
+//   independent,
+//                    so independent components of the whitened outputs are the hidden outputs; the inputs are
+//                    used only to turn a component into a direction.
+//
+//   symmetric_units  symmetric inputs (Section 4.3): the units of routes/symmetric.h.
+//
+// All return rows (w, b) in the coordinates of the samples, sign open; an empty `hidden` takes the number
+// that stands out from the noise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "exhume/base/control.h"
+#include "exhume/routes/rectified/ica.h"
+#include "exhume/model/rectified_network.h"
+#include "exhume/data/samples.h"
+
+namespace exhume {
+
+[[nodiscard]] Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                                  const Control& control);
+
+[[nodiscard]] Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
+                                 const Control& control);
+
+[[nodiscard]] Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y,
+                               Index hidden, const Rectifier& rectifier, const IcaOptions& options,
+                               const Control& control);
+
+[[nodiscard]] Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden,
+                                     std::uint64_t seed, const Control& control);
+
+}  // namespace exhume

@@ -1,0 +1,42 @@
+#include "exhume/base/control.h"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include "exhume/base/error.h"
+
+namespace exhume {
+
+int Control::workers() const {
+  if (threads > 0) return threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void Control::report(std::string_view stage, double fraction) const {
+  if (!on_progress) return;
+  const std::lock_guard lock(*mutex_);
+  on_progress({stage, fraction});
+}
+
+void Control::check() const {
+  if (!should_stop) return;
+  const std::lock_guard lock(*mutex_);
+  if (should_stop()) throw Interrupted();
+}
+
+double Control::seconds_left() const {
+  if (deadline == Clock::time_point::max()) return std::numeric_limits<double>::infinity();
+  return std::chrono::duration<double>(deadline - Clock::now()).count();
+}
+
+Control Control::within(double seconds) const {
+  Control limited = *this;
+  if (seconds < 1e9) {
+    limited.deadline = std::min(deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                             std::chrono::duration<double>(seconds)));
+  }
+  return limited;
+}
+
+}  // namespace exhume

@@ -1,0 +1,38 @@
+#include "exhume/certify/certificate.h"
+
+#include <iterator>
+#include <utility>
+
+namespace exhume {
+
+const char* to_string(Status status) {
+  switch (status) {
+    case Status::kCertified:
+      return "certified";
+    case Status::kUncertified:
+      return "uncertified";
+    case Status::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+bool Checks::require(std::string name, double value, double threshold, bool holds, std::string otherwise) {
+  list_.push_back({std::move(name), value, threshold, holds, true});
+  if (!holds && reason_.empty()) reason_ = std::move(otherwise);
+  return holds;
+}
+
+bool Checks::note(std::string name, double value, double threshold, bool holds) {
+  list_.push_back({std::move(name), value, threshold, holds, false});
+  return holds;
+}
+
+void Checks::conclude(Certificate& certificate, std::string praise) && {
+  certificate.status = all_hold() ? Status::kCertified : Status::kUncertified;
+  certificate.reason = all_hold() ? std::move(praise) : std::move(reason_);
+  certificate.assumptions.insert(certificate.assumptions.end(), std::make_move_iterator(list_.begin()),
+                                 std::make_move_iterator(list_.end()));
+}
+
+}  // namespace exhume

@@ -1,0 +1,168 @@
+#include "exhume/certify/inspect.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "exhume/base/blas.h"
+#include "exhume/base/parallel.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kRows = 4096;
+constexpr size_t kFewValues = 16;
+// A normal exceeds this with probability 1e-6; shifted by Bonferroni where several are looked at.
+double normal_limit(double tests) { return std::sqrt(2 * std::log(std::max(tests, 1.0) / 1e-6)); }
+
+// Approximate chi-squared quantile at 1 - 1e-6 (Wilson and Hilferty).
+double chi_squared_limit(double freedom) {
+  const double term = 2 / (9 * freedom);
+  return freedom * std::pow(1 - term + 4.75 * std::sqrt(term), 3);
+}
+
+// Rows in coordinates of mean 0 and covariance I; directions without variance are dropped.
+Matrix whitened(const Matrix& x) {
+  const Matrix centred = x.rowwise() - x.colwise().mean();
+  const Vector scale =
+      (centred.colwise().squaredNorm() / static_cast<double>(x.rows())).cwiseSqrt().cwiseMax(1e-300);
+  const Matrix scaled = centred * scale.cwiseInverse().asDiagonal();
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled.transpose() * scaled /
+                                                    static_cast<double>(x.rows()));
+  const Index rank = (eigen.eigenvalues().array() > 1e-10).count();
+  return scaled * eigen.eigenvectors().rightCols(rank) *
+         eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
+}
+
+std::uint64_t row_hash(const double* x, Index inputs, const double* y, Index outputs) {
+  const auto part = [](const double* values, Index size) {
+    return std::hash<std::string_view>()(
+        std::string_view(reinterpret_cast<const char*>(values), sizeof(double) * static_cast<size_t>(size)));
+  };
+  const std::uint64_t first = part(x, inputs), second = part(y, outputs);
+  return first ^ (second + 0x9e3779b97f4a7c15ULL + (first << 6) + (first >> 2));
+}
+
+class ChosenRows final : public SampleSource {
+ public:
+  ChosenRows(SamplePtr base, std::vector<Index> rows) : base_(std::move(base)), rows_(std::move(rows)) {}
+  Index rows() const override { return static_cast<Index>(rows_.size()); }
+  Index inputs() const override { return base_->inputs(); }
+  Index outputs() const override { return base_->outputs(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    block.allocate(first, count, inputs(), outputs());
+    SampleBlock one;
+    for (Index i = 0; i < count; ++i) {
+      base_->read(rows_[static_cast<size_t>(first + i)], 1, one);
+      block.own_x().row(i) = one.x().row(0);
+      block.own_y().row(i) = one.y().row(0);
+    }
+  }
+
+ private:
+  SamplePtr base_;
+  std::vector<Index> rows_;
+};
+
+}  // namespace
+
+Inspection inspect(const SampleSource& samples) {
+  const SingleThreadedBlas single;
+  const SamplePtr some = spread_subset(samples, kRows);
+  SampleBlock block;
+  some->read(0, some->rows(), block);
+  const Matrix x = block.x(), y = block.y();
+  const Index rows = x.rows();
+  const double n = static_cast<double>(rows);
+  const Matrix z = whitened(x);
+  const double d = static_cast<double>(z.cols());
+  Inspection result;
+  const auto test = [&](const char* name, double value, double threshold, bool holds) {
+    result.tests.push_back({name, value, threshold, holds});
+    return holds;
+  };
+
+  // Mardia's skewness needs all pairs; half a million of them are plenty.
+  const Index few = std::min<Index>(rows, 1000);
+  const Matrix head = z.topRows(few);
+  const double skewness = (head * head.transpose()).array().cube().mean() * static_cast<double>(few) / 6;
+  const double freedom = d * (d + 1) * (d + 2) / 6;
+  // A tenth on top: for many inputs the statistic reaches its limit law slowly.
+  const double skewness_limit = 1.1 * chi_squared_limit(freedom);
+  const bool straight =
+      test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
+  const double kurtosis =
+      (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n);
+  const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(2), 1,
+                         std::abs(kurtosis) <= normal_limit(2));
+  result.gaussian = straight && even;
+
+  double odd = 0;
+  for (Index a = 0; a < x.cols(); ++a) {
+    const Vector centred = (x.col(a).array() - x.col(a).mean()).matrix();
+    const Vector cubes = centred.array().cube();
+    const double spread = std::sqrt(cubes.squaredNorm() / n / n);
+    if (spread > 0) odd = std::max(odd, std::abs(cubes.mean()) / spread);
+  }
+  // A cube's t statistic has its own heavy tail: twice the normal limit.
+  const double odd_limit = 2 * normal_limit(static_cast<double>(x.cols()));
+  result.symmetric = test("symmetric inputs: third moments", odd / odd_limit, 1, odd <= odd_limit);
+
+  size_t least_values = kFewValues + 1;
+  double heaviest = 0;
+  for (Index a = 0; a < x.cols(); ++a) {
+    std::set<double> values;
+    for (Index i = 0; i < rows && values.size() <= kFewValues; ++i) values.insert(x(i, a));
+    least_values = std::min(least_values, values.size());
+    const Vector centred = (x.col(a).array() - x.col(a).mean()).matrix();
+    const double variance = centred.squaredNorm() / n;
+    if (variance > 0) heaviest = std::max(heaviest, centred.array().pow(4).mean() / (variance * variance));
+  }
+  result.discrete = least_values <= kFewValues && rows > 2 * static_cast<Index>(kFewValues);
+  test("continuous inputs: distinct values of an input", static_cast<double>(least_values),
+       static_cast<double>(kFewValues), !result.discrete);
+  test("light-tailed inputs: largest kurtosis", heaviest, 20, heaviest <= 20);
+
+  std::set<std::uint64_t> seen;
+  Index repeated = 0;
+  for (Index i = 0; i < rows; ++i) {
+    const RowMatrix xi = block.x().row(i), yi = block.y().row(i);
+    if (!seen.insert(row_hash(xi.data(), xi.cols(), yi.data(), yi.cols())).second) ++repeated;
+  }
+  result.repeated_rows = repeated > 0;
+  test("distinct rows: share of repetitions", static_cast<double>(repeated) / n, 0, repeated == 0);
+
+  const double whole =
+      static_cast<double>((y.array() == y.array().round()).count()) / static_cast<double>(y.size());
+  result.integer_outputs = whole == 1;
+  test("outputs that are not whole numbers: share of whole ones", whole, 1, !result.integer_outputs);
+  return result;
+}
+
+SamplePtr distinct_rows(const SamplePtr& samples, const Control& control) {
+  const Index n = samples->rows();
+  std::vector<std::uint64_t> hashes(static_cast<size_t>(n));
+  parallel_for((n + kBlockRows - 1) / kBlockRows, control, [&](Index b) {
+    SampleBlock block;
+    const Index first = b * kBlockRows;
+    samples->read(first, std::min(kBlockRows, n - first), block);
+    for (Index i = 0; i < block.rows(); ++i) {
+      const ConstRows x = block.x(), y = block.y();
+      hashes[static_cast<size_t>(first + i)] =
+          row_hash(x.data() + i * x.cols(), x.cols(), y.data() + i * y.cols(), y.cols());
+    }
+  });
+  std::set<std::uint64_t> seen;
+  std::vector<Index> rows;
+  for (Index i = 0; i < n; ++i) {
+    if (seen.insert(hashes[static_cast<size_t>(i)]).second) rows.push_back(i);
+  }
+  if (static_cast<Index>(rows.size()) == n) return samples;
+  return std::make_shared<ChosenRows>(samples, std::move(rows));
+}
+
+}  // namespace exhume

@@ -1,0 +1,231 @@
+#include "exhume/data/planted.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "exhume/data/reduce.h"
+#include "exhume/base/random.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kScaleRows = 65536;
+
+void require(bool holds, std::string_view field, double value, std::string_view allowed) {
+  if (!holds) throw std::invalid_argument(fmt::format("{} is {}, but must be {}", field, value, allowed));
+}
+
+void require_count(std::string_view field, Index value) {
+  require(value >= 1, field, static_cast<double>(value), "at least 1");
+}
+
+void require_not_negative(std::string_view field, double value) {
+  require(value >= 0 && std::isfinite(value), field, value, "a finite number of at least 0");
+}
+
+// S, or nothing where it is the identity.
+Matrix spread(Index d, double condition, std::uint64_t seed) {
+  if (condition == 1) return {};
+  const Matrix Q =
+      Eigen::HouseholderQR<Matrix>(Stream(seed, "covariance axes").normal_matrix(d, d)).householderQ();
+  Vector scale(d);
+  for (Index j = 0; j < d; ++j) {
+    const double place = static_cast<double>(j) / static_cast<double>(d - 1) - 0.5;
+    scale(j) = std::pow(condition, place / 2);  // a standard deviation: the root of an eigenvalue
+  }
+  return Q * scale.asDiagonal() * Q.transpose();
+}
+
+// rows x cols with random orthonormal factors and the singular values of PlantedOptions::orthonormal.
+Matrix conditioned(Index rows, Index cols, double condition, std::uint64_t seed, const std::string& purpose) {
+  const Index k = std::min(rows, cols);
+  const auto factor = [&](Index size, const char* side) {
+    const Eigen::HouseholderQR<Matrix> qr(Stream(seed, purpose + side).normal_matrix(size, k));
+    return Matrix(qr.householderQ() * Matrix::Identity(size, k));
+  };
+  Vector values = Vector::Ones(k);
+  for (Index i = 1; i < k; ++i) {
+    values(i) = std::pow(condition, -static_cast<double>(i) / static_cast<double>(k - 1));
+  }
+  return factor(rows, " left") * values.asDiagonal() * factor(cols, " right").transpose();
+}
+
+// The products are written as sums of columns, not handed to BLAS: a row's bits must not depend on how many
+// other rows are made in the same call.
+class PlantedSamples final : public SampleSource {
+ public:
+  PlantedSamples(const Network& network, const SamplingOptions& options, double noise,
+                 std::string_view purpose)
+      : network_(network),
+        rows_(options.samples),
+        mean_(options.mean),
+        noise_(noise),
+        spread_(spread(network.inputs(), options.condition, options.seed)),
+        z_(options.distribution, network.inputs(), options.perturb_inputs, options.rows, options.seed,
+           purpose),
+        e_(options.seed, std::string(purpose) + " noise") {}
+
+  Index rows() const override { return rows_; }
+  Index inputs() const override { return network_.inputs(); }
+  Index outputs() const override { return network_.outputs(); }
+
+  void read(Index first, Index count, SampleBlock& block) const override {
+    block.allocate(first, count, inputs(), outputs());
+    RowMatrix& x = block.own_x();
+    RowMatrix& y = block.own_y();
+    z_.fill(static_cast<std::uint64_t>(first), x.topRows(count));
+    if (noise_ > 0) e_.fill_normal(static_cast<std::uint64_t>(first), y.topRows(count));
+    Vector z(inputs()), h(network_.hidden()), f(outputs());
+    for (Index r = 0; r < count; ++r) {
+      if (spread_.size() != 0) {
+        z.setZero();
+        for (Index j = 0; j < inputs(); ++j) z += x(r, j) * spread_.col(j);
+        x.row(r) = z;
+      }
+      if (mean_ != 0) x.row(r).array() += mean_;
+      h = network_.b;
+      for (Index j = 0; j < inputs(); ++j) h += x(r, j) * network_.W.col(j);
+      f = network_.c;
+      for (Index i = 0; i < network_.hidden(); ++i) {
+        if (h(i) > 0) f += h(i) * network_.A.col(i);
+      }
+      if (network_.has_linear_term()) {
+        for (Index j = 0; j < inputs(); ++j) f += x(r, j) * network_.L.col(j);
+      }
+      if (noise_ > 0) f += noise_ * y.row(r).transpose();
+      y.row(r) = f;
+    }
+  }
+
+ private:
+  Network network_;
+  Index rows_;
+  double mean_, noise_;
+  Matrix spread_;  // S, or empty for the identity
+  InputDistribution z_;
+  Stream e_;
+};
+
+// Count, mean and summed squared deviation of every output, merged by the rule of Chan, Golub and LeVeque.
+struct Spread {
+  double count = 0;
+  Vector mean, squares;
+
+  void add(const SampleBlock& block) {
+    const auto y = block.y();
+    Spread part;
+    part.count = static_cast<double>(y.rows());
+    part.mean = y.colwise().mean();
+    part.squares = (y.rowwise() - part.mean.transpose()).colwise().squaredNorm();
+    merge(part);
+  }
+  void merge(const Spread& other) {
+    if (count == 0) {
+      *this = other;
+      return;
+    }
+    const double total = count + other.count;
+    const Vector step = other.mean - mean;
+    mean += step * (other.count / total);
+    squares += other.squares + step.cwiseAbs2() * (count * other.count / total);
+    count = total;
+  }
+};
+
+}  // namespace
+
+Amplitudes parse_amplitudes(std::string_view name) {
+  if (name == "normal") return Amplitudes::kNormal;
+  if (name == "signs") return Amplitudes::kSigns;
+  throw std::invalid_argument(fmt::format("amplitudes is '{}', but must be normal or signs", name));
+}
+
+void PlantedOptions::validate() const {
+  require_count("inputs", inputs);
+  require_count("hidden", hidden);
+  require_count("outputs", outputs);
+  require_not_negative("bias", bias);
+  require(std::isfinite(centre), "centre", centre, "finite");
+  require(weights_condition >= 1 && std::isfinite(weights_condition), "weights_condition", weights_condition,
+          "a finite number of at least 1");
+  require(amplitudes_condition >= 1 && std::isfinite(amplitudes_condition), "amplitudes_condition",
+          amplitudes_condition, "a finite number of at least 1");
+  require(orthonormal || (weights_condition == 1 && amplitudes_condition == 1), "orthonormal", 0,
+          "set where the condition of W or A is given");
+  require(!orthonormal || (hidden <= inputs && hidden <= outputs), "hidden", static_cast<double>(hidden),
+          "no more than the inputs and the outputs where W and A are orthonormal");
+  require_not_negative("perturb_weights", perturb_weights);
+  require(leak >= 0 && leak < 1, "leak", leak, "in [0, 1)");
+}
+
+void SamplingOptions::validate() const {
+  require_count("samples", samples);
+  require(std::isfinite(mean), "mean", mean, "finite");
+  require(condition >= 1 && std::isfinite(condition), "condition", condition,
+          "a finite number of at least 1");
+  require(perturb_inputs >= 0 && perturb_inputs <= 1, "perturb_inputs", perturb_inputs, "between 0 and 1");
+  require_not_negative("noise", noise);
+  require_not_negative("noise_relative", noise_relative);
+}
+
+Network plant(const PlantedOptions& options) {
+  options.validate();
+  const Index d = options.inputs, k = options.hidden, m = options.outputs;
+  Network network;
+  network.W = Stream(options.seed, "planted W").normal_matrix(k, d);
+  network.W.rowwise().normalize();
+  if (options.orthonormal)
+    network.W = conditioned(k, d, options.weights_condition, options.seed, "planted W");
+  if (options.perturb_weights > 0) {
+    network.W += options.perturb_weights * Stream(options.seed, "perturbation of W").normal_matrix(k, d);
+  }
+  network.b = Stream(options.seed, "planted b").uniform_vector(k, -options.bias, options.bias);
+  network.b -= options.centre * network.W.rowwise().sum();
+  if (options.amplitudes == Amplitudes::kNormal) {
+    network.A = Stream(options.seed, "planted A").normal_matrix(m, k);
+  } else {
+    RowMatrix u(m, k);
+    Stream(options.seed, "planted A").fill_uniform(0, u);
+    // u below 1/2 gives a size in [0.5, 1.5] with a minus, u above it the same with a plus.
+    network.A = u.unaryExpr([](double v) { return v < 0.5 ? -(0.5 + 2 * v) : 0.5 + 2 * (v - 0.5); });
+  }
+  if (options.orthonormal)
+    network.A = conditioned(m, k, options.amplitudes_condition, options.seed, "planted A");
+  network.c = Vector::Zero(m);
+  if (options.leak > 0) {
+    network.L = options.leak * network.A * network.W;
+    network.c = options.leak * network.A * network.b;
+    network.A *= 1 - options.leak;
+  }
+  return network;
+}
+
+double output_scale(const Network& network, const SamplingOptions& options, const Control& control) {
+  SamplingOptions probe = options;
+  probe.samples = kScaleRows;
+  const PlantedSamples source(network, probe, 0, "scale");
+  const Spread spread =
+      reduce_blocks(source, Spread{}, control, "", [](Spread& s, const SampleBlock& b) { s.add(b); });
+  return std::sqrt(spread.squares.mean() / spread.count);
+}
+
+SamplePtr planted_samples(const Network& network, const SamplingOptions& options, const Control& control) {
+  options.validate();
+  network.validate();
+  if (options.condition != 1 && network.inputs() < 2) {
+    throw std::invalid_argument(
+        fmt::format("condition is {}, but must be 1 where there is a single input", options.condition));
+  }
+  double noise = options.noise;
+  if (options.noise_relative > 0) noise += options.noise_relative * output_scale(network, options, control);
+  return std::make_shared<PlantedSamples>(network, options, noise, "planted");
+}
+
+}  // namespace exhume

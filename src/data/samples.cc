@@ -1,0 +1,233 @@
+#include "exhume/data/samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "exhume/base/random.h"
+
+namespace exhume {
+namespace {
+
+class OwnedSamples final : public SampleSource {
+ public:
+  OwnedSamples(RowMatrix x, RowMatrix y) : x_(std::move(x)), y_(std::move(y)) {}
+  Index rows() const override { return x_.rows(); }
+  Index inputs() const override { return x_.cols(); }
+  Index outputs() const override { return y_.cols(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    block.view(first, count, x_.cols(), x_.data() + first * x_.cols(), y_.cols(),
+               y_.data() + first * y_.cols());
+  }
+
+ private:
+  RowMatrix x_, y_;
+};
+
+class ViewedSamples final : public SampleSource {
+ public:
+  ViewedSamples(const double* x, const double* y, Index rows, Index inputs, Index outputs)
+      : x_(x), y_(y), rows_(rows), inputs_(inputs), outputs_(outputs) {}
+  Index rows() const override { return rows_; }
+  Index inputs() const override { return inputs_; }
+  Index outputs() const override { return outputs_; }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    block.view(first, count, inputs_, x_ + first * inputs_, outputs_, y_ + first * outputs_);
+  }
+
+ private:
+  const double* x_;
+  const double* y_;
+  Index rows_, inputs_, outputs_;
+};
+
+// Row numbers of the two sides of a split. Group g of `period` rows holds out row `g * period + pick(g)`.
+class Groups {
+ public:
+  Groups(Index rows, Index period, std::uint64_t seed)
+      : rows_(rows), period_(period), groups_(rows / period), random_(seed, "held-out rows") {}
+  Index held_out() const { return groups_; }
+  Index training() const { return rows_ - groups_; }
+  Index held_out_row(Index g) const {
+    return g * period_ + static_cast<Index>(random_.below(static_cast<std::uint64_t>(period_),
+                                                          static_cast<std::uint64_t>(g)));
+  }
+  Index training_row(Index t) const {
+    const Index g = t / (period_ - 1);
+    if (g >= groups_) return t + groups_;
+    const Index row = g * period_ + t % (period_ - 1);
+    return row + (row >= held_out_row(g) ? 1 : 0);
+  }
+
+ private:
+  Index rows_, period_, groups_;
+  Stream random_;
+};
+
+class TrainingRows final : public SampleSource {
+ public:
+  TrainingRows(SamplePtr base, Groups groups) : base_(std::move(base)), groups_(groups) {}
+  Index rows() const override { return groups_.training(); }
+  Index inputs() const override { return base_->inputs(); }
+  Index outputs() const override { return base_->outputs(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    block.allocate(first, count, inputs(), outputs());
+    if (count == 0) return;
+    const Index begin = groups_.training_row(first), end = groups_.training_row(first + count - 1) + 1;
+    SampleBlock whole;
+    base_->read(begin, end - begin, whole);
+    const ConstRows x = whole.x(), y = whole.y();
+    for (Index i = 0; i < count; ++i) {
+      const Index from = groups_.training_row(first + i) - begin;
+      block.own_x().row(i) = x.row(from);
+      block.own_y().row(i) = y.row(from);
+    }
+  }
+
+ private:
+  SamplePtr base_;
+  Groups groups_;
+};
+
+class HeldOutRows final : public SampleSource {
+ public:
+  HeldOutRows(SamplePtr base, Groups groups) : base_(std::move(base)), groups_(groups) {}
+  Index rows() const override { return groups_.held_out(); }
+  Index inputs() const override { return base_->inputs(); }
+  Index outputs() const override { return base_->outputs(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    block.allocate(first, count, inputs(), outputs());
+    SampleBlock one;
+    for (Index i = 0; i < count; ++i) {
+      base_->read(groups_.held_out_row(first + i), 1, one);
+      block.own_x().row(i) = one.x().row(0);
+      block.own_y().row(i) = one.y().row(0);
+    }
+  }
+
+ private:
+  SamplePtr base_;
+  Groups groups_;
+};
+
+class AffineSamples final : public SampleSource {
+ public:
+  AffineSamples(SamplePtr base, AffineMap map) : base_(std::move(base)), map_(std::move(map)) {}
+  Index rows() const override { return base_->rows(); }
+  Index inputs() const override { return map_.P.rows(); }
+  Index outputs() const override { return base_->outputs(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    SampleBlock raw;
+    base_->read(first, count, raw);
+    block.allocate(first, count, inputs(), outputs());
+    const RowMatrix centred = raw.x().rowwise() - map_.mu.transpose();
+    block.own_x().noalias() = centred * map_.P.transpose();
+    block.own_y() = (raw.y().rowwise() - map_.nu.transpose()) * map_.D.asDiagonal();
+  }
+
+ private:
+  SamplePtr base_;
+  AffineMap map_;
+};
+
+class ChangedOutputs final : public SampleSource {
+ public:
+  ChangedOutputs(SamplePtr base, OutputChange change) : base_(std::move(base)), change_(std::move(change)) {}
+  Index rows() const override { return base_->rows(); }
+  Index inputs() const override { return base_->inputs(); }
+  Index outputs() const override { return base_->outputs(); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    SampleBlock raw;
+    base_->read(first, count, raw);
+    block.allocate(first, count, inputs(), outputs());
+    block.own_x() = raw.x();
+    block.own_y() = raw.y();
+    change_(block.own_x(), block.own_y());
+  }
+
+ private:
+  SamplePtr base_;
+  OutputChange change_;
+};
+
+}  // namespace
+
+void SampleBlock::view(Index first_row, Index rows, Index inputs, const double* x, Index outputs,
+                       const double* y) {
+  first_row_ = first_row;
+  rows_ = rows;
+  inputs_ = inputs;
+  outputs_ = outputs;
+  x_ = x;
+  y_ = y;
+}
+
+void SampleBlock::allocate(Index first_row, Index rows, Index inputs, Index outputs) {
+  own_x_.resize(rows, inputs);
+  own_y_.resize(rows, outputs);
+  view(first_row, rows, inputs, own_x_.data(), outputs, own_y_.data());
+}
+
+SamplePtr memory_samples(RowMatrix x, RowMatrix y) {
+  if (x.rows() != y.rows()) {
+    throw std::invalid_argument(fmt::format("samples: x has {} rows but y has {}", x.rows(), y.rows()));
+  }
+  return std::make_shared<OwnedSamples>(std::move(x), std::move(y));
+}
+
+SamplePtr memory_view(const double* x, const double* y, Index rows, Index inputs, Index outputs) {
+  return std::make_shared<ViewedSamples>(x, y, rows, inputs, outputs);
+}
+
+Split split(SamplePtr source, Index period, std::uint64_t seed) {
+  if (period < 2)
+    throw std::invalid_argument(fmt::format("split: period is {}, expected at least 2", period));
+  const Groups groups(source->rows(), period, seed);
+  return {std::make_shared<TrainingRows>(source, groups), std::make_shared<HeldOutRows>(source, groups)};
+}
+
+SamplePtr affine(SamplePtr source, AffineMap map) {
+  if (map.P.cols() != source->inputs() || map.mu.size() != source->inputs() ||
+      map.D.size() != source->outputs() || map.nu.size() != source->outputs()) {
+    throw std::invalid_argument("affine: the map's shapes do not fit the samples");
+  }
+  return std::make_shared<AffineSamples>(std::move(source), std::move(map));
+}
+
+SamplePtr with_outputs(SamplePtr source, OutputChange change) {
+  return std::make_shared<ChangedOutputs>(std::move(source), std::move(change));
+}
+
+SamplePtr spread_subset(const SampleSource& source, Index count) {
+  constexpr Index kRun = 64;
+  if (count >= source.rows()) return load(source);
+  const Index runs = (count + kRun - 1) / kRun;
+  RowMatrix x(count, source.inputs()), y(count, source.outputs());
+  SampleBlock block;
+  for (Index r = 0; r < runs; ++r) {
+    const Index to = r * kRun, size = std::min(kRun, count - to);
+    // The r-th run starts at an even share of the rows that the runs leave over.
+    const Index slack = source.rows() - count;
+    const Index from = to + (runs > 1 ? slack / (runs - 1) * r + slack % (runs - 1) * r / (runs - 1) : 0);
+    source.read(from, size, block);
+    x.middleRows(to, size) = block.x();
+    y.middleRows(to, size) = block.y();
+  }
+  return memory_samples(std::move(x), std::move(y));
+}
+
+SamplePtr load(const SampleSource& source) {
+  RowMatrix x(source.rows(), source.inputs()), y(source.rows(), source.outputs());
+  SampleBlock block;
+  for (Index first = 0; first < source.rows(); first += kBlockRows) {
+    const Index size = std::min(kBlockRows, source.rows() - first);
+    source.read(first, size, block);
+    x.middleRows(first, size) = block.x();
+    y.middleRows(first, size) = block.y();
+  }
+  return memory_samples(std::move(x), std::move(y));
+}
+
+}  // namespace exhume

@@ -1,0 +1,204 @@
+#include "exhume/decompose/subspace.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "exhume/base/blas.h"
+#include "exhume/base/random.h"
+#include "exhume/linalg/symmetric_matrix.h"
+
+namespace exhume {
+namespace {
+
+Index dimension_of(Index coordinates) {
+  Index d = 0;
+  while (symmetric_size(d) < coordinates) ++d;
+  return d;
+}
+
+// Y.col(s) = M_s x_s, where M_s is the symmetric matrix with coordinates P.col(s).
+Matrix apply_each(const Matrix& P, const Matrix& X) {
+  const Index d = X.rows();
+  const double half_root = std::sqrt(0.5);
+  Matrix Y = Matrix::Zero(d, X.cols());
+  for (Index s = 0; s < X.cols(); ++s) {
+    const double* p = P.col(s).data();
+    const double* x = X.col(s).data();
+    double* y = Y.col(s).data();
+    for (Index b = 0; b < d; ++b) {
+      double sum = 0;
+      const double xb = x[b] * half_root;
+      for (Index a = 0; a < b; ++a) {
+        sum += p[a] * x[a];
+        y[a] += p[a] * xb;
+      }
+      y[b] += sum * half_root + p[b] * x[b];
+      p += b + 1;
+    }
+  }
+  return Y;
+}
+
+struct Climb {
+  Matrix points;  // d x s
+  Vector values;  // s
+};
+
+// Climbs F from every column of X at once.
+Climb climb(const Matrix& basis, Matrix X, const PowerOptions& options) {
+  std::vector<Index> active(static_cast<size_t>(X.cols()));
+  std::iota(active.begin(), active.end(), 0);
+  Matrix done = X;
+  Vector values = Vector::Zero(X.cols());
+  for (int iteration = 0; iteration <= options.max_iterations && !active.empty(); ++iteration) {
+    const Matrix K = rank_one_coordinates(X);
+    const Matrix q = basis.transpose() * K;
+    for (size_t s = 0; s < active.size(); ++s) values(active[s]) = q.col(static_cast<Index>(s)).squaredNorm();
+    if (iteration == options.max_iterations) break;
+    Matrix next = apply_each(basis * q, X) + options.shift * X;
+    next.colwise().normalize();
+    const Vector moved = (next - X).colwise().norm().transpose();
+    std::vector<Index> still;
+    Matrix kept(X.rows(), X.cols());
+    for (size_t s = 0; s < active.size(); ++s) {
+      done.col(active[s]) = next.col(static_cast<Index>(s));
+      if (moved(static_cast<Index>(s)) > options.tolerance) {
+        kept.col(static_cast<Index>(still.size())) = next.col(static_cast<Index>(s));
+        still.push_back(active[s]);
+      }
+    }
+    X = kept.leftCols(static_cast<Index>(still.size()));
+    active = std::move(still);
+  }
+  return {std::move(done), std::move(values)};
+}
+
+Matrix random_starts(const Stream& stream, Index d, Index first, Index count) {
+  RowMatrix rows(count, d);
+  stream.fill_normal(static_cast<std::uint64_t>(first), rows);
+  rows.rowwise().normalize();
+  return rows.transpose();
+}
+
+std::vector<Index> by_decreasing(const Vector& values) {
+  std::vector<Index> order(static_cast<size_t>(values.size()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return values(i) > values(j); });
+  return order;
+}
+
+}  // namespace
+
+RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const PowerOptions& options) {
+  const SingleThreadedBlas single;
+  const Index d = dimension_of(basis.rows());
+  const Index limit = std::max<Index>(1, options.starts_per_unit * std::max<Index>(count, 1));
+  const Index batch = std::clamp<Index>(2 * count, 8, 128);
+  const Stream stream(options.seed, "power method starts");
+  RankOneElements found;
+  found.directions.resize(d, 0);
+  while (found.starts < limit && found.directions.cols() < count) {
+    const Index size = std::min(batch, limit - found.starts);
+    const Climb top = climb(basis, random_starts(stream, d, found.starts, size), options);
+    found.starts += size;
+    for (const Index s : by_decreasing(top.values)) {
+      if (top.values(s) < options.accept) break;
+      const bool repeat =
+          found.directions.cols() > 0 &&
+          (found.directions.transpose() * top.points.col(s)).cwiseAbs().maxCoeff() > options.repeat_cosine;
+      if (repeat) continue;
+      found.directions.conservativeResize(Eigen::NoChange, found.directions.cols() + 1);
+      found.directions.rightCols(1) = top.points.col(s);
+      found.values.conservativeResize(found.values.size() + 1);
+      found.values(found.values.size() - 1) = top.values(s);
+    }
+  }
+  const std::vector<Index> order = by_decreasing(found.values);
+  const Index keep = std::min<Index>(count, static_cast<Index>(order.size()));
+  RankOneElements result;
+  result.starts = found.starts;
+  result.directions.resize(d, keep);
+  result.values.resize(keep);
+  for (Index i = 0; i < keep; ++i) {
+    result.directions.col(i) = found.directions.col(order[static_cast<size_t>(i)]);
+    result.values(i) = found.values(order[static_cast<size_t>(i)]);
+  }
+  return result;
+}
+
+RankOneElements rank_one_by_deflation(const Matrix& M, Index count, const PowerOptions& options) {
+  const SingleThreadedBlas single;
+  const Index d = dimension_of(M.rows());
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen((M + M.transpose()) / 2);
+  const std::vector<Index> order = by_decreasing(eigen.eigenvalues().cwiseAbs());
+  count = std::min<Index>(count, M.rows());
+  Matrix V(M.rows(), count);
+  Vector D(count);
+  for (Index i = 0; i < count; ++i) {
+    V.col(i) = eigen.eigenvectors().col(order[static_cast<size_t>(i)]);
+    D(i) = eigen.eigenvalues()(order[static_cast<size_t>(i)]);
+  }
+  const Stream stream(options.seed, "power method starts");
+  RankOneElements found;
+  found.directions.resize(d, 0);
+  for (Index r = 0; r < count; ++r) {
+    const Index size = std::max<Index>(options.starts_per_unit, 1);
+    const Climb top = climb(V, random_starts(stream, d, found.starts, size), options);
+    found.starts += size;
+    const Index best = by_decreasing(top.values).front();
+    if (top.values(best) < options.accept) break;
+    const Vector x = top.points.col(best);
+    found.directions.conservativeResize(Eigen::NoChange, r + 1);
+    found.directions.col(r) = x;
+    found.values.conservativeResize(r + 1);
+    found.values(r) = top.values(best);
+    const Vector alpha = V.transpose() * rank_one_coordinates(x);
+    const double lambda = 1 / alpha.dot(alpha.cwiseQuotient(D));
+    const Matrix deflated = Matrix(D.asDiagonal()) - lambda * alpha * alpha.transpose();
+    const Eigen::SelfAdjointEigenSolver<Matrix> rest(deflated);
+    const std::vector<Index> keep = by_decreasing(rest.eigenvalues().cwiseAbs());
+    const Index left = count - r - 1;
+    Matrix Q(V.cols(), left);
+    D.resize(left);
+    for (Index i = 0; i < left; ++i) {
+      Q.col(i) = rest.eigenvectors().col(keep[static_cast<size_t>(i)]);
+      D(i) = rest.eigenvalues()(keep[static_cast<size_t>(i)]);
+    }
+    V = (V * Q).eval();
+  }
+  return found;
+}
+
+double accept_threshold(double signal, double noise) {
+  const double ratio = signal > 0 ? noise / signal : 1;
+  return std::clamp(1 - 1.5 * ratio * ratio, 0.3, 0.95);
+}
+
+LeadingSubspace leading_subspace(const Matrix& T, const Matrix& noise, Index count) {
+  const SingleThreadedBlas single;
+  LeadingSubspace result;
+  // Eigenvectors of the smaller Gram matrix: singular values below sqrt(eps) of the largest are noise anyway.
+  const bool tall = T.rows() > T.cols();
+  const Matrix gram = tall ? Matrix(T.transpose() * T) : Matrix(T * T.transpose());
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram);
+  const Matrix noise_gram = tall ? Matrix(noise.transpose() * noise) : Matrix(noise * noise.transpose());
+  const Eigen::SelfAdjointEigenSolver<Matrix> noise_eigen(noise_gram, Eigen::EigenvaluesOnly);
+  const Index size = gram.rows();
+  result.singular_values = eigen.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
+  result.noise_floor = size > 0 ? std::sqrt(std::max(0.0, noise_eigen.eigenvalues()(size - 1))) : 0;
+  result.above_noise = (result.singular_values.array() > result.noise_floor).count();
+  const Index keep = std::min(count < 0 ? result.above_noise : count, size);
+  const Matrix vectors = eigen.eigenvectors().rightCols(keep).rowwise().reverse();
+  if (tall) {
+    const Eigen::HouseholderQR<Matrix> qr(T * vectors);
+    result.basis = qr.householderQ() * Matrix::Identity(T.rows(), keep);
+  } else {
+    result.basis = vectors;
+  }
+  return result;
+}
+
+}  // namespace exhume

@@ -1,0 +1,48 @@
+// Gauss-Newton steps without the normal matrix, for problems too large to form it.
+//
+// The joint Gauss-Newton matrix of (V, C) is applied block by block of rows: with dZ = X~ dV^T,
+//
+//     J (dV, dC) = (slopes * dZ) C_units + F dC,    J^T U = ( (slopes * U C_units^T)^T X~ , F^T U ),
+//
+// O(n k (d + m)) a product. Conjugate gradients with a block preconditioner (one (d+1) x (d+1) block a unit,
+// one q x q block for C) solve the damped equations; only dV is used, C is solved again exactly.
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Dense>
+
+#include "fit/normal_sums.h"
+
+namespace exhume {
+
+class ConjugateStep {
+ public:
+  ConjugateStep(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+                const Control& control);
+  [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const;
+
+ private:
+  struct Direction {
+    Matrix V, C;  // (d+1) x k, q x m
+    void merge(const Direction& other) {
+      V += other.V;
+      C += other.C;
+    }
+    [[nodiscard]] double dot(const Direction& other) const {
+      return V.cwiseProduct(other.V).sum() + C.cwiseProduct(other.C).sum();
+    }
+  };
+  [[nodiscard]] Direction apply(const Direction& x, double lambda, const SeparableModel& model) const;
+  [[nodiscard]] Direction precondition(const Direction& r,
+                                       const std::vector<Eigen::LLT<Matrix>>& units) const;
+
+  const SampleSource& samples_;
+  Index block_rows_;
+  const Control& control_;
+  std::vector<Matrix> blocks_;  // |C_j|^2 G_j^T G_j with the scale fixed
+  Matrix FF_;
+  Direction gradient_;
+};
+
+}  // namespace exhume

@@ -1,0 +1,144 @@
+#include "fit/normal_sums.h"
+
+#include <Eigen/Dense>
+#include <cmath>
+
+extern "C" {
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dpotrs_(const char* uplo, const int* n, const int* columns, const double* a, const int* lda, double* b,
+             const int* ldb, int* info);
+}
+
+namespace exhume {
+namespace {
+
+// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed
+// factor.
+void add_gram(const Matrix& G, double factor, Matrix& gram) {
+  if (G.size() == 0) return;
+  const char lower = 'L', transposed = 'T';
+  const int size = static_cast<int>(G.cols()), rows = static_cast<int>(G.rows());
+  const double one = 1;
+  dsyrk_(&lower, &transposed, &size, &rows, &factor, G.data(), &rows, &one, gram.data(), &size);
+}
+
+}  // namespace
+
+LinearSums linear_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+                       const Control& control) {
+  const Index q = model.features(), m = samples.outputs();
+  return reduce_blocks(
+      samples, LinearSums{Matrix::Zero(q, q), Matrix::Zero(q, m)}, control, "",
+      [&](LinearSums& sums, const SampleBlock& block) {
+        const ModelBlock rows(model, block, false);
+        sums.FF.noalias() += rows.F.transpose() * rows.F;
+        sums.FY.noalias() += rows.F.transpose() * rows.Y;
+      },
+      block_rows);
+}
+
+ResidualSums residual_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+                           const Control& control) {
+  const Index q = model.features(), m = samples.outputs();
+  return reduce_blocks(
+      samples, ResidualSums{Vector::Zero(m), Matrix::Zero(q, m)}, control, "",
+      [&](ResidualSums& sums, const SampleBlock& block) {
+        const ModelBlock rows(model, block, false);
+        const Matrix R = rows.Y - rows.F * model.C;
+        sums.squares += R.colwise().squaredNorm().transpose();
+        sums.FR.noalias() += rows.F.transpose() * R;
+      },
+      block_rows);
+}
+
+NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+                       const Control& control) {
+  const Index q = model.features(), k = model.units(), width = model.V.cols(), P = k * width;
+  return reduce_blocks(
+      samples, NormalSums{Matrix::Zero(P, P), Matrix::Zero(P, q), Matrix::Zero(q, q), Matrix::Zero(width, k)},
+      control, "",
+      [&](NormalSums& sums, const SampleBlock& block) {
+        const ModelBlock rows(model, block, true);
+        const Matrix G = rows.gradients();
+        const Matrix R = rows.Y - rows.F * model.C;
+        add_gram(G, 1, sums.GG);
+        sums.GF.noalias() += G.transpose() * rows.F;
+        sums.FF.noalias() += rows.F.transpose() * rows.F;
+        const Matrix weights = (R * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);  // rows x k
+        sums.gradient.noalias() += rows.X1.transpose() * weights;
+      },
+      block_rows);
+}
+
+namespace {
+
+// L of D (M + ridge) D = L L^T in the lower triangle, D = `scale` the inverse roots of M's diagonal; the
+// least ridge that works.
+bool factor_scaled(const Matrix& M, const Vector& scale, Matrix& factor) {
+  const int n = static_cast<int>(M.rows());
+  for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
+    factor = scale.asDiagonal() * M * scale.asDiagonal();
+    factor.diagonal().array() += ridge;
+    int info = 0;
+    dpotrf_("L", &n, factor.data(), &n, &info);
+    if (info == 0) return true;
+  }
+  return n == 0;
+}
+
+Vector scale_of(const Matrix& M) { return M.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse(); }
+
+}  // namespace
+
+Matrix solve_scaled(const Matrix& M, const Matrix& B) {
+  const Vector scale = scale_of(M);
+  Matrix factor;
+  if (M.rows() == 0 || !factor_scaled(M, scale, factor)) return Matrix::Zero(B.rows(), B.cols());
+  Matrix out = scale.asDiagonal() * B;
+  const int n = static_cast<int>(M.rows()), columns = static_cast<int>(B.cols());
+  int info = 0;
+  dpotrs_("L", &n, &columns, factor.data(), &n, out.data(), &n, &info);
+  return scale.asDiagonal() * out;
+}
+
+Matrix inverse_scaled(const Matrix& M) {
+  const Vector scale = scale_of(M);
+  Matrix out;
+  if (M.rows() == 0 || !factor_scaled(M, scale, out)) return Matrix::Zero(M.rows(), M.cols());
+  const int n = static_cast<int>(M.rows());
+  int info = 0;
+  dpotri_("L", &n, out.data(), &n, &info);
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+  return scale.asDiagonal() * out * scale.asDiagonal();
+}
+
+Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& sums) {
+  const Index k = model.units(), width = model.V.cols();
+  // With F^T F = L L^T: G^T P G = G^T G - (L^-1 F^T G)^T (L^-1 F^T G), on the lower triangle.
+  const Vector scale = sums.FF.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  Matrix H = sums.GG;
+  for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
+    Matrix scaled = scale.asDiagonal() * sums.FF * scale.asDiagonal();
+    scaled.diagonal().array() += ridge;
+    const Eigen::LLT<Eigen::Ref<Matrix>> factor(scaled);
+    if (factor.info() != Eigen::Success) continue;
+    Matrix half = scale.asDiagonal() * sums.GF.transpose();
+    factor.matrixL().solveInPlace(half);
+    add_gram(half, -1, H);
+    break;
+  }
+  const Matrix CC = model.C.topRows(k) * model.C.topRows(k).transpose();
+  for (Index l = 0; l < k; ++l) {
+    for (Index j = l; j < k; ++j) H.block(j * width, l * width, width, width) *= CC(j, l);
+  }
+  for (Index j = 0; j < k && model.scale_is_free(); ++j) {
+    auto block = H.block(j * width, j * width, width, width);
+    const Vector v = model.V.row(j).normalized();
+    block += std::max(block.diagonal().mean(), 0.0) * v * v.transpose();
+  }
+  H.triangularView<Eigen::StrictlyUpper>() = H.transpose();
+  return H;
+}
+
+}  // namespace exhume

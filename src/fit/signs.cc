@@ -1,0 +1,130 @@
+#include "exhume/fit/signs.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace exhume {
+namespace {
+
+struct Candidate {
+  double mismatch = std::numeric_limits<double>::infinity();
+  Vector signs;
+};
+
+// Keeps the two best different sign vectors.
+class TwoBest {
+ public:
+  void offer(double mismatch, const Vector& signs) {
+    if (same(signs, first_.signs)) return;
+    if (mismatch < first_.mismatch) {
+      second_ = first_;
+      first_ = {mismatch, signs};
+    } else if (mismatch < second_.mismatch) {
+      second_ = {mismatch, signs};
+    }
+  }
+  const Candidate& first() const { return first_; }
+  const Candidate& second() const { return second_; }
+
+ private:
+  static bool same(const Vector& a, const Vector& b) { return a.size() == b.size() && a == b; }
+  Candidate first_, second_;
+};
+
+}  // namespace
+
+SignDecision decide_signs(const SeparableModel& model, const SignOptions& options) {
+  const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+  // Columns vec(a_j w_j^T), right-hand side vec(L).
+  Matrix M(d * m, k);
+  Vector right(d * m);
+  for (Index o = 0; o < m; ++o) {
+    for (Index j = 0; j < k; ++j)
+      M.block(o * d, j, d, 1) = model.C(j, o) * model.V.row(j).head(d).transpose();
+    right.segment(o * d, d) = model.C.block(k, o, d, 1);
+  }
+  SignDecision decision;
+  decision.signs = Vector::Ones(k);
+  if (k == 0) {
+    decision.mismatch = right.norm();
+    decision.outcome = right.norm() <= options.tolerance ? SignOutcome::kUnique : SignOutcome::kUndecided;
+    return decision;
+  }
+  const double scale = std::max(right.norm(), M.norm());
+  Eigen::ColPivHouseholderQR<Matrix> qr(M);
+  qr.setThreshold(std::max(1e-9, options.tolerance / 10));
+  const Index rank = qr.rank(), free = k - rank;
+  if (free > options.most_free) {
+    decision.mismatch = std::numeric_limits<double>::infinity();
+    return decision;
+  }
+  // In pivoted order: R11 s1 + R12 s2 = (Q^T right)_1. Enumerate s2, solve for s1, round.
+  const Matrix R = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
+  const Vector top = (qr.householderQ().transpose() * right).head(rank);
+  const auto R11 = R.leftCols(rank).template triangularView<Eigen::Upper>();
+  const Vector base = R11.solve(top);
+  const Matrix slope = free > 0 ? Matrix(R11.solve(R.rightCols(free))) : Matrix(rank, 0);
+  TwoBest best;
+  const auto sign_of = [](double value) { return value < 0 ? -1.0 : 1.0; };
+  const auto mismatch = [&](const Vector& signs) { return (M * signs - right).norm() / scale; };
+  const Eigen::VectorXi order = qr.colsPermutation().indices();
+  Vector s2(free), s1(rank), signs(k);
+  double best_roughness = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, Vector>> shortlist;
+  for (std::uint64_t code = 0; code < (std::uint64_t{1} << free); ++code) {
+    for (Index f = 0; f < free; ++f) s2(f) = (code >> f & 1) != 0 ? -1.0 : 1.0;
+    s1 = base - slope * s2;
+    const Vector rounded = s1.unaryExpr(sign_of);
+    const double roughness = (R.leftCols(rank) * (s1 - rounded)).norm();
+    if (shortlist.size() >= 64 && roughness > best_roughness) continue;
+    for (Index i = 0; i < rank; ++i) signs(order(i)) = rounded(i);
+    for (Index i = 0; i < free; ++i) signs(order(rank + i)) = s2(i);
+    shortlist.emplace_back(roughness, signs);
+    if (shortlist.size() > 256) {
+      std::nth_element(shortlist.begin(), shortlist.begin() + 63, shortlist.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      best_roughness = shortlist[63].first;
+      shortlist.resize(64);
+    }
+  }
+  for (const auto& [roughness, each] : shortlist) {
+    best.offer(mismatch(each), each);
+    for (Index j = 0; j < k; ++j) {  // neighbours: one unit turned
+      Vector turned = each;
+      turned(j) *= -1;
+      best.offer(mismatch(turned), turned);
+    }
+  }
+  decision.signs = best.first().signs;
+  decision.mismatch = best.first().mismatch;
+  decision.runner_up = best.second().mismatch;
+  if (decision.mismatch > options.tolerance) {
+    decision.outcome = SignOutcome::kUndecided;
+  } else if (decision.runner_up <= options.tolerance) {
+    decision.outcome = SignOutcome::kAmbiguous;
+  } else {
+    decision.outcome = SignOutcome::kUnique;
+  }
+  return decision;
+}
+
+SeparableModel with_signs(const SeparableModel& model, const SignDecision& decision) {
+  const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+  SeparableModel out;
+  out.activation = Activation::kRelu;
+  out.linear_term = decision.outcome == SignOutcome::kUndecided;
+  out.V = decision.signs.asDiagonal() * model.V;
+  out.C.resize(out.features(), m);
+  // a |z| = 2 a max(z, 0) - a z, and the a z are taken out of the linear term.
+  out.C.topRows(k) = 2 * model.C.topRows(k);
+  const Matrix taken = out.V.transpose() * model.C.topRows(k);  // (d+1) x m
+  if (out.linear_term) out.C.middleRows(k, d) = model.C.middleRows(k, d) - taken.topRows(d);
+  out.C.bottomRows(1) = model.C.bottomRows(1) - taken.bottomRows(1);
+  return out;
+}
+
+}  // namespace exhume

@@ -1,0 +1,447 @@
+#include "exhume/fit/unit_search.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "exhume/base/blas.h"
+#include "exhume/data/reduce.h"
+#include "exhume/base/random.h"
+#include "fit/normal_sums.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kRandomDirections = 192;
+// Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
+constexpr double kPlainlyNeeded = 1e-9;
+// Cosine of (w, b) above which two units of an exact fit are tried as one.
+constexpr double kMightBeOne = 0.9;
+constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
+
+// Residual second moments sum r_o x x^T of every output, m matrices d x d.
+struct ResidualCurvature {
+  std::vector<Matrix> M;
+  double squares = 0;
+  void merge(const ResidualCurvature& other) {
+    for (size_t o = 0; o < M.size(); ++o) M[o] += other.M[o];
+    squares += other.squares;
+  }
+};
+
+ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSource& samples,
+                                     Index block_rows, const Control& control) {
+  const Index d = model.inputs(), m = samples.outputs();
+  ResidualCurvature empty;
+  empty.M.assign(static_cast<size_t>(m), Matrix::Zero(d, d));
+  return reduce_blocks(
+      samples, empty, control, "",
+      [&](ResidualCurvature& to, const SampleBlock& block) {
+        const ModelBlock rows(model, block, false);
+        const Matrix R = rows.Y - rows.F * model.C;
+        const Matrix X = rows.X1.leftCols(d);
+        for (Index o = 0; o < m; ++o) {
+          to.M[static_cast<size_t>(o)].noalias() +=
+              X.transpose() * (X.array().colwise() * R.col(o).array()).matrix();
+        }
+        to.squares += R.squaredNorm();
+      },
+      block_rows);
+}
+
+// Directions in which the residual bends most: leading eigenvectors of every output's curvature, at most
+// `count`.
+Matrix bending_directions(const std::vector<Matrix>& curvature, Index count) {
+  std::vector<std::pair<double, Vector>> found;
+  for (const Matrix& M : curvature) {
+    const Matrix centred =
+        M - Matrix::Identity(M.rows(), M.cols()) * (M.trace() / static_cast<double>(M.rows()));
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(centred);
+    for (Index i = 0; i < M.rows(); ++i)
+      found.emplace_back(std::abs(eigen.eigenvalues()(i)), eigen.eigenvectors().col(i));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  const Index size = std::min<Index>(count, static_cast<Index>(found.size()));
+  Matrix out(size, curvature.front().rows());
+  for (Index i = 0; i < size; ++i) out.row(i) = found[static_cast<size_t>(i)].second.transpose();
+  return out;
+}
+
+struct CandidateSums {
+  Matrix FF, FP, PR;  // features x features, features x candidates, candidates x outputs
+  Vector PP;          // candidates
+  double squares = 0;
+  void merge(const CandidateSums& other) {
+    FF += other.FF;
+    FP += other.FP;
+    PR += other.PR;
+    PP += other.PP;
+    squares += other.squares;
+  }
+};
+
+Matrix drop_row(const Matrix& V, Index row) {
+  Matrix out(V.rows() - 1, V.cols());
+  out << V.topRows(row), V.bottomRows(V.rows() - row - 1);
+  return out;
+}
+
+Matrix append_rows(const Matrix& V, const Matrix& more) {
+  Matrix out(V.rows() + more.rows(), more.cols());
+  out << V, more;
+  return out;
+}
+
+Matrix random_units(Index count, Index d, std::uint64_t seed, std::uint64_t attempt) {
+  RowMatrix W(count, d);
+  Stream(seed, "random units").fill_normal(attempt << 20, W);
+  W.rowwise().normalize();
+  RowMatrix b(count, 1);
+  Stream(seed, "random biases").fill_normal(attempt << 20, b);
+  Matrix V(count, d + 1);
+  V << W, 0.3 * b;
+  return V;
+}
+
+// One search; a class because its steps share a lot.
+class Search {
+ public:
+  Search(const SampleSource& samples, const SearchOptions& options, const Control& control)
+      : samples_(samples), options_(options), control_(control) {}
+
+  SearchResult run(const Matrix& start) {
+    const Index d = samples_.inputs();
+    for (int attempt = 0; attempt <= options_.most_restarts; ++attempt) {
+      result_.restarts = attempt;
+      Matrix V = start;
+      if (attempt > 0 || start.rows() == 0) {
+        const Index size =
+            options_.hidden.value_or(std::max<Index>(1, attempt % 2 == 0 ? 1 : result_.model.units()));
+        V = random_units(size, d, options_.seed, static_cast<std::uint64_t>(attempt));
+      }
+      if (descend(V) || control_.out_of_time()) break;
+    }
+    return result_;
+  }
+
+ private:
+  // From one start to its best local minimum. True if the search is over.
+  bool descend(const Matrix& V) {
+    SeparableModel first;
+    first.V = V;
+    PolishSummary current = polished(first, options_.polish.max_iterations);
+    const bool exact = current.relative_mse <= options_.exact_relative;
+    if (!options_.hidden && !exact && options_.noise_is_final &&
+        overdetermined(current.model.units(), kReliable))
+      current = tidied(std::move(current));
+    if (offer(current)) return true;
+    return options_.hidden ? repair(std::move(current), *options_.hidden) : grow(std::move(current));
+  }
+
+  // Leaves local minima of `target` units by way of one or two units more.
+  bool repair(PolishSummary current, Index target) {
+    for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
+      const Index extra = std::max<Index>(target - current.model.units(), 0) + 1 + fruitless % 2;
+      PolishSummary grown = enlarged(current.model, extra, fruitless, 30);
+      if (grown.relative_mse <= options_.exact_relative) {
+        grown = pruned(grown, target);
+        if (offer(grown)) return true;
+      }
+      PolishSummary smaller = shrunk(std::move(grown), target);
+      if (offer(smaller)) return true;
+      const bool better = smaller.relative_mse < 0.999 * current.relative_mse;
+      fruitless = better ? 0 : fruitless + 1;
+      if (better) current = std::move(smaller);
+    }
+    return false;
+  }
+
+  // Adds units while they help; where samples are few, also when they do not help significantly, since only
+  // an exact fit can tell.
+  bool grow(PolishSummary current) {
+    for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
+      const Index k = current.model.units(), extra = 1 + k / 12;
+      if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
+      PolishSummary grown = enlarged(current.model, extra, fruitless, options_.polish.max_iterations);
+      if (grown.relative_mse <= options_.exact_relative) grown = pruned(grown, 0);
+      if (options_.noise_is_final && overdetermined(grown.model.units(), kReliable))
+        grown = tidied(std::move(grown));
+      if (offer(grown)) return true;
+      const bool better = grown.relative_mse < 0.98 * current.relative_mse && grown.model.units() > 0;
+      fruitless = better ? 0 : fruitless + 1;
+      if (grown.relative_mse < current.relative_mse) current = std::move(grown);
+    }
+    return false;
+  }
+
+  PolishSummary enlarged(const SeparableModel& model, Index extra, int skip, int iterations) {
+    const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(++result_.repairs) * 7919;
+    const Candidates found = candidate_units(model, samples_, 4 * extra + 4, seed, control_);
+    SeparableModel larger = model;
+    larger.V = append_rows(model.V, pick(found, extra, skip));
+    return polished(larger, iterations);
+  }
+
+  PolishSummary polished(const SeparableModel& model, int iterations) {
+    PolishOptions polish_options = options_.polish;
+    polish_options.max_iterations = iterations;
+    SeparableModel start = model;
+    start.activation = Activation::kAbsolute;
+    start.linear_term = true;
+    return polish(start, samples_, polish_options, control_);
+  }
+
+  // The best `count` candidates that are not nearly the same unit; after failures, skip the first ones.
+  static Matrix pick(const Candidates& found, Index count, int skip) {
+    Matrix out(0, found.V.cols());
+    const Index d = found.V.cols() - 1;
+    Index skipped = 0;
+    for (Index i = 0; i < found.V.rows() && out.rows() < count; ++i) {
+      bool repeat = false;
+      for (Index j = 0; j < out.rows(); ++j) {
+        repeat = repeat || std::abs(out.row(j).head(d).dot(found.V.row(i).head(d))) > 0.9;
+      }
+      if (repeat || (skipped < skip / 2 && ++skipped > 0)) continue;
+      out = append_rows(out, found.V.row(i));
+    }
+    if (out.rows() == 0) out = found.V.topRows(1);
+    return out;
+  }
+
+  // Drops the least worthy units one at a time until `target` are left, with a short polish in between.
+  PolishSummary shrunk(PolishSummary current, Index target) {
+    while (current.model.units() > target) {
+      const Vector worth = unit_worth(current.model, samples_, control_);
+      Index weakest = 0;
+      worth.minCoeff(&weakest);
+      SeparableModel smaller = current.model;
+      smaller.V = drop_row(current.model.V, weakest);
+      const bool last = smaller.units() == target;
+      current = polished(smaller, last ? options_.polish.max_iterations : 10);
+    }
+    return current;
+  }
+
+  // An exact fit with as few units as keep it exact.
+  PolishSummary pruned(PolishSummary current, Index target) {
+    SeparableModel merged = current.model;
+    merged.V = without_doubles(current.model.V, 1e-6);
+    if (merged.units() < current.model.units()) {
+      PolishSummary tried = polished(merged, 20);
+      if (tried.relative_mse <= options_.exact_relative) current = std::move(tried);
+    }
+    while (current.model.units() > target && (drop_one(current) || join_pair(current))) {
+    }
+    return current;
+  }
+
+  // A unit may have come out as two so close to each other that no sample lies between their kinks. Finds an
+  // exact fit with such a pair as one, if there is one.
+  bool join_pair(PolishSummary& current) {
+    const Matrix& V = current.model.V;
+    const Vector norms = V.rowwise().norm();
+    for (Index i = 0; i < V.rows(); ++i) {
+      for (Index j = 0; j < i; ++j) {
+        const double cosine = V.row(i).dot(V.row(j)) / (norms(i) * norms(j));
+        if (std::abs(cosine) < kMightBeOne || control_.out_of_time()) continue;
+        const double sign = cosine > 0 ? 1 : -1;
+        SeparableModel joined = current.model;
+        const double wi = current.model.C.row(i).norm(), wj = current.model.C.row(j).norm();
+        joined.V.row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, 1e-300);
+        joined.V = drop_row(joined.V, i);
+        PolishSummary tried = polished(joined, 40);
+        if (tried.relative_mse > options_.exact_relative) continue;
+        current = std::move(tried);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Finds an exact fit with one unit less, if there is one close by.
+  bool drop_one(PolishSummary& current) {
+    const Vector worth = unit_worth(current.model, samples_, control_);
+    std::vector<Index> order(static_cast<size_t>(worth.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+    const size_t tries = options_.thorough_pruning ? std::min<size_t>(order.size(), 4) : 1;
+    for (size_t i = 0; i < tries; ++i) {
+      const bool doubtful = worth(order[i]) <= kPlainlyNeeded;
+      if (!doubtful && !options_.thorough_pruning) return false;
+      SeparableModel smaller = current.model;
+      smaller.V = drop_row(current.model.V, order[i]);
+      PolishSummary tried = polished(smaller, doubtful ? 40 : options_.polish.max_iterations);
+      for (int detour = 0; !doubtful && detour < 3 && tried.relative_mse > options_.exact_relative;
+           ++detour) {
+        const Index size = smaller.units();
+        tried = shrunk(enlarged(tried.model, 1 + detour % 2, detour, 30), size);
+      }
+      if (tried.relative_mse <= options_.exact_relative) {
+        current = std::move(tried);
+        return true;
+      }
+      if (control_.out_of_time()) return false;
+    }
+    return false;
+  }
+
+  // With noise: units that the data do not ask for are dropped (their worth is within what d + 1 + m free
+  // parameters and the choice among candidates explain by chance).
+  PolishSummary tidied(PolishSummary current) {
+    const double n = static_cast<double>(samples_.rows() * samples_.outputs());
+    const double price = static_cast<double>(samples_.inputs() + samples_.outputs()) * std::log(n);
+    while (current.model.units() > 0) {
+      const Vector worth = unit_worth(current.model, samples_, control_);
+      Index weakest = 0;
+      if (worth.minCoeff(&weakest) * n > price * current.relative_mse) break;
+      SeparableModel smaller = current.model;
+      smaller.V = drop_row(current.model.V, weakest);
+      current = polished(smaller, options_.polish.max_iterations);
+    }
+    return current;
+  }
+
+  // Keeps the model if it is the best so far. True if nothing better can be expected.
+  bool offer(const PolishSummary& summary) {
+    const Index k = summary.model.units();
+    if (options_.hidden && k != *options_.hidden) return false;
+    if (summary.relative_mse <= options_.exact_relative) {
+      take(options_.hidden ? summary : pruned(summary, 0), SearchOutcome::kExact);
+      return true;
+    }
+    if (result_.model.V.size() > 0 && criterion(k, summary.relative_mse) >= best_) return false;
+    take(summary, SearchOutcome::kStuck);
+    best_ = criterion(k, summary.relative_mse);
+    const Candidates left = candidate_units(summary.model, samples_, 1, options_.seed + 13, control_);
+    result_.structure =
+        left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
+    if (result_.structure >= 1) return false;
+    result_.outcome = SearchOutcome::kNoise;
+    return options_.noise_is_final && overdetermined(k, kReliable);
+  }
+
+  void take(const PolishSummary& summary, SearchOutcome outcome) {
+    result_.model = summary.model;
+    result_.relative_mse = summary.relative_mse;
+    result_.descent = summary.descent;
+    result_.outcome = outcome;
+  }
+
+  // Schwarz's criterion: -2 log likelihood of Gaussian noise, and log(rows) for every free parameter.
+  [[nodiscard]] double criterion(Index k, double relative_mse) const {
+    const double size = static_cast<double>(samples_.rows() * samples_.outputs());
+    return size * std::log(std::max(relative_mse, 1e-300)) + unknowns(k) * std::log(size);
+  }
+  [[nodiscard]] double unknowns(Index k) const {
+    return static_cast<double>(k * (samples_.inputs() + samples_.outputs()) +
+                               samples_.outputs() * (samples_.inputs() + 1));
+  }
+  [[nodiscard]] bool overdetermined(Index k, double factor) const {
+    return static_cast<double>(samples_.rows() * samples_.outputs()) > factor * unknowns(k);
+  }
+
+  const SampleSource& samples_;
+  const SearchOptions& options_;
+  const Control& control_;
+  SearchResult result_;
+  double best_ = 0;
+};
+
+}  // namespace
+
+SearchResult search_units(const Matrix& V, const SampleSource& samples, const SearchOptions& options,
+                          const Control& control) {
+  const SingleThreadedBlas single;
+  return Search(samples, options, control).run(V);
+}
+
+Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
+                           std::uint64_t seed, const Control& control) {
+  const Index d = model.inputs(), q = model.features(), m = samples.outputs();
+  constexpr Index kBlock = 512;
+  const ResidualCurvature curvature = residual_curvature(model, samples, kBlock, control);
+  const Matrix bends = bending_directions(curvature.M, 2 * d);
+  Matrix directions(bends.rows() + kRandomDirections, d);
+  directions.topRows(bends.rows()) = bends;
+  directions.bottomRows(kRandomDirections) = random_units(kRandomDirections, d, seed, 1).leftCols(d);
+  const Index per = static_cast<Index>(std::size(kBiases)), total = directions.rows() * per;
+  Matrix V(total, d + 1);
+  for (Index i = 0; i < directions.rows(); ++i) {
+    for (Index b = 0; b < per; ++b) {
+      V.row(i * per + b).head(d) = directions.row(i);
+      V(i * per + b, d) = kBiases[b];
+    }
+  }
+  CandidateSums empty{Matrix::Zero(q, q), Matrix::Zero(q, total), Matrix::Zero(total, m), Vector::Zero(total),
+                      0};
+  const CandidateSums sums = reduce_blocks(
+      samples, empty, control, "",
+      [&](CandidateSums& to, const SampleBlock& block) {
+        const ModelBlock rows(model, block, false);
+        const Matrix R = rows.Y - rows.F * model.C;
+        const Matrix P = (rows.X1 * V.transpose()).cwiseAbs();
+        to.FF.noalias() += rows.F.transpose() * rows.F;
+        to.FP.noalias() += rows.F.transpose() * P;
+        to.PR.noalias() += P.transpose() * R;
+        to.PP += P.colwise().squaredNorm().transpose();
+        to.squares += R.squaredNorm();
+      },
+      kBlock);
+  const double freedom =
+      static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
+  const double variance = std::max(sums.squares / std::max(freedom, 1.0), 1e-300);
+  const Matrix explained = solve_scaled(sums.FF, sums.FP);
+  const Vector left = sums.PP - sums.FP.cwiseProduct(explained).colwise().sum().transpose();
+  Vector scores(total);
+  for (Index i = 0; i < total; ++i) {
+    scores(i) = left(i) > 1e-6 * sums.PP(i) ? sums.PR.row(i).squaredNorm() / (left(i) * variance) : 0;
+  }
+  std::vector<Index> order(static_cast<size_t>(total));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return scores(i) > scores(j); });
+  Candidates result;
+  result.tested = total;
+  const Index keep = std::min(count, total);
+  result.V.resize(keep, d + 1);
+  result.scores.resize(keep);
+  for (Index i = 0; i < keep; ++i) {
+    result.V.row(i) = V.row(order[static_cast<size_t>(i)]);
+    result.scores(i) = scores(order[static_cast<size_t>(i)]);
+  }
+  return result;
+}
+
+Vector unit_worth(const SeparableModel& model, const SampleSource& samples, const Control& control) {
+  constexpr Index kBlock = 512;
+  const Index k = model.units();
+  const LinearSums sums = linear_sums(model, samples, kBlock, control);
+  const Matrix inverse = inverse_scaled(sums.FF);
+  Vector worth(k);
+  for (Index j = 0; j < k; ++j) worth(j) = model.C.row(j).squaredNorm() / std::max(inverse(j, j), 1e-300);
+  return worth / static_cast<double>(samples.rows() * samples.outputs());
+}
+
+double chance_level(Index outputs, Index tested) {
+  // Laurent and Massart: P(chi2_m > m + 2 sqrt(m t) + 2 t) <= exp(-t).
+  const double t = std::log(static_cast<double>(std::max<Index>(tested, 1)) / 1e-4);
+  const double m = static_cast<double>(outputs);
+  return m + 2 * std::sqrt(m * t) + 2 * t;
+}
+
+Matrix without_doubles(const Matrix& V, double tolerance) {
+  Matrix out(0, V.cols());
+  for (Index i = 0; i < V.rows(); ++i) {
+    bool repeat = false;
+    for (Index j = 0; j < out.rows() && !repeat; ++j) {
+      const double scale = std::max(1.0, V.row(i).cwiseAbs().maxCoeff());
+      repeat = (V.row(i) - out.row(j)).cwiseAbs().maxCoeff() < tolerance * scale ||
+               (V.row(i) + out.row(j)).cwiseAbs().maxCoeff() < tolerance * scale;
+    }
+    if (!repeat) out = append_rows(out, V.row(i));
+  }
+  return out;
+}
+
+}  // namespace exhume

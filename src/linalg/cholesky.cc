@@ -1,0 +1,88 @@
+#include "exhume/linalg/cholesky.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "exhume/base/blas.h"
+#include "exhume/base/parallel.h"
+
+extern "C" void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+
+namespace exhume {
+namespace {
+
+constexpr Index kPanel = 256;  // columns factored at once
+constexpr Index kTile = 512;   // rows and columns of a tile of the update: large enough for full speed
+
+constexpr double kOne = 1, kMinusOne = -1;
+
+}  // namespace
+
+Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
+  const Index n = k.rows();
+  if (k.cols() != n)
+    throw std::invalid_argument(
+        fmt::format("a Cholesky factor needs a square matrix, not {} x {}", n, k.cols()));
+  const SingleThreadedBlas single;
+  const int stride = static_cast<int>(k.outerStride());
+  const auto at = [&](Index i, Index j) { return k.data() + j * k.outerStride() + i; };
+  std::vector<std::pair<Index, Index>> tiles;
+  for (Index first = 0; first < n; first += kPanel) {
+    const int width = static_cast<int>(std::min(kPanel, n - first));
+    int info = 0;
+    dpotrf_("L", &width, at(first, first), &stride, &info);
+    if (info != 0) return first + info - 1;
+    const Index below = first + width;
+    if (below == n) break;
+    const Index strips = (n - below + kTile - 1) / kTile;
+    parallel_for(strips, control, [&](Index s) {
+      const Index row = below + s * kTile;
+      const int height = static_cast<int>(std::min(kTile, n - row));
+      dtrsm_("R", "L", "T", "N", &height, &width, &kOne, at(first, first), &stride, at(row, first), &stride);
+    });
+    tiles.clear();
+    for (Index j = 0; j < strips; ++j) {
+      for (Index i = j; i < strips; ++i) tiles.emplace_back(i, j);
+    }
+    parallel_for(static_cast<Index>(tiles.size()), control, [&](Index t) {
+      const auto [i, j] = tiles[static_cast<std::size_t>(t)];
+      const Index row = below + i * kTile, column = below + j * kTile;
+      const int height = static_cast<int>(std::min(kTile, n - row));
+      const int cols = static_cast<int>(std::min(kTile, n - column));
+      if (i == j) {
+        dsyrk_("L", "N", &height, &width, &kMinusOne, at(row, first), &stride, &kOne, at(row, row), &stride);
+      } else {
+        dgemm_("N", "T", &height, &cols, &width, &kMinusOne, at(row, first), &stride, at(column, first),
+               &stride, &kOne, at(row, column), &stride);
+      }
+    });
+    control.report("cholesky", 1 - std::pow(static_cast<double>(n - below) / static_cast<double>(n), 3));
+  }
+  return -1;
+}
+
+void cholesky_solve(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Matrix> b) {
+  const SingleThreadedBlas single;
+  const int n = static_cast<int>(factor.rows()), columns = static_cast<int>(b.cols());
+  const int stride = static_cast<int>(factor.outerStride()), b_stride = static_cast<int>(b.outerStride());
+  // The substitution reads the whole triangle from memory: once for all columns, unless there are too few of
+  // them to pay for the packing that a matrix solve does.
+  if (columns > 4) {
+    dtrsm_("L", "L", "N", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(),
+           &b_stride);
+    dtrsm_("L", "L", "T", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(),
+           &b_stride);
+    return;
+  }
+  const int one = 1;
+  for (Index c = 0; c < columns; ++c) {
+    dtrsv_("L", "N", "N", &n, factor.data(), &stride, b.data() + c * b.outerStride(), &one);
+    dtrsv_("L", "T", "N", &n, factor.data(), &stride, b.data() + c * b.outerStride(), &one);
+  }
+}
+
+}  // namespace exhume

@@ -1,0 +1,220 @@
+#include "exhume/moments/moments.h"
+
+#include <algorithm>
+
+#include "exhume/data/reduce.h"
+#include "exhume/linalg/symmetric_matrix.h"
+
+namespace exhume {
+namespace {
+
+// Rows whose features fit into the second-level cache together with the sums.
+constexpr Index kTileRows = 128;
+
+// Some rows of a block, every second one, seen in place.
+using EverySecondRow = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
+
+EverySecondRow every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index first, Index count) {
+  const Index stride = rows.outerStride();
+  return {rows.data() + first * stride, count, rows.cols(), Eigen::OuterStride<>(2 * stride)};
+}
+
+// Coordinates of x x^T, one column a row x, and these times one output; kept from tile to tile.
+struct Scratch {
+  Matrix features, weighted;
+};
+
+void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scratch& scratch, RawSums& sums) {
+  const Index d = x.cols(), m = r.cols(), p = symmetric_size(d), rows = x.rows();
+  sums.order0 += r.colwise().sum().transpose();
+  if (order < 1) return;
+  sums.order1.noalias() += x.transpose() * r;
+  if (order < 2) return;
+  Matrix& features = scratch.features;
+  features.resize(p, rows);
+  for (Index i = 0; i < rows; ++i) rank_one_coordinates(x.row(i).data(), d, features.col(i).data());
+  sums.order2.noalias() += features * r;
+  if (order < 3) return;
+  Matrix& weighted = scratch.weighted;
+  for (Index o = 0; o < m; ++o) {
+    weighted = features.array().rowwise() * r.col(o).transpose().array();
+    sums.order3.middleCols(o * d, d).noalias() += weighted * x;
+    if (order >= 4) sums.order4.middleCols(o * p, p).noalias() += weighted * features.transpose();
+  }
+}
+
+RawSums empty_sums(Index d, Index m, int order) {
+  const Index p = symmetric_size(d);
+  RawSums sums;
+  sums.order0 = Vector::Zero(m);
+  if (order >= 1) sums.order1 = Matrix::Zero(d, m);
+  if (order >= 2) sums.order2 = Matrix::Zero(p, m);
+  if (order >= 3) sums.order3 = Matrix::Zero(p, d * m);
+  if (order >= 4) sums.order4 = Matrix::Zero(p, p * m);
+  return sums;
+}
+
+// E[r x^3] - the three ways of pairing x with the identity, seen as p x d.
+Matrix correct_order3(const Matrix& raw, const Vector& order1) {
+  const Index d = order1.size();
+  const double root = std::sqrt(2.0);
+  Matrix out = raw;
+  for (Index b = 0; b < d; ++b) {
+    for (Index a = 0; a <= b; ++a) {
+      const Index at = symmetric_position(a, b);
+      if (a == b) {
+        out.row(at) -= order1.transpose();
+        out(at, a) -= 2 * order1(a);
+      } else {
+        out(at, b) -= root * order1(a);
+        out(at, a) -= root * order1(b);
+      }
+    }
+  }
+  return out;
+}
+
+// E[r x^4] - sum of pairings of E[r x^2] with I + E[r] times the pairings of I with I, as p x p.
+Matrix correct_order4(const Matrix& raw, const Vector& order2, double order0) {
+  const Matrix M = from_coordinates(order2);
+  const Index d = M.rows(), p = raw.rows();
+  const double root = std::sqrt(2.0);
+  const auto delta = [](Index i, Index j) { return i == j ? 1.0 : 0.0; };
+  Matrix out(p, p);
+  for (Index l = 0; l < d; ++l) {
+    for (Index k = 0; k <= l; ++k) {
+      const Index column = symmetric_position(k, l);
+      const double column_scale = k == l ? 1.0 : root;
+      for (Index j = 0; j < d; ++j) {
+        for (Index i = 0; i <= j; ++i) {
+          const Index row = symmetric_position(i, j);
+          const double scale = column_scale * (i == j ? 1.0 : root);
+          const double pairings = M(i, j) * delta(k, l) + M(k, l) * delta(i, j) + M(i, k) * delta(j, l) +
+                                  M(j, l) * delta(i, k) + M(i, l) * delta(j, k) + M(j, k) * delta(i, l);
+          const double identities =
+              delta(i, j) * delta(k, l) + delta(i, k) * delta(j, l) + delta(i, l) * delta(j, k);
+          out(row, column) = raw(row, column) - scale * (pairings - order0 * identities);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+SecondMoments::SecondMoments(Index d, Index m)
+    : inputs(d), outputs(m), mean(Vector::Zero(d + m)), centred(Matrix::Zero(d + m, d + m)) {}
+
+void SecondMoments::add(const SampleBlock& block) {
+  SecondMoments own(inputs, outputs);
+  own.count = block.rows();
+  if (own.count == 0) return;
+  Matrix joint(block.rows(), inputs + outputs);
+  joint << block.x(), block.y();
+  own.mean = joint.colwise().mean().transpose();
+  joint.rowwise() -= own.mean.transpose();
+  own.centred.noalias() = joint.transpose() * joint;
+  merge(own);
+}
+
+void SecondMoments::merge(const SecondMoments& other) {
+  if (other.count == 0) return;
+  if (count == 0) {
+    *this = other;
+    return;
+  }
+  const double total = static_cast<double>(count + other.count);
+  const Vector step = other.mean - mean;
+  centred += other.centred;
+  centred.noalias() +=
+      (static_cast<double>(count) * static_cast<double>(other.count) / total) * step * step.transpose();
+  mean += step * (static_cast<double>(other.count) / total);
+  count += other.count;
+}
+
+Matrix SecondMoments::covariance_x() const {
+  return centred.topLeftCorner(inputs, inputs) / static_cast<double>(count);
+}
+Matrix SecondMoments::covariance_y() const {
+  return centred.bottomRightCorner(outputs, outputs) / static_cast<double>(count);
+}
+Matrix SecondMoments::covariance_yx() const {
+  return centred.bottomLeftCorner(outputs, inputs) / static_cast<double>(count);
+}
+
+SecondMoments second_moments(const SampleSource& samples, const Control& control) {
+  return reduce_blocks(samples, SecondMoments(samples.inputs(), samples.outputs()), control, "reading",
+                       [](SecondMoments& sums, const SampleBlock& block) { sums.add(block); });
+}
+
+void RawSums::add(const RawSums& other) {
+  order0 += other.order0;
+  order1 += other.order1;
+  order2 += other.order2;
+  order3 += other.order3;
+  order4 += other.order4;
+}
+
+HermiteMoments::HermiteMoments(Index d, Index m, int highest) : inputs(d), outputs(m), order(highest) {
+  for (RawSums& half_sums : sums) half_sums = empty_sums(d, m, highest);
+}
+
+void HermiteMoments::add(Index first_row, const Eigen::Ref<const RowMatrix>& x,
+                         const Eigen::Ref<const RowMatrix>& r) {
+  Scratch scratch;
+  for (int h = 0; h < 2; ++h) {
+    const Index offset = (first_row + h) % 2;  // where the first row of this half lies
+    const Index half_rows = x.rows() > offset ? (x.rows() - offset + 1) / 2 : 0;
+    count[h] += half_rows;
+    for (Index first = 0; first < half_rows; first += kTileRows) {
+      const Index rows = std::min(kTileRows, half_rows - first);
+      const Index at = offset + 2 * first;
+      add_tile(every_second_row(x, at, rows), every_second_row(r, at, rows), order, scratch, sums[h]);
+    }
+  }
+}
+
+void HermiteMoments::merge(const HermiteMoments& other) {
+  for (int h = 0; h < 2; ++h) {
+    count[h] += other.count[h];
+    sums[h].add(other.sums[h]);
+  }
+}
+
+Matrix HermiteMoments::half(int p, int h) const {
+  const RawSums& raw = sums[h];
+  const double scale = count[h] > 0 ? 1.0 / static_cast<double>(count[h]) : 0.0;
+  const Index d = inputs, m = outputs, size = symmetric_size(d);
+  if (p == 0) return scale * raw.order0.transpose();
+  if (p == 1) return scale * raw.order1;
+  if (p == 2) {
+    Matrix out = scale * raw.order2;
+    for (Index a = 0; a < d; ++a) out.row(symmetric_position(a, a)) -= scale * raw.order0.transpose();
+    return out;
+  }
+  Matrix out(size, (p == 3 ? d : size) * m);
+  for (Index o = 0; o < m; ++o) {
+    if (p == 3) {
+      out.middleCols(o * d, d) =
+          correct_order3(scale * raw.order3.middleCols(o * d, d), scale * raw.order1.col(o));
+    } else {
+      out.middleCols(o * size, size) = correct_order4(scale * raw.order4.middleCols(o * size, size),
+                                                      scale * raw.order2.col(o), scale * raw.order0(o));
+    }
+  }
+  return out;
+}
+
+Matrix HermiteMoments::estimate(int p) const { return 0.5 * (half(p, 0) + half(p, 1)); }
+
+Matrix HermiteMoments::noise(int p) const { return 0.5 * (half(p, 0) - half(p, 1)); }
+
+HermiteMoments hermite_moments(const SampleSource& samples, int order, const Control& control) {
+  return reduce_blocks(samples, HermiteMoments(samples.inputs(), samples.outputs(), order), control,
+                       "moments", [](HermiteMoments& sums, const SampleBlock& block) {
+                         sums.add(block.first_row(), block.x(), block.y());
+                       });
+}
+
+}  // namespace exhume

@@ -1,0 +1,111 @@
+#include "report/report_page.h"
+
+#include <fmt/format.h>
+
+#include "exhume/report/svg.h"
+
+namespace exhume {
+namespace {
+
+constexpr const char* kStyle = R"css(:root {
+  color-scheme: light dark;
+  --p-page: #f4f6f9; --p-card: #ffffff; --p-edge: #dfe4ea; --p-good: #00734f; --p-good-soft: #e2f4ed;
+  --p-warn: #9a4a00; --p-warn-soft: #fdeedd; --p-bad: #a3224a; --p-bad-soft: #fbe6ec;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --p-page: #0d1117; --p-card: #161b22; --p-edge: #2a323d; --p-good: #4fd6a7; --p-good-soft: #10332a;
+    --p-warn: #ffb066; --p-warn-soft: #3a2713; --p-bad: #ff8fae; --p-bad-soft: #3d1824;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--p-page); color: var(--c-ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 48px;
+  display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 20px; }
+header, .wide { grid-column: 1 / -1; }
+header p.brand { margin: 0 0 14px; color: var(--c-soft); font-size: 14px; letter-spacing: .02em; }
+header h1 { margin: 0 0 10px; font-size: 26px; line-height: 1.3; font-weight: 650; max-width: 34em;
+  text-wrap: pretty; overflow-wrap: anywhere; }
+header p.reason { margin: 0; max-width: 60em; color: var(--c-soft); overflow-wrap: anywhere; }
+.badge { display: inline-block; padding: 3px 12px; border-radius: 99px; font-size: 14px; font-weight: 650;
+  margin-bottom: 12px; }
+.certified { color: var(--p-good); background: var(--p-good-soft); }
+.uncertified { color: var(--p-warn); background: var(--p-warn-soft); }
+.refused { color: var(--p-bad); background: var(--p-bad-soft); }
+section { background: var(--c-paper); border: 1px solid var(--p-edge); border-radius: 12px; padding: 18px 20px 20px;
+  min-width: 0; }
+h2 { margin: 0 0 4px; font-size: 17px; font-weight: 650; }
+section > p { margin: 0 0 12px; color: var(--c-soft); font-size: 14.5px; overflow-wrap: anywhere; }
+dl.facts { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: 1px; margin: 0; background: var(--p-edge);
+  border: 1px solid var(--p-edge); border-radius: 12px; overflow: hidden; }
+dl.facts div { flex: 1 1 230px; background: var(--c-paper); padding: 12px 20px; }
+dl.facts dt { font-size: 13px; color: var(--c-soft); }
+dl.facts dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums;
+  overflow-wrap: anywhere; }
+sup { font-size: .7em; line-height: 0; }
+.nowrap { white-space: nowrap; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 600; color: var(--c-soft); font-size: 13px; }
+th, td { padding: 6px 14px 6px 0; border-bottom: 1px solid var(--p-edge); vertical-align: top; }
+td { overflow-wrap: break-word; }
+td:first-child { min-width: 2.5em; }
+tr:last-child td { border-bottom: 0; }
+th.number, td.number { text-align: right; white-space: nowrap; }
+th:last-child, td:last-child { padding-right: 2px; }
+.mark { font-weight: 700; white-space: nowrap; }
+.yes { color: var(--p-good); } .no { color: var(--p-bad); }
+pre { margin: 0 0 12px; padding: 12px 14px; background: var(--p-page); border-radius: 8px; font-size: 13.5px;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+tr.required td:first-child { font-weight: 600; }
+p.conclusion { margin: 0 0 10px; color: inherit; font-size: 16px; }
+section ul { margin: 0; padding-left: 1.3em; font-size: 14.5px; color: var(--c-soft); }
+code { font-size: 12.5px; overflow-wrap: anywhere; color: var(--c-soft); }
+details summary { cursor: pointer; color: var(--c-soft); font-size: 14.5px; margin-top: 8px; }
+footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-align: center; }
+@media screen and (max-width: 760px) {
+  main { grid-template-columns: minmax(0, 1fr); padding: 20px 12px 32px; gap: 14px; }
+  header h1 { font-size: 21px; }
+  section { padding: 14px 14px 16px; }
+  dl.facts div { flex-basis: 150px; padding: 10px 12px; }
+  th, td { padding-right: 10px; }
+  dl.facts dd { font-size: 17px; }
+  .chart text { font-size: 14.5px; }
+  table { font-size: 13.5px; }
+}
+@media print {
+  body { background: none; font-size: 9.5pt; }
+  main { padding: 0; gap: 10px; }
+  header h1 { font-size: 15pt; }
+  section { padding: 10px 12px; }
+  section > p, table, pre { font-size: 9pt; }
+  dl.facts div { flex-basis: 140px; padding: 7px 12px; }
+  dl.facts dd { font-size: 12pt; }
+  .chart text { font-size: 14.5px; }
+  section, dl.facts, figure { break-inside: avoid; }
+  section.long { break-inside: auto; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+)css";
+
+}  // namespace
+
+std::string page(std::string_view title, std::string_view body) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\">\n"
+      "<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+      svg::escape(title), svg::style(), kStyle, body);
+}
+
+std::string section(std::string_view heading, std::string_view words, std::string_view content,
+                    std::string_view extra_class) {
+  return fmt::format("<section{}>\n<h2>{}</h2>\n{}{}</section>\n",
+                     extra_class.empty() ? "" : fmt::format(" class=\"{}\"", extra_class),
+                     svg::escape(heading), words.empty() ? "" : fmt::format("<p>{}</p>\n", words), content);
+}
+
+}  // namespace exhume

@@ -1,0 +1,482 @@
+#include "exhume/report/svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace exhume::svg {
+namespace {
+
+constexpr int kPalette = 6;
+constexpr double kFont = 12.5;
+
+// Text is set by the viewer's font, so its width is a guess: a little over half an em a character.
+double text_width(std::string_view text) {
+  // Bytes that continue a UTF-8 character take no room.
+  const auto letters = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  return 0.56 * kFont * static_cast<double>(letters);
+}
+
+std::string superscript(int number) {
+  static constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text = number < 0 ? "⁻" : "";
+  for (const char digit : std::to_string(std::abs(number))) text += kDigits[digit - '0'];
+  return text;
+}
+
+bool is_power_of_ten(double value) {
+  const double exponent = std::log10(value);
+  return std::abs(exponent - std::round(exponent)) < 1e-9;
+}
+
+// Where the data lie on one axis, in axis units (the logarithm, where it is one).
+class Extent {
+ public:
+  explicit Extent(bool log) : log_(log) {}
+  void add(double value) {
+    if (!std::isfinite(value) || (log_ && value <= 0)) return;
+    low_ = std::min(low_, value);
+    high_ = std::max(high_, value);
+  }
+  bool empty() const { return low_ > high_; }
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+ private:
+  bool log_;
+  double low_ = std::numeric_limits<double>::infinity(), high_ = -std::numeric_limits<double>::infinity();
+};
+
+// One axis with its limits decided: value -> position.
+class Mapping {
+ public:
+  Mapping(const Axis& axis, const Extent& extent, double from, double to, int at_most)
+      : log_(axis.log), from_(from), to_(to) {
+    double low = axis.low.value_or(extent.empty() ? (log_ ? 0.1 : 0.0) : extent.low());
+    double high = axis.high.value_or(extent.empty() ? 1.0 : extent.high());
+    if (log_) {
+      low = std::max(low, std::numeric_limits<double>::min());
+      high = std::max(high, low);
+      double a = std::log10(low), b = std::log10(high);
+      // A little air, then out to the next power of ten unless that would leave the chart half empty.
+      if (!axis.low) a = b - a > 1.5 ? std::floor(a - 0.05) : a - 0.1 * std::max(b - a, 1.0);
+      if (!axis.high) b = b - a > 1.5 ? std::ceil(b + 0.05) : b + 0.1 * std::max(b - a, 1.0);
+      low_ = a;
+      high_ = b;
+    } else {
+      if (high <= low) {
+        const double air = std::max(std::abs(low) * 0.1, 0.5);
+        low -= axis.low ? 0 : air;
+        high = std::max(low, high) + air;
+      } else {
+        const double air = 0.04 * (high - low);
+        if (!axis.low && low != 0) low -= air;
+        if (!axis.high) high += air;
+      }
+      low_ = low;
+      high_ = high;
+    }
+    if (!(high_ > low_)) high_ = low_ + 1;
+    const double tick_low = log_ ? std::pow(10, low_) : low_, tick_high = log_ ? std::pow(10, high_) : high_;
+    for (const double tick : svg::ticks(tick_low, tick_high, at_most, log_)) {
+      const double t = place(tick);
+      if (t > -1e-9 && t < 1 + 1e-9) ticks_.push_back(tick);
+    }
+  }
+  bool shows(double value) const { return std::isfinite(value); }
+  double operator()(double value) const { return from_ + (to_ - from_) * std::clamp(place(value), 0.0, 1.0); }
+  double low() const { return log_ ? std::pow(10, low_) : low_; }
+  double high() const { return log_ ? std::pow(10, high_) : high_; }
+  bool inside(double value) const { return place(value) >= 0 && place(value) <= 1; }
+  const std::vector<double>& ticks() const { return ticks_; }
+
+ private:
+  double place(double value) const {
+    const double v =
+        log_ ? (value > 0 ? std::log10(value) : -std::numeric_limits<double>::infinity()) : value;
+    return (v - low_) / (high_ - low_);
+  }
+  bool log_;
+  double from_, to_, low_ = 0, high_ = 1;
+  std::vector<double> ticks_;
+};
+
+std::string open_svg(double width, double height, std::string_view title) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+      "aria-label=\"{}\">\n",
+      width, height, escape(title));
+}
+
+std::string text(double x, double y, std::string_view anchor, std::string_view words,
+                 std::string_view extra = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
+                     escape(words));
+}
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F ? ' ' : letter;
+    }
+  }
+  return safe;
+}
+
+std::vector<double> ticks(double low, double high, int at_most, bool log) {
+  std::vector<double> places;
+  if (!(high > low) || at_most < 1 || !std::isfinite(low) || !std::isfinite(high)) return {low};
+  if (log) {
+    if (low <= 0)
+      throw std::invalid_argument(fmt::format("low is {}, but must be positive on a log axis", low));
+    const int first = static_cast<int>(std::ceil(std::log10(low) - 1e-9));
+    const int last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
+    if (last - first >= 2) {
+      int step = 1;
+      for (const int wider : {1, 2, 3, 4, 5, 10, 20, 50, 100}) {
+        step = wider;
+        if ((last - first) / step + 1 <= at_most) break;
+      }
+      // Steps count from 1 = 10^0, so that neighbouring charts agree.
+      for (int e = first; e <= last; ++e) {
+        if (e % step == 0) places.push_back(std::pow(10, e));
+      }
+      return places;
+    }
+    for (int e = first - 1; e <= last; ++e) {
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const double place = digit * std::pow(10, e);
+        if (place >= low * (1 - 1e-9) && place <= high * (1 + 1e-9)) places.push_back(place);
+      }
+    }
+    if (places.size() >= 2) return places;
+    places.clear();  // a sliver of the axis: even steps do better
+  }
+  const double rough = (high - low) / at_most;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double digit : {1.0, 2.0, 5.0}) {
+    if (digit * power >= rough * (1 - 1e-9)) {
+      step = digit * power;
+      break;
+    }
+  }
+  const double first = std::ceil(low / step - 1e-9);
+  for (double i = first; i * step <= high + 1e-9 * step; ++i) places.push_back(i == 0 ? 0 : i * step);
+  return places;
+}
+
+std::string group_thousands(std::string_view digits) {
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool after_digit = i > 0 && digits[i - 1] != '-';
+    if (after_digit && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string tick_label(double value, bool log) {
+  if (value == 0) return "0";
+  if (log && value > 0 && is_power_of_ten(value)) {
+    const int exponent = static_cast<int>(std::lround(std::log10(value)));
+    if (exponent < -2 || exponent > 3) return "10" + superscript(exponent);
+  }
+  const double size = std::abs(value);
+  std::string label;
+  if (size >= 1e7 || size < 1e-4) {
+    label = fmt::format("{:.3g}", value);
+  } else {
+    label = fmt::format("{:.10g}", value);
+    if (size >= 10000 && label.find('.') == std::string::npos) label = group_thousands(label);
+  }
+  return label[0] == '-' ? "−" + label.substr(1) : label;
+}
+
+namespace {
+
+constexpr double kLegendLine = 20;
+
+// Where the name of a series stands.
+struct Place {
+  std::size_t series = 0;
+  double x = 0;
+  int line = 0;
+};
+
+std::vector<Place> place_legend(const std::vector<Series>& series, double width) {
+  constexpr double kLeft = 50, kMark = 21, kGap = 18;
+  std::vector<Place> places;
+  double x = kLeft;
+  int line = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (series[i].name.empty()) continue;
+    const double size = kMark + text_width(series[i].name);
+    if (x > kLeft && x + size > width - 4) {
+      x = kLeft;
+      ++line;
+    }
+    places.push_back({i, x, line});
+    x += size + kGap;
+  }
+  return places;
+}
+
+}  // namespace
+
+std::string draw(const Chart& chart) {
+  Extent along_x(chart.x.log), along_y(chart.y.log);
+  for (const Series& s : chart.series) {
+    if (s.x.size() != s.y.size()) {
+      throw std::invalid_argument(
+          fmt::format("series '{}' has {} x but {} y", s.name, s.x.size(), s.y.size()));
+    }
+    for (const double v : s.x) along_x.add(v);
+    for (const double v : s.y) along_y.add(v);
+  }
+  for (const Rule& rule : chart.rules) (rule.vertical ? along_x : along_y).add(rule.at);
+  if (chart.diagonal) {
+    const Extent x = along_x, y = along_y;
+    if (!x.empty() && !y.empty()) {
+      along_x.add(y.low()), along_x.add(y.high());
+      along_y.add(x.low()), along_y.add(x.high());
+    }
+  }
+
+  // The legend takes as many lines as it needs, and the picture grows by them.
+  const std::vector<Place> legend = place_legend(chart.series, chart.width);
+  const double lines = legend.empty() ? 0 : legend.back().line + 1;
+  const double height = chart.height + kLegendLine * std::max(0.0, lines - 1);
+  const double top = 14 + kLegendLine * lines, bottom = height - 46, right = chart.width - 14;
+  const Mapping v(chart.y, along_y, bottom, top, static_cast<int>((bottom - top) / 34));
+  double widest = 0;
+  for (const double tick : v.ticks()) widest = std::max(widest, text_width(tick_label(tick, chart.y.log)));
+  const double left = 16 + widest + (chart.y.label.empty() ? 0 : 20);
+  const Mapping u(chart.x, along_x, left, right, static_cast<int>((right - left) / 62));
+
+  std::string out = open_svg(chart.width, height, chart.title);
+  for (const double tick : v.ticks()) {
+    out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, v(tick), right);
+    out += text(left - 7, v(tick) + 4.2, "end", tick_label(tick, chart.y.log));
+  }
+  for (const double tick : u.ticks()) {
+    out += fmt::format("<path class=\"tick\" d=\"M{:.1f} {:.1f}v5\"/>\n", u(tick), bottom);
+    out += text(u(tick), bottom + 19, "middle", tick_label(tick, chart.x.log));
+  }
+  out += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, bottom, right);
+  if (!chart.x.label.empty()) {
+    out += text((left + right) / 2, height - 8, "middle", chart.x.label, " class=\"label\"");
+  }
+  if (!chart.y.label.empty()) {
+    out += text(
+        0, 0, "middle", chart.y.label,
+        fmt::format(" class=\"label\" transform=\"translate(13 {:.1f}) rotate(-90)\"", (top + bottom) / 2));
+  }
+
+  if (chart.diagonal && chart.x.log == chart.y.log) {
+    const double a = std::max(u.low(), v.low()), b = std::min(u.high(), v.high());
+    if (a < b) {
+      out +=
+          fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", u(a), v(a), u(b), v(b));
+    }
+  }
+
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& s = chart.series[i];
+    const int colour = s.colour.value_or(static_cast<int>(i)) % kPalette;
+    if (s.line) {
+      std::string path;
+      bool pen_up = true;
+      for (std::size_t j = 0; j < s.x.size(); ++j) {
+        if (!u.shows(s.x[j]) || !v.shows(s.y[j])) {
+          pen_up = true;
+          continue;
+        }
+        path += fmt::format("{}{:.1f} {:.1f}", pen_up ? 'M' : 'L', u(s.x[j]), v(s.y[j]));
+        pen_up = false;
+      }
+      if (!path.empty()) {
+        out +=
+            fmt::format("<path class=\"line s{}{}\" d=\"{}\"/>\n", colour, s.dashed ? " dashed" : "", path);
+      }
+    }
+    if (s.points) {
+      out += fmt::format("<g class=\"f{}\"{}>", colour,
+                         s.opacity < 1 ? fmt::format(" fill-opacity=\"{:.2f}\"", s.opacity) : "");
+      for (std::size_t j = 0; j < s.x.size(); ++j) {
+        if (!u.shows(s.x[j]) || !v.shows(s.y[j])) continue;
+        out +=
+            fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", u(s.x[j]), v(s.y[j]), s.size);
+      }
+      out += "</g>\n";
+    }
+  }
+
+  for (const Rule& rule : chart.rules) {
+    if (rule.vertical ? !u.inside(rule.at) : !v.inside(rule.at)) continue;
+    if (rule.vertical) {
+      const double x = u(rule.at);
+      out += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, top, bottom);
+      // The words go to whichever side has room for them.
+      const bool to_right = x + 8 + text_width(rule.label) < right;
+      out +=
+          text(x + (to_right ? 6 : -6), top + 11, to_right ? "start" : "end", rule.label, " class=\"note\"");
+    } else {
+      const double y = v(rule.at);
+      out += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y, right);
+      out += text(right - 4, y - 6 < top + 8 ? y + 15 : y - 6, "end", rule.label, " class=\"note\"");
+    }
+  }
+
+  for (const Place& place : legend) {
+    const Series& s = chart.series[place.series];
+    const int colour = s.colour.value_or(static_cast<int>(place.series)) % kPalette;
+    const double x = place.x, y = 15 + kLegendLine * place.line;
+    if (s.line) {
+      out += fmt::format("<path class=\"line s{}{}\" d=\"M{:.1f} {:.1f}h16\"/>\n", colour,
+                         s.dashed ? " dashed" : "", x, y);
+    }
+    if (s.points)
+      out += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n", colour, x + 8, y);
+    out += text(x + 21, y + 4.2, "start", s.name);
+  }
+  return out + "</svg>\n";
+}
+
+std::string draw(const Bars& bars) {
+  if (bars.names.size() != bars.values.size() ||
+      (!bars.texts.empty() && bars.texts.size() != bars.values.size())) {
+    throw std::invalid_argument(fmt::format("bars have {} names, {} values and {} texts", bars.names.size(),
+                                            bars.values.size(), bars.texts.size()));
+  }
+  const double row = 26, height = row * static_cast<double>(bars.values.size()) + 8;
+  double widest_name = 0, widest_text = 0, largest = 0;
+  std::vector<std::string> texts = bars.texts;
+  for (std::size_t i = 0; i < bars.values.size(); ++i) {
+    if (bars.texts.empty()) texts.push_back(tick_label(bars.values[i], false));
+    widest_name = std::max(widest_name, text_width(bars.names[i]));
+    widest_text = std::max(widest_text, text_width(texts[i]));
+    if (std::isfinite(bars.values[i])) largest = std::max(largest, bars.values[i]);
+  }
+  const double left = std::min(widest_name + 10, 0.45 * bars.width);
+  const double room = std::max(bars.width - left - widest_text - 12, 10.0);
+  std::string out = open_svg(bars.width, height, bars.title);
+  for (std::size_t i = 0; i < bars.values.size(); ++i) {
+    const double y = 4 + row * static_cast<double>(i);
+    const double value = std::isfinite(bars.values[i]) ? std::max(bars.values[i], 0.0) : 0.0;
+    const double length = largest > 0 ? std::max(room * value / largest, 1.5) : 1.5;
+    out += text(left - 8, y + 16, "end", bars.names[i]);
+    out += fmt::format(
+        "<rect class=\"f0\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"2\"/>\n", left,
+        y + 3, length, row - 8);
+    out += text(left + length + 6, y + 16, "start", texts[i]);
+  }
+  return out + "</svg>\n";
+}
+
+Matrix shrink(const Matrix& values, Index rows, Index columns) {
+  const Index down = std::min(rows, values.rows()), across = std::min(columns, values.cols());
+  Matrix small = Matrix::Zero(down, across);
+  for (Index j = 0; j < values.cols(); ++j) {
+    for (Index i = 0; i < values.rows(); ++i) {
+      double& cell = small(i * down / values.rows(), j * across / values.cols());
+      if (std::abs(values(i, j)) > std::abs(cell)) cell = values(i, j);
+    }
+  }
+  return small;
+}
+
+std::string draw(const HeatMap& map) {
+  const Matrix cells = shrink(map.values, map.max_rows, map.max_columns);
+  double largest = 0;
+  for (Index j = 0; j < cells.cols(); ++j) {
+    for (Index i = 0; i < cells.rows(); ++i) {
+      if (std::isfinite(cells(i, j))) largest = std::max(largest, std::abs(cells(i, j)));
+    }
+  }
+  const double left = 46, top = 8, right = map.width - 74;
+  const auto count = [](Index n) { return static_cast<double>(std::max<Index>(n, 1)); };
+  // Cells are square where that fits between a strip and a page.
+  const double wide = std::min((right - left) / count(cells.cols()), 40.0);
+  const double high = std::clamp(wide, 48 / count(cells.rows()), std::max(420 / count(cells.rows()), 4.0));
+  const double end_x = left + wide * count(cells.cols()), end_y = top + high * count(cells.rows());
+  const double width = end_x + 74, height = std::max(end_y, top + 60) + 46;
+  // The drawing is as wide as its cells; it is centred in the width asked for.
+  const double shift = std::max(0.0, (map.width - width) / 2);
+
+  std::string out = open_svg(map.width, height, map.title);
+  out += fmt::format("<g transform=\"translate({:.1f} 0)\">\n", shift);
+  const double gap = std::min(wide, high) > 8 ? 1 : 0;
+  for (Index i = 0; i < cells.rows(); ++i) {
+    out += "<g>";
+    for (Index j = 0; j < cells.cols(); ++j) {
+      const double strength = largest > 0 ? std::abs(cells(i, j)) / largest : 0;
+      if (!(strength >= 0.005)) continue;
+      out += fmt::format(
+          "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
+          "fill-opacity=\"{:.2f}\"/>",
+          cells(i, j) > 0 ? 'p' : 'n', left + wide * static_cast<double>(j),
+          top + high * static_cast<double>(i), wide - gap, high - gap, strength);
+    }
+    out += "</g>\n";
+  }
+  out += fmt::format("<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                     left - 1, top - 1, end_x - left + 2 - gap, end_y - top + 2 - gap);
+
+  const Index rows = map.rows > 0 ? map.rows : map.values.rows();
+  const Index columns = map.columns > 0 ? map.columns : map.values.cols();
+  const auto number = [](Index n) { return fmt::format("{}", n); };
+  out += text(left - 7, top + std::min(high / 2 + 4, 11.0), "end", "1");
+  if (rows > 1) out += text(left - 7, end_y - std::max(high / 2 - 4, 0.0), "end", number(rows));
+  out += text(left + std::min(wide / 2, 5.0), end_y + 17, "middle", "1");
+  if (columns > 1) out += text(end_x - std::min(wide / 2, 5.0), end_y + 17, "middle", number(columns));
+  out += text((left + end_x) / 2, end_y + 34, "middle", map.column_label, " class=\"label\"");
+  out +=
+      text(0, 0, "middle", map.row_label,
+           fmt::format(" class=\"label\" transform=\"translate(13 {:.1f}) rotate(-90)\"", (top + end_y) / 2));
+
+  // The scale, in steps because gradients would need an id that is unique on the page.
+  constexpr int kSteps = 10;
+  const double scale_height = std::clamp(end_y - top, 60.0, 180.0), step = scale_height / (2 * kSteps + 1),
+               x = end_x + 14;
+  for (int s = -kSteps; s <= kSteps; ++s) {
+    if (s == 0) continue;
+    out += fmt::format(
+        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.2f}\" width=\"11\" height=\"{:.2f}\" "
+        "fill-opacity=\"{:.2f}\"/>",
+        s > 0 ? 'p' : 'n', x, top + step * (kSteps - s), step + 0.05,
+        std::abs(s) / static_cast<double>(kSteps));
+  }
+  out += fmt::format("\n<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"{:.1f}\"/>\n",
+                     x, top, scale_height);
+  const std::string end_label = fmt::format("{:.2g}", largest);
+  out += text(x + 17, top + 9, "start", "+" + end_label);
+  out += text(x + 17, top + scale_height / 2 + 4, "start", "0");
+  out += text(x + 17, top + scale_height, "start", "−" + end_label);
+  return out + "</g>\n</svg>\n";
+}
+
+}  // namespace exhume::svg

@@ -1,0 +1,114 @@
+#include "exhume/routes/threshold/halfspaces.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "exhume/base/error.h"
+#include "exhume/data/reduce.h"
+
+namespace exhume {
+namespace {
+
+struct Values {
+  double low = 0, high = 0;
+  Index lows = 0, rows = 0, bad_row = -1;
+  void merge(const Values& other) {
+    if (rows == 0) {
+      *this = other;
+      return;
+    }
+    if (other.rows == 0) return;
+    const Values a = *this;
+    // At most two values in all; anything else is remembered by its row.
+    low = std::min(a.low, other.low);
+    high = std::max(a.high, other.high);
+    rows = a.rows + other.rows;
+    bad_row = a.bad_row >= 0 ? a.bad_row : other.bad_row;
+    const auto fits = [&](const Values& v) {
+      return (v.low == low || v.low == high) && (v.high == low || v.high == high);
+    };
+    if (bad_row < 0 && (!fits(a) || !fits(other))) bad_row = 0;
+    const auto count_low = [&](const Values& v) {
+      if (v.low == v.high) return v.low == low ? v.rows : Index{0};
+      return v.lows;
+    };
+    lows = count_low(a) + count_low(other);
+  }
+};
+
+Values values_of(const SampleSource& samples, const Control& control) {
+  return reduce_blocks(samples, Values{}, control, "labels", [](Values& to, const SampleBlock& block) {
+    const auto y = block.y().col(0);
+    Values v;
+    v.low = y.minCoeff();
+    v.high = y.maxCoeff();
+    v.rows = y.size();
+    for (Index r = 0; r < y.size(); ++r) {
+      if (y(r) != v.low && y(r) != v.high && v.bad_row < 0) v.bad_row = block.first_row() + r;
+      v.lows += y(r) == v.low;
+    }
+    to.merge(v);
+  });
+}
+
+}  // namespace
+
+HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options, const Control& control) {
+  if (samples->outputs() != 1) {
+    throw DataError(
+        fmt::format("halfspaces are found from one column of labels, but there are {}", samples->outputs()));
+  }
+  const Values values = values_of(*samples, control);
+  if (values.bad_row >= 0) {
+    throw DataError(fmt::format(
+        "the labels take more than two values (seen up to row {}, counting from 0); halfspaces need two, use "
+        "lowest-layer for other outputs",
+        values.bad_row));
+  }
+  if (values.low == values.high) {
+    throw DataError(fmt::format("all labels are {}; halfspaces need rows of both labels", values.low));
+  }
+  options.activation = LowestActivation::kSign;
+  HalfspacesResult result;
+  const bool most_are_low = 2 * values.lows > values.rows;
+  result.labels[0] = most_are_low ? values.low : values.high;
+  result.labels[1] = most_are_low ? values.high : values.low;
+  result.intersection = !most_are_low;
+  result.layer = lowest_layer(samples, options, control);
+  result.flip_rate = result.layer.stray_rate;
+  const SamplePtr held_out = split(samples, 20, options.seed).held_out;
+  struct Count {
+    double same = 0;
+    void merge(const Count& other) { same += other.same; }
+  };
+  const Count count =
+      reduce_blocks(*held_out, Count{}, control, "", [&](Count& to, const SampleBlock& block) {
+        const Vector labels = halfspace_labels(result, block.x());
+        to.same += static_cast<double>((labels.array() == block.y().col(0).array()).count());
+      });
+  result.agreement = count.same / static_cast<double>(std::max<Index>(1, held_out->rows()));
+  // Labels turned around cost their share of the agreement; beyond that the set itself is wrong.
+  const double wanted = 0.999 - result.flip_rate;
+  LowestLayerResult& layer = result.layer;
+  layer.assumptions.push_back({"the set agrees with held-out labels, label noise apart", result.agreement,
+                               wanted, result.agreement >= wanted});
+  if (layer.status == Status::kCertified && result.agreement < wanted) {
+    layer.status = Status::kUncertified;
+    layer.reason = fmt::format("the set agrees with {:.4g} of the held-out labels where {:.4g} are asked for",
+                               result.agreement, wanted);
+  }
+  return result;
+}
+
+Vector halfspace_labels(const HalfspacesResult& result, const Eigen::Ref<const RowMatrix>& x) {
+  Vector labels = Vector::Constant(x.rows(), result.labels[0]);
+  if (result.layer.W.rows() == 0) return labels;
+  const RowMatrix Z = x * result.layer.W.transpose();
+  for (Index r = 0; r < x.rows(); ++r) {
+    if ((Z.row(r).transpose().array() > result.layer.t.array()).any()) labels(r) = result.labels[1];
+  }
+  return labels;
+}
+
+}  // namespace exhume
