@@ -49,13 +49,13 @@ void polytopes(Bench& bench) {
       const HalfspacesResult found = halfspaces(
           threshold_samples(model, {.samples = bench.samples, .flips = flips, .seed = bench.seed(s)}),
           {.hidden = 10, .seed = bench.seed(s)}, bench.options.control);
-      const Errors e = errors(found.layer.W, found.layer.t, model);
+      const Errors e = errors(found.W, found.t, model);
       SampleBlock fresh;
       threshold_samples(model, {.samples = 100000, .seed = bench.seed(s) + 7919})->read(0, 100000, fresh);
       const Vector labels = halfspace_labels(found, fresh.x());
       const double agreement = (labels.array() == fresh.y().col(0).array()).cast<double>().mean();
       bench.row(flips > 0 ? "intersection with flips" : "intersection", s,
-                errors(found.layer.start, Vector(), model).angle, e.angle, e.threshold, agreement);
+                errors(found.start, Vector(), model).angle, e.angle, e.threshold, agreement);
       good += e.angle <= angle_most && e.threshold <= angle_most && agreement >= agree_least;
     }
     bench.count(fmt::format("intersection of 10 halfspaces, {}% of labels turned", 100 * flips), good,

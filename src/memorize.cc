@@ -1,17 +1,18 @@
 #include "exhume/memorize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <set>
 #include <stdexcept>
-
-#include <fmt/format.h>
+#include <utility>
 
 #include "exhume/base/blas.h"
 #include "exhume/base/error.h"
 #include "exhume/memorize/general_position.h"
 #include "exhume/base/random.h"
+#include "exhume/base/stage_clock.h"
 
 namespace exhume {
 namespace {
@@ -40,9 +41,8 @@ std::string way_out(Index n, Index d) {
         "with {} input column{} no size would do: every network of this kind is a multiple of one function",
         d, d == 1 ? "" : "s");
   return fmt::format(
-      "three layers would do, with k = {} random features (2 ceil(sqrt n)) of power p = {}: --layers 3 "
-      "--features {} --power {}",
-      size->features, size->power, size->features, size->power);
+      "three layers would do, with k = {} random features (2 ceil(sqrt n)) of power p = {}", size->features,
+      size->power);
 }
 
 // Chooses layers, k and p, or refuses.
@@ -93,7 +93,7 @@ void refuse_conflicts(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<con
   if (conflicts.size() > kConflictsNamed) text += "; and more";
   throw DataError(text +
                   " (rows counted from 0); no network of this kind fits them as they are; perturbed inputs "
-                  "can be fitted (--perturb 0.01)");
+                  "can be fitted (by 0.01 or so)");
 }
 
 }  // namespace
@@ -194,10 +194,114 @@ RowMatrix one_hot(const Eigen::Ref<const RowMatrix>& y, std::vector<double>* cla
   return hot;
 }
 
+namespace {
+
+// The random first layer of three, or none.
+void start_network(MemorizeResult& result, const Shape& shape, std::uint64_t seed) {
+  const Index n = result.inputs.rows(), d = result.inputs.cols(), m = result.targets.cols();
+  Index width = d;
+  if (shape.layers == 3) {
+    // Scaled so that the entries of R x are of order 1 whatever the units of x.
+    const double scale = std::sqrt(result.inputs.squaredNorm() / static_cast<double>(n));
+    result.network.R =
+        Stream(seed, "memorize first layer").normal_matrix(shape.features, d) / (scale > 0 ? scale : 1);
+    result.network.power = shape.power;
+    width = shape.features;
+  }
+  result.network.W = Matrix::Zero(0, width);
+  result.network.A = Matrix::Zero(m, 0);
+}
+
+DescentOptions::Rule rule_of(MemorizeMethod method) {
+  switch (method) {
+    case MemorizeMethod::kPgd:
+      return DescentOptions::Rule::kPractical;
+    case MemorizeMethod::kPgdPrinted:
+      return DescentOptions::Rule::kPrinted;
+    default:
+      return DescentOptions::Rule::kAdam;
+  }
+}
+
+// One descent an output, each with units of its own.
+void descend_outputs(MemorizeResult& result, const RowMatrix& z, const MemorizeOptions& options,
+                     const Control& control) {
+  const Index k = z.cols(), m = result.targets.cols(), units = options.hidden > 0 ? options.hidden : 2 * k + 2;
+  DescentOptions descent = options.descent;
+  descent.seed = options.seed;
+  descent.target = options.tolerance;
+  descent.sigma = result.closed_form.sigma_min;
+  descent.rule = rule_of(options.method);
+  if (descent.rule == DescentOptions::Rule::kPrinted && !(descent.sigma > 0)) {
+    throw DataError(
+        fmt::format("the rows are not in general position (rank {} of {}), and Theorem 4 has no constants for "
+                    "them; perturb the inputs by 0.01 or so",
+                    result.closed_form.rank, z.rows()));
+  }
+  result.network.W = Matrix::Zero(units * m, k);
+  result.network.A = Matrix::Zero(m, units * m);
+  for (Index o = 0; o < m; ++o) {
+    const Vector labels = result.targets.col(o);
+    Descent one = descend(z, labels, units, descent, control);
+    result.network.W.middleRows(o * units, units) = one.W;
+    result.network.A.row(o).segment(o * units, units / 2).setOnes();
+    result.network.A.row(o).segment(o * units + units / 2, units / 2).setConstant(-1);
+    const QuadraticObjective objective(z, labels, units, 0, control);
+    result.stationarity.push_back(
+        certify_stationarity(objective, objective.at(one.W), result.closed_form.sigma_min));
+    result.descents.push_back(std::move(one));
+  }
+}
+
+// Why the labels are not met.
+std::string shortfall(const MemorizeResult& result, const MemorizeOptions& options) {
+  const ClosedForm& closed = result.closed_form;
+  if (!closed.full_rank) {
+    return fmt::format(
+        "the rows are not in general position: only {} of {} columns x (x) x are independent, and the best fit "
+        "leaves a relative error of {:.1e}; perturbing the inputs by 0.01 or so, or three layers, would help",
+        closed.rank, result.inputs.rows(), result.relative_error);
+  }
+  if (options.method != MemorizeMethod::kClosedForm) {
+    return fmt::format(
+        "the descent stopped ({}) at a relative error of {:.1e}, above {:g}; more iterations or the closed form "
+        "would go on",
+        result.descents.empty() ? "" : to_string(result.descents.front().outcome), result.relative_error,
+        options.tolerance);
+  }
+  return fmt::format(
+      "the fit leaves a relative error of {:.1e}, above {:g}: the kernel's condition number is {:.1e}; perturbing "
+      "the inputs makes it smaller",
+      result.relative_error, options.tolerance, closed.condition);
+}
+
+void judge(MemorizeResult& result, const RowMatrix& given, const MemorizeOptions& options) {
+  const RowMatrix values = evaluate(result.network, result.inputs),
+                  on_given = evaluate(result.network, given);
+  result.relative_error = relative_error(values, result.targets);
+  result.given_relative_error = relative_error(on_given, result.targets);
+  result.worst_error = (values - result.targets).cwiseAbs().maxCoeff();
+  result.accuracy = accuracy(result.labels, values, result.targets);
+  result.given_accuracy = accuracy(result.labels, on_given, result.targets);
+  const Index n = result.inputs.rows();
+  Checks checks;
+  checks.note("rows in general position: rank", static_cast<double>(result.closed_form.rank),
+              static_cast<double>(n), result.closed_form.full_rank);
+  const std::string otherwise = shortfall(result, options);
+  checks.require("labels met: relative error", result.relative_error, options.tolerance,
+                 result.relative_error <= options.tolerance, otherwise);
+  checks.require("labels right: share", result.accuracy, 1, result.accuracy == 1, otherwise);
+  std::move(checks).conclude(result, fmt::format("{} labels of {} row{} are fitted to a relative error of {:.1e}",
+                                                 result.targets.size(), n, n == 1 ? "" : "s",
+                                                 result.relative_error));
+}
+
+}  // namespace
+
 MemorizeResult memorize(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y,
                         const MemorizeOptions& options, const Control& control) {
   options.validate();
-  const auto start = std::chrono::steady_clock::now();
+  const StageClock clock;
   if (x.rows() != y.rows())
     throw DataError(fmt::format("there are {} rows of inputs but {} of labels", x.rows(), y.rows()));
   if (x.rows() == 0 || x.cols() == 0 || y.cols() == 0)
@@ -207,98 +311,44 @@ MemorizeResult memorize(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<c
   const SingleThreadedBlas single;
   MemorizeResult result;
   result.method = options.method;
+  result.route = to_string(options.method);
   result.perturb = options.perturb;
+  result.tolerance = options.tolerance;
   result.seed = options.seed;
+  result.rows = result.samples = x.rows();
   result.targets =
       options.classes && label_kind(y) != LabelKind::kOneHot ? one_hot(y, &result.classes) : RowMatrix(y);
   result.labels = label_kind(result.targets);
   const RowMatrix given = options.normalize ? unit_rows(x) : RowMatrix(x);
   result.inputs = perturbed(given, options.perturb, options.seed);
 
-  const Index n = x.rows(), d = x.cols(), m = result.targets.cols();
-  const Shape shape = choose_shape(n, d, options);
+  const Shape shape = choose_shape(x.rows(), x.cols(), options);
   result.layers = shape.layers;
   result.power = shape.power;
   result.capacity = shape.capacity;
   refuse_conflicts(result.inputs, result.targets, 2 * shape.power);
-  if (shape.layers == 3) {
-    // Scaled so that the entries of R x are of order 1 whatever the units of x.
-    const double scale = std::sqrt(result.inputs.squaredNorm() / static_cast<double>(n));
-    result.network.R = Stream(options.seed, "memorize first layer").normal_matrix(shape.features, d) /
-                       (scale > 0 ? scale : 1);
-    result.network.power = shape.power;
-    result.network.W = Matrix::Zero(0, shape.features);
-    result.network.A = Matrix::Zero(m, 0);
-  } else {
-    result.network.W = Matrix::Zero(0, d);
-    result.network.A = Matrix::Zero(m, 0);
-  }
+  start_network(result, shape, options.seed);
   const RowMatrix z = first_layer(result.network, result.inputs);
-
   result.closed_form = fit_closed_form(z, result.targets, options.closed_form, control);
   if (options.method == MemorizeMethod::kClosedForm) {
     set_quadratic_forms(result.network, result.closed_form.forms);
   } else {
-    const Index k = z.cols(), units = options.hidden > 0 ? options.hidden : 2 * k + 2;
-    DescentOptions descent = options.descent;
-    descent.seed = options.seed;
-    descent.target = options.tolerance;
-    descent.sigma = result.closed_form.sigma_min;
-    descent.rule = options.method == MemorizeMethod::kPgd          ? DescentOptions::Rule::kPractical
-                   : options.method == MemorizeMethod::kPgdPrinted ? DescentOptions::Rule::kPrinted
-                                                                   : DescentOptions::Rule::kAdam;
-    if (descent.rule == DescentOptions::Rule::kPrinted && !(descent.sigma > 0)) {
-      throw DataError(
-          fmt::format("the rows are not in general position (rank {} of {}), and Theorem 4 has no constants "
-                      "for them; perturb them (--perturb 0.01)",
-                      result.closed_form.rank, n));
-    }
-    result.network.W = Matrix::Zero(units * m, k);
-    result.network.A = Matrix::Zero(m, units * m);
-    for (Index o = 0; o < m; ++o) {
-      const Vector labels = result.targets.col(o);
-      Descent one = descend(z, labels, units, descent, control);
-      result.network.W.middleRows(o * units, units) = one.W;
-      result.network.A.row(o).segment(o * units, units / 2).setOnes();
-      result.network.A.row(o).segment(o * units + units / 2, units / 2).setConstant(-1);
-      const QuadraticObjective objective(z, labels, units, 0, control);
-      result.stationarity.push_back(
-          certify_stationarity(objective, objective.at(one.W), result.closed_form.sigma_min));
-      result.descents.push_back(std::move(one));
-    }
+    descend_outputs(result, z, options, control);
   }
   result.closed_form.forms.clear();
-
-  const RowMatrix values = evaluate(result.network, result.inputs),
-                  on_given = evaluate(result.network, given);
-  result.relative_error = relative_error(values, result.targets);
-  result.given_relative_error = relative_error(on_given, result.targets);
-  result.worst_error = (values - result.targets).cwiseAbs().maxCoeff();
-  result.accuracy = accuracy(result.labels, values, result.targets);
-  result.given_accuracy = accuracy(result.labels, on_given, result.targets);
-  result.memorized = result.relative_error <= options.tolerance && result.accuracy == 1;
-  if (result.memorized) {
-    result.reason = fmt::format("{} labels of {} row{} are fitted to a relative error of {:.1e}",
-                                result.targets.size(), n, n == 1 ? "" : "s", result.relative_error);
-  } else if (!result.closed_form.full_rank) {
-    result.reason = fmt::format(
-        "the rows are not in general position: only {} of {} columns x (x) x are independent, and the best "
-        "fit leaves a relative error of {:.1e}; "
-        "a small perturbation (--perturb 0.01) or three layers would help",
-        result.closed_form.rank, n, result.relative_error);
-  } else if (options.method != MemorizeMethod::kClosedForm) {
-    const char* why = result.descents.empty() ? "" : to_string(result.descents.front().outcome);
-    result.reason = fmt::format(
-        "the descent stopped ({}) at a relative error of {:.1e}, above {:g}; more iterations or the closed "
-        "form would go on",
-        why, result.relative_error, options.tolerance);
-  } else {
-    result.reason = fmt::format(
-        "the fit leaves a relative error of {:.1e}, above {:g}: the kernel's condition number is {:.1e}; a "
-        "perturbation (--perturb) makes it smaller",
-        result.relative_error, options.tolerance, result.closed_form.condition);
+  judge(result, given, options);
+  result.tried = {{result.route, result.reason}};
+  const ClosedForm& c = result.closed_form;
+  result.timings = {{"kernel", c.kernel_seconds},
+                    {"factor", c.factor_seconds},
+                    {"solve", c.solve_seconds},
+                    {"spectrum", c.spectrum_seconds}};
+  if (!result.descents.empty()) {
+    double seconds = 0;
+    for (const Descent& descent : result.descents) seconds += descent.seconds;
+    result.timings.push_back({"descent", seconds});
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = clock.seconds();
   return result;
 }
 

@@ -43,7 +43,7 @@ TEST(Memorize, SyntheticExample) {
   x = unit_rows(2 * x.array() - 1);
   y = 2 * y.array() - 1;
   const MemorizeResult result = memorize(x, y);
-  EXPECT_TRUE(result.memorized) << result.reason;
+  EXPECT_TRUE(result.memorized()) << result.reason;
   EXPECT_EQ(result.layers, 2);
   EXPECT_LE(result.relative_error, 1e-20);
   EXPECT_LE(result.network.hidden(), 100);
@@ -56,7 +56,7 @@ TEST(Memorize, CapacityIsSharpAndTheWayOutWorks) {
   two.layers = 2;
   const MemorizeResult full = memorize(x.topRows(820), y.topRows(820), two);
   EXPECT_LE(full.relative_error, 1e-12);
-  EXPECT_TRUE(full.memorized) << full.reason;
+  EXPECT_TRUE(full.memorized()) << full.reason;
   const std::string words = refusal([&] { return memorize(x, y, two); });
   EXPECT_NE(words.find("820"), std::string::npos) << words;
   EXPECT_NE(words.find("three layers"), std::string::npos) << words;
@@ -66,9 +66,9 @@ TEST(Memorize, CapacityIsSharpAndTheWayOutWorks) {
   three.features = 58;
   three.power = 2;
   const MemorizeResult out = memorize(x, y, three);
-  EXPECT_TRUE(out.memorized) << out.reason;
+  EXPECT_TRUE(out.memorized()) << out.reason;
   EXPECT_EQ(out.network.R.rows(), 58);
-  EXPECT_TRUE(memorize(x, y).memorized) << "automatic layers take the same way out";
+  EXPECT_TRUE(memorize(x, y).memorized()) << "automatic layers take the same way out";
 }
 
 TEST(Memorize, ThreeLayersTooSmallAreRefusedWithSizes) {
@@ -95,18 +95,18 @@ TEST(Memorize, DuplicatesWithDifferentLabelsAreNamed) {
   MemorizeOptions options;
   options.perturb = 0.05;
   const MemorizeResult result = memorize(x, y, options);
-  EXPECT_TRUE(result.memorized) << result.reason;
+  EXPECT_TRUE(result.memorized()) << result.reason;
   EXPECT_EQ(result.accuracy, 1);
   EXPECT_LT(result.given_accuracy, 1) << "the rows as given cannot all be right";
   y(31, 0) = y(7, 0);
-  EXPECT_TRUE(memorize(x, y).memorized) << "duplicates that agree are no obstacle";
+  EXPECT_TRUE(memorize(x, y).memorized()) << "duplicates that agree are no obstacle";
 }
 
 TEST(Memorize, RowsNotInGeneralPositionAreReported) {
   RowMatrix x = normal_rows(40, 10, 1);
   x.rightCols(4).setZero();  // 6 columns: capacity 21
   const MemorizeResult result = memorize(x, normal_rows(40, 1, 2));
-  EXPECT_FALSE(result.memorized);
+  EXPECT_FALSE(result.memorized());
   EXPECT_EQ(result.closed_form.rank, 21);
   EXPECT_NE(result.reason.find("general position"), std::string::npos) << result.reason;
 }
@@ -123,7 +123,7 @@ TEST(Memorize, SeveralOutputsAndClasses) {
   EXPECT_EQ(classes.network.outputs(), 10);
   EXPECT_EQ(classes.classes.size(), 10u);
   EXPECT_EQ(classes.accuracy, 1);
-  EXPECT_TRUE(classes.memorized);
+  EXPECT_TRUE(classes.memorized());
   const MemorizeResult columns = memorize(x, one_hot(y));
   EXPECT_EQ(columns.labels, LabelKind::kOneHot);
   EXPECT_TRUE(columns.network.W == classes.network.W);
@@ -142,7 +142,7 @@ TEST(Memorize, EveryMethodFits) {
     options.descent.decay_epochs = 5000;
     options.descent.max_iterations = 50000;
     const MemorizeResult result = memorize(x, y, options);
-    EXPECT_TRUE(result.memorized) << to_string(method) << ": " << result.reason;
+    EXPECT_TRUE(result.memorized()) << to_string(method) << ": " << result.reason;
     EXPECT_EQ(result.network.hidden(), 2 * 26);
     ASSERT_EQ(result.stationarity.size(), 2u);
     for (const SecondOrder& second : result.stationarity) EXPECT_TRUE(second.lemma1_holds);
@@ -152,7 +152,7 @@ TEST(Memorize, EveryMethodFits) {
   options.method = MemorizeMethod::kPgdPrinted;
   options.descent.max_iterations = 50;
   const MemorizeResult printed = memorize(x, y, options);
-  EXPECT_FALSE(printed.memorized);
+  EXPECT_FALSE(printed.memorized());
   EXPECT_GT(printed.descents[0].constants.ell, 1);
   EXPECT_FALSE(memorize_method("newton"));
 }

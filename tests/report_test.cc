@@ -44,7 +44,12 @@ RecoverResult example(Index d, Index k, Index m) {
 
 TEST(ReportJson, HasTheStableKeys) {
   const json out =
-      json::parse(to_json(example(4, 6, 3), {{{"inputs", "x.npy"}}, "exhume recover x.npy y.npy"}));
+      json::parse(to_json([] {
+    RecoverResult result = example(4, 6, 3);
+    result.files = {{"inputs", "x.npy"}};
+    result.command = "exhume recover x.npy y.npy";
+    return result;
+  }()));
   for (const char* key : {"status", "reason", "route", "hidden_units", "samples", "heldout_relative_mse",
                           "noise_sd", "max_standard_error", "functional_error_bound", "confidence",
                           "signs_identifiable", "assumptions", "tried", "timings", "seed", "version"}) {
@@ -102,9 +107,9 @@ TEST(ReportJson, ScatterShowsEveryOutput) {
 }
 
 TEST(ReportJson, ReplacesBytesThatAreNotUtf8) {
-  Provenance provenance;
-  provenance.files = {{"inputs", "caf\xe9.npy"}};
-  EXPECT_NO_THROW((void)to_html(to_json(example(2, 2, 1), provenance)));
+  RecoverResult result = example(2, 2, 1);
+  result.files = {{"inputs", "caf\xe9.npy"}};
+  EXPECT_NO_THROW((void)to_html(to_json(result)));
 }
 
 TEST(ReportHtml, IsWellFormedWithoutScriptsOrRequests) {
@@ -125,10 +130,9 @@ TEST(ReportHtml, ShowsAScriptTagAsText) {
   result.route = result.reason = attack;
   result.assumptions[0].name = result.tried[0].route = result.tried[0].outcome = attack;
   result.timings[0].stage = result.descent[0].stage = attack;
-  Provenance provenance;
-  provenance.files = {{attack, attack}};
-  provenance.command = attack;
-  const std::string page = to_html(to_json(result, provenance));
+  result.files = result.written = {{attack, attack}};
+  result.command = result.host = attack;
+  const std::string page = to_html(to_json(result));
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
   EXPECT_TRUE(well_formed(page));

@@ -185,7 +185,7 @@ TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
     EXPECT_LT(match(found.layer, model).angle, 0.02) << flips;
     EXPECT_LT(match(found.layer, model).threshold, 0.02) << flips;
     EXPECT_NEAR(found.flip_rate, flips, 0.003);
-    EXPECT_EQ(found.layer.status, Status::kCertified) << found.layer.reason;
+    EXPECT_EQ(found.status, Status::kCertified) << found.reason;
     SampleBlock fresh;
     threshold_samples(model, {.samples = 50000, .seed = 4100})->read(0, 50000, fresh);
     const Vector labels = halfspace_labels(found, fresh.x());
@@ -203,7 +203,7 @@ TEST(Halfspaces, ABoxHasTwoForEveryDirection) {
   model.upper = GateTop::kIntersection;
   const HalfspacesResult found = halfspaces(threshold_samples(model, {.samples = 200000, .seed = 42}),
                                             {.hidden = 6, .seed = 42}, two_threads());
-  EXPECT_EQ(found.layer.status, Status::kCertified) << found.layer.reason;
+  EXPECT_EQ(found.status, Status::kCertified) << found.reason;
   EXPECT_LT(match(found.layer, model).angle, 0.01);
   EXPECT_LT(match(found.layer, model).threshold, 0.01);
 }

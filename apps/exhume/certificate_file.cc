@@ -20,7 +20,7 @@ std::string read_certificate(const fs::path& path) {
   std::error_code missing;
   const std::uintmax_t size = fs::file_size(path, missing);
   if (missing) {
-    throw DataError(fmt::format("{} cannot be read: {}; give a folder that exhume recover --out wrote",
+    throw DataError(fmt::format("{} cannot be read: {}; give a folder that a command wrote with --out",
                                 path.string(), missing.message()));
   }
   if (size > kLargestCertificate) {

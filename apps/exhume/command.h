@@ -50,5 +50,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> diagnose_command();
 [[nodiscard]] std::unique_ptr<Command> lowest_layer_command();
 [[nodiscard]] std::unique_ptr<Command> halfspaces_command();
+[[nodiscard]] std::unique_ptr<Command> routes_command();
 
 }  // namespace exhume::cli

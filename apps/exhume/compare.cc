@@ -4,19 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
 
+#include "base/json.h"
 #include "command.h"
+#include "exhume/base/error.h"
 #include "exhume/io/open.h"
 #include "exhume/model/network.h"
 #include "terminal.h"
 
 namespace exhume::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kUnitsShown = 8;
 
@@ -54,8 +53,6 @@ std::string shape(const Network& network) {
                      network.has_linear_term() ? " with a linear term" : "");
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 class Compare final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
@@ -77,7 +74,12 @@ class Compare final : public Command {
   }
 
   int run(const Session& session) override {
-    const Network first = open_network(first_), second = open_network(second_);
+    const auto [first, activation] = open(first_);
+    const auto [second, other_activation] = open(second_);
+    if (activation != other_activation) {
+      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first_,
+                                  activation, second_, other_activation));
+    }
     const Alignment alignment = align(first, second, {.free_signs = free_signs_});
     const auto units =
         alignment.comparable ? unit_differences(first, second, alignment) : std::vector<UnitDifference>{};
@@ -91,6 +93,15 @@ class Compare final : public Command {
   }
 
  private:
+  // A network of one hidden layer, with the activation that its file names.
+  static std::pair<Network, std::string> open(const std::string& path) {
+    StoredModel model = open_model(path);
+    if (auto* network = std::get_if<Network>(&model)) return {std::move(*network), "relu"};
+    if (auto* rectified = std::get_if<RectifiedNetwork>(&model))
+      return {std::move(rectified->network), "rectified " + rectified->activation};
+    throw DataError(fmt::format("{} is not a network with one hidden layer of rectified units; give one", path));
+  }
+
   std::string json(const Alignment& alignment, const std::vector<UnitDifference>& units, bool good) const {
     Json json = {{"comparable", alignment.comparable},
                  {"worst_error", number(alignment.worst_error)},

@@ -1,22 +1,19 @@
-// exhume diagnose: does the symmetric road apply to these samples, and how many would it take?
+// exhume diagnose: does the symmetric route apply to these samples, and how many would it take?
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "command.h"
 #include "exhume/moments/detector.h"
 #include "exhume/base/error.h"
 #include "exhume/io/open.h"
 #include "exhume/routes/symmetric.h"
 #include "exhume/certify/symmetry_test.h"
-#include "sample_files.h"
 #include "terminal.h"
 
 namespace exhume::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 class Diagnose final : public Command {
  public:
@@ -44,7 +41,7 @@ class Diagnose final : public Command {
 
   int run(const Session& session) override {
     check_sample_files(files_);
-    const SamplePtr samples = open_sample_files(files_, session.control);
+    const SamplePtr samples = open_sample_files(files_, session.control).samples;
     const SymmetryTest symmetry = test_symmetry(*samples, seed_, session.control);
     SymmetricOptions options;
     if (hidden_ > 0) options.hidden = hidden_;
@@ -83,7 +80,7 @@ class Diagnose final : public Command {
           network_, s.least_n, s.largest_n, s.least_m, s.largest_m);
     }
     if (session.json) {
-      put(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      put(to_text(json) + "\n");
     } else if (!session.quiet) {
       put(text);
     }

@@ -1,13 +1,10 @@
 // exhume lowest-layer: the first layer of a network with high thresholds, whatever lies above it.
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "command.h"
+#include "delivery.h"
 #include "exhume/routes/threshold/lowest_layer.h"
-#include "lowest_layer_files.h"
-#include "sample_files.h"
-#include "terminal.h"
+#include "layer_files.h"
 
 namespace exhume::cli {
 namespace {
@@ -29,7 +26,7 @@ class LowestLayer final : public Command {
                   "Rows were kept with a probability proportional to the output (sigmoid units)");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--out,-o", out_,
-                    "Folder for units.safetensors, units.svg, features.npy and certificate.json");
+                    "Folder for units.safetensors, units.svg, features.npy, certificate.json and report.html");
     app->footer(
         "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
@@ -51,32 +48,13 @@ class LowestLayer final : public Command {
     options_.start = parse_start_method(start_);
     options_.refine = !no_refine_;
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
-    std::optional<OutputFolder> folder;
-    AtomicFile* features = nullptr;
-    if (!out_.empty()) {
-      folder.emplace(out_);
-      features = &folder->open("features.npy");
-    }
-    const SamplePtr samples = open_sample_files(files_, session.control);
-    const LowestLayerResult result = lowest_layer(samples, options_, session.control);
-    const std::string json = lowest_layer_json(result, files_, session.command).dump(2) + "\n";
-    if (folder) {
-      write_features(*features, result, *samples, session.control);
-      folder->add("units.safetensors", units_bytes(result));
-      folder->add("units.svg", units_picture(result, *samples, session.control));
-      folder->add("certificate.json", json);
-      session.control.check();
-      folder->commit();
-    }
-    if (session.json) {
-      put(json);
-    } else if (!session.quiet) {
-      put(lowest_layer_summary(result));
-      if (folder)
-        put(fmt::format("  written to {}: units.safetensors, units.svg, features.npy, certificate.json\n",
-                        out_));
-    }
-    return result.status == Status::kCertified ? kOk : kNotCertified;
+    Delivery delivery(session, out_);
+    AtomicFile* features = delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
+    const OpenedSamples opened = open_sample_files(files_, session.control);
+    LowestLayerResult result = lowest_layer(opened.samples, options_, session.control);
+    const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
+    if (features != nullptr) write_features(*features, result, *opened.samples, session.control);
+    return delivery.finish(result, opened, profiles);
   }
 
  private:

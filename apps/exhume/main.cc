@@ -8,6 +8,7 @@
 
 #include "../fast_blas.h"
 #include "command.h"
+#include "completion.h"
 #include "exhume/base/error.h"
 #include "exhume/base/version.h"
 #include "interrupt.h"
@@ -76,24 +77,28 @@ int main(int argc, char** argv) {
       "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
       "  exhume recover demo/x.npy demo/y.npy --out result\n"
       "  exhume compare demo/network.safetensors result/network.safetensors\n"
-      "  exhume verify result/network.safetensors demo/x.npy demo/y.npy\n\n"
+      "  exhume verify result\n\n"
       "Exit codes: 0 certified, or done; 3 finished but not certified; 2 usage; 4 bad data; 5 a resource "
       "limit;\n"
       "1 internal error; 130 interrupted.");
 
   Session session;
   std::vector<Entry> entries;
-  for (auto make :
-       {generate_command, recover_command, compare_command, verify_command, report_command, memorize_command,
-        reproduce_command, diagnose_command, lowest_layer_command, halfspaces_command}) {
-    Entry entry{make(), nullptr};
+  const auto add = [&](std::unique_ptr<Command> command) {
+    Entry entry{std::move(command), nullptr};
     entry.app = entry.command->declare(app);
     entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")
         ->check(CLI::Range(0, 4096).description(""));
     entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
     entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");
     entries.push_back(std::move(entry));
+  };
+  for (auto make :
+       {generate_command, recover_command, compare_command, verify_command, report_command, memorize_command,
+        reproduce_command, diagnose_command, lowest_layer_command, halfspaces_command, routes_command}) {
+    add(make());
   }
+  add(completion_command(app));
   session.control.threads = 0;
 
   try {

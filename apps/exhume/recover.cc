@@ -3,29 +3,29 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <filesystem>
-#include <optional>
+#include <stdexcept>
 
 #include "command.h"
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/digest.h"
+#include "delivery.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/report/report.h"
-#include "exhume/routes/rectified/rectified.h"
-#include "exhume/data/views.h"
-#include "sample_files.h"
-#include "summary.h"
-#include "terminal.h"
+#include "exhume/routes/table.h"
 
 namespace exhume::cli {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr const char* kRectified = "rectified";
+
+// Of routes to a network, in the order of the table.
+std::vector<std::string> route_names() {
+  std::vector<std::string> names;
+  for (const RouteInfo& route : route_table()) {
+    if (route.finds == Finds::kNetwork) names.push_back(route.name);
+  }
+  return names;
+}
 
 std::optional<Index> parse_hidden(const std::string& text) {
   if (text == "auto") return std::nullopt;
@@ -49,20 +49,19 @@ class Recover final : public Command {
         ->expected(1, 2);
     app->add_option("--hidden,-k", hidden_, "Number of hidden units, or auto [auto]");
     app->add_option("--route", options_.route,
-                    "Road to take: depth2, symmetric, rectified, any_inputs, or auto [auto]");
-    app->add_option(
-        "--method", method_,
-        "Of the rectified road: any, ica, tensor, symmetric, noise, few-outputs, arbitrary-noise or "
-        "sparse-noise [tensor]");
+                    fmt::format("Route to take: {}, or auto [auto]; 'exhume routes' says what they are",
+                                fmt::join(route_names(), ", ")));
+    app->add_option("--method", method_,
+                    "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
     app->add_option("--activation", activation_,
-                    "Of the rectified road, for z > 0: relu, square, cube or exp (e^z - 1) [relu]");
+                    "Of the units, for z > 0: relu, square, cube or exp (e^z - 1); some routes [relu]");
     app->add_option(
         "--mirrored", mirrored_,
         "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
     app->add_option("--leak", options_.leak,
-                    "Slope of the units below zero that the symmetric road assumes [0]");
+                    "Slope of the units below zero; route symmetric [0]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--budget", options_.budget_seconds, "Seconds after which roads that search stop [300]")
+    app->add_option("--budget", options_.budget_seconds, "Seconds after which routes that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--out,-o", out_,
                     "Folder for network.safetensors, network.onnx, certificate.json and report.html");
@@ -74,101 +73,43 @@ class Recover final : public Command {
         "  exhume recover x.npy y.npy --out result\n"
         "  exhume recover data.npz --hidden 16 --out result\n"
         "  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric\n"
-        "  exhume recover x.npy y.npy --route rectified --method sparse-noise --out result\n"
+        "  exhume recover x.npy y.npy --route rectified-sparse-noise --out result\n"
         "  exhume recover x.csv y.csv --json | jq .status");
     return app;
   }
 
   int run(const Session& session) override {
-    const auto start = std::chrono::steady_clock::now();
     check_sample_files(files_);
     options_.hidden = parse_hidden(hidden_);
-    const bool rectified = options_.route == "rectified";
-    RectifiedOptions roads;
-    if (rectified) {
-      roads = rectified_options();
-      roads.validate();
-    } else {
-      if (!method_.empty()) throw std::invalid_argument("--method belongs to --route rectified");
-      if (!activation_.empty()) throw std::invalid_argument("--activation belongs to --route rectified");
-      options_.validate();
+    if (!activation_.empty()) options_.rectifier = parse_rectifier(activation_);
+    if (options_.route == kRectified) {
+      options_.route += "-" + (method_.empty() ? "tensor" : method_);
+    } else if (!method_.empty()) {
+      throw std::invalid_argument("--method belongs to --route rectified");
     }
-    // Opened before the long work: a folder that cannot be written to must not cost an hour.
-    std::optional<OutputFolder> folder;
-    AtomicFile* page = nullptr;
-    if (!out_.empty()) {
-      folder.emplace(out_);
-      page = &folder->open("report.html");
-    }
-    SamplePtr samples = open_sample_files(files_, session.control);
-    if (!mirrored_.empty()) {
-      const TablePtr labels = open_table(mirrored_, session.control);
-      samples = mirrored_view(samples, table_samples(labels, labels));
-    }
-    std::string support;
-    const RecoverResult result = [&]() -> RecoverResult {
-      if (!rectified) return exhume::recover(samples, options_, session.control);
-      RectifiedResult found = recover_rectified(samples, roads, session.control);
-      for (const auto& [row, output] : found.support) support += fmt::format("{},{}\n", row, output);
-      return static_cast<RecoverResult&&>(found);
-    }();
-    const bool relu = !rectified || roads.rectifier.name == "relu";
-    const std::string network = result.status == Status::kRefused ? "" : network_bytes(result.network);
-    Provenance provenance{sample_file_roles(files_, mirrored_, session.control), session.command, ""};
-    if (relu && !network.empty()) provenance.network_sha256 = sha256(network);
-    const std::string json = to_json(result, provenance);
-    std::vector<std::string> written;
-    if (folder) {
-      if (result.status != Status::kRefused) {
-        if (relu) {
-          folder->add("network.safetensors", network);
-          folder->add("network.onnx", onnx_bytes(result.network));
-          written = {"network.safetensors", "network.onnx"};
-        } else {
-          // Files of another name: what reads network.safetensors takes its units for ReLUs.
-          folder->add("rectified.safetensors",
-                      network_bytes(result.network, {{"activation", "rectified " + roads.rectifier.name}}));
-          written = {"rectified.safetensors"};
-        }
-        if (!support.empty()) {
-          folder->add("support.csv", "row,output\n" + support);
-          written.push_back("support.csv");
-        }
-      }
-      folder->add("certificate.json", json);
-      page->write(to_html(json));
-      written.insert(written.end(), {"certificate.json", "report.html"});
-      session.control.check();
-      folder->commit();
-      forget_networks(written);
-    }
-    if (session.json) {
-      put(json);
-    } else if (!session.quiet) {
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      put(summary(result, elapsed.count(), out_, written));
-    }
-    return result.status == Status::kCertified ? kOk : kNotCertified;
+    options_.validate();
+    Delivery delivery(session, out_);
+    OpenedSamples opened = open_sample_files(files_, session.control);
+    if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
+    RecoverResult result = exhume::recover(opened.samples, options_, session.control);
+    if (delivery.writes() && result.status != Status::kRefused) add_files(delivery, result);
+    return delivery.finish(result, opened);
   }
 
  private:
-  [[nodiscard]] RectifiedOptions rectified_options() const {
-    RectifiedOptions out;
-    if (!method_.empty()) out.method = parse_rectified_method(method_);
-    if (!activation_.empty()) out.rectifier = parse_rectifier(activation_);
-    out.hidden = options_.hidden;
-    out.seed = options_.seed;
-    out.budget_seconds = options_.budget_seconds;
-    return out;
-  }
-
-  // A network of an earlier run must not lie beside the certificate of this one.
-  void forget_networks(const std::vector<std::string>& written) const {
-    std::error_code ignored;
-    for (const char* name : {"network.safetensors", "network.onnx", "rectified.safetensors", "support.csv"}) {
-      if (std::find(written.begin(), written.end(), name) == written.end())
-        fs::remove(fs::path(out_) / name, ignored);
+  static void add_files(Delivery& delivery, const RecoverResult& result) {
+    if (result.activation == "relu") {
+      delivery.add("network", "network.safetensors", network_bytes(result.network));
+      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+    } else {
+      // Another name: what reads network.safetensors takes its units for ReLUs.
+      delivery.add("network", "rectified.safetensors",
+                   network_bytes(result.network, {{"activation", "rectified " + result.activation}}));
     }
+    if (result.support.empty()) return;
+    std::string support = "row,output\n";
+    for (const auto& [row, output] : result.support) support += fmt::format("{},{}\n", row, output);
+    delivery.add("entries hit by noise", "support.csv", support);
   }
 
   std::vector<std::string> files_;

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "certificate_file.h"
 #include "command.h"
 #include "exhume/base/error.h"
@@ -21,7 +21,7 @@ class Report final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand("report", "Make report.html again from certificate.json alone");
-    app->add_option("folder", folder_, "A folder that exhume recover --out wrote")->required();
+    app->add_option("folder", folder_, "A folder that a command wrote with --out")->required();
     app->footer("Examples:\n  exhume report result");
     return app;
   }
@@ -38,8 +38,7 @@ class Report final : public Command {
     }
     write_file(target, html);
     if (session.json) {
-      using Json = nlohmann::ordered_json;
-      put(Json{{"files", {target.string()}}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      put(to_text(Json{{"files", {target.string()}}}) + "\n");
     } else if (!session.quiet) {
       put(fmt::format("{}\n", target.string()));
     }

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "../../experiments/experiment.h"
+#include "base/json.h"
 #include "command.h"
 #include "exhume/base/error.h"
 #include "terminal.h"
 
 namespace exhume::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Entry {
   const char* name;
@@ -26,7 +24,7 @@ constexpr Entry kExperiments[] = {
      experiments::memorize},
     {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
      experiments::symmetric},
-    {"rectified", "every road of docs/rectified.md on fresh instances (a quarter of an hour)",
+    {"rectified", "every method of docs/rectified.md on fresh instances (a quarter of an hour)",
      experiments::rectified},
     {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
      experiments::depth2},
@@ -65,7 +63,7 @@ class Reproduce final : public Command {
       Json findings = Json::array();
       for (const auto& f : report.findings) {
         findings.push_back({{"name", f.name},
-                            {"value", std::isfinite(f.value) ? Json(f.value) : Json(nullptr)},
+                            {"value", number(f.value)},
                             {"should_be", f.should},
                             {"holds", f.holds}});
       }

@@ -1,15 +1,16 @@
-// What the terminal shows of a recovery: the verdict, then a few facts, at most a screen.
+// What the terminal shows of a result: the verdict, then a few facts, at most a screen.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "exhume/recover.h"
+#include "exhume/report/report.h"
 
 namespace exhume::cli {
 
 // `seconds` of the clock on the wall; `folder` is empty where nothing was written.
-[[nodiscard]] std::string summary(const RecoverResult& result, double seconds, const std::string& folder,
+[[nodiscard]] std::string summary(const Certificate& certificate, const std::string& verdict,
+                                  const std::vector<Fact>& facts, double seconds, const std::string& folder,
                                   const std::vector<std::string>& files);
 
 }  // namespace exhume::cli

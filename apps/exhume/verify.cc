@@ -1,39 +1,37 @@
-// exhume verify: an independent re-check of a network, and of its certificate, against samples.
-#include "exhume/certify/verify.h"
-
+// exhume verify: an independent re-check of a model, and of its certificate, against samples.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "certificate_file.h"
 #include "command.h"
-#include "exhume/certify/certificate_check.h"
 #include "exhume/base/error.h"
+#include "exhume/base/version.h"
+#include "exhume/certify/certificate_check.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/open.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/io/quadratic_files.h"
-#include "exhume/data/views.h"
-#include "sample_files.h"
+#include "exhume/report/report.h"
 #include "terminal.h"
 
 namespace exhume::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
+
+constexpr const char* kMirrored = "mirrored outputs";
+// The model of each kind of folder, in the order in which they are looked for.
+constexpr const char* kModels[] = {"network.safetensors", "rectified.safetensors", "units.safetensors"};
 
 class Verify final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
-        "verify", "Check a network and its certificate against samples, independently of the solvers");
-    app->add_option("network", network_,
-                    "A network (.safetensors, .npz), or a folder that exhume recover --out wrote")
+        "verify", "Check a result and its certificate against samples, independently of the solvers");
+    app->add_option("model", model_,
+                    "A folder that a command wrote with --out, or a model (.safetensors, .npz)")
         ->required();
     app->add_option("samples", files_,
                     "X and Y (.npy, .csv), or one .npz with arrays x and y [with a folder: those that its "
@@ -49,10 +47,9 @@ class Verify final : public Command {
     app->footer(
         "The relative mse is the mean squared error over the variance of the outputs. Plain loops in long "
         "double.\n"
-        "Where a certificate.json lies beside the network it is checked too: its digest, the files it names, "
-        "the\n"
-        "network's bytes, and the error on the rows that were held out. Exit code 0 if all agrees, 3 if "
-        "not.\n\n"
+        "Where a certificate.json lies beside the model it is checked too: its digest, the files it names, the\n"
+        "model's bytes, and what it states of the rows that were held out. What cannot be checked is said.\n"
+        "Exit code 0 if all agrees and it is certified, 3 if not.\n\n"
         "Examples:\n"
         "  exhume verify result\n"
         "  exhume verify result/network.safetensors demo/x.npy demo/y.npy\n"
@@ -61,167 +58,220 @@ class Verify final : public Command {
   }
 
   int run(const Session& session) override {
-    const fs::path certificate = find_certificate();
-    std::string text;
+    find_certificate();
     CertifiedFiles stated;
-    if (!certificate.empty()) {
-      text = read_certificate(certificate);
+    if (!text_.empty()) {
       try {
-        stated = certified_files(text);
+        stated = certified_files(text_);
       } catch (const DataError& error) {
-        throw DataError(fmt::format("{}: {}", certificate.string(), error.what()));
+        throw DataError(fmt::format("{}: {}", (folder_ / "certificate.json").string(), error.what()));
       }
+      // Digests first: a file that was changed may not even open.
+      compare_digests(stated, session.control);
+      compare_page();
     }
-    if (files_.empty()) {
-      for (const Provenance::File& file : stated.samples) {
-        if (file.role != "mirrored outputs") files_.push_back(file.path);
-      }
-    }
-    check_sample_files(files_);
-
-    // Digests first: a file that was changed may not even open.
-    std::vector<Finding> findings;
-    if (!text.empty()) compare_digests(stated, session.control, findings);
-    const bool unchanged =
-        std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.good; });
-    Verification v;
+    const bool unchanged = std::none_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.bad(); });
     bool read = true;
     try {
-      SamplePtr samples = open_sample_files(files_, session.control);
-      if (const std::optional<QuadraticNetwork> quadratic = open_quadratic()) {
-        v = check(*quadratic, *samples, session.control);
-      } else {
-        const Network network = open_network(network_);
-        for (const Provenance::File& file : stated.samples) {
-          if (file.role != "mirrored outputs") continue;
-          const TablePtr labels = open_table(file.path, session.control);
-          samples = mirrored_view(samples, table_samples(labels, labels));
-        }
-        v = check(network, *samples, session.control);
-        if (!text.empty()) {
-          for (Finding& finding : check_certificate(text, network, samples, v, session.control))
-            findings.push_back(std::move(finding));
-        }
-      }
+      check(stated, session.control);
     } catch (const DataError& error) {
       if (unchanged) throw;
-      findings.push_back({"files", false, error.what()});
+      bad("files", error.what());
       read = false;
     }
-    const bool judged_by_tolerance = text.empty() || tolerance_option_->count() > 0;
-    bool good = read && (!judged_by_tolerance || v.relative_mse <= tolerance_);
-    for (const Finding& finding : findings) good = good && finding.good;
+    const bool judged_by_tolerance = text_.empty() || tolerance_option_->count() > 0;
+    bool good = read && (!judged_by_tolerance || (whole_ && whole_->relative_mse <= tolerance_));
+    for (const Finding& finding : findings_) good = good && !finding.bad();
     if (session.json) {
-      put(to_json(v, findings, good, read).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      put(to_text(to_json(good)) + "\n");
     } else if (!session.quiet) {
-      put(to_text(v, findings, good, read));
+      put(to_terminal(good));
     }
-    return good ? kOk : kNotCertified;
+    return good && certified() ? kOk : kNotCertified;
   }
 
  private:
-  // The certificate beside the network; empty where there is none or it is not to be looked at. A folder
-  // stands for the network in it.
-  fs::path find_certificate() {
-    const bool folder = fs::is_directory(network_);
-    const fs::path beside =
-        (folder ? fs::path(network_) : fs::path(network_).parent_path()) / "certificate.json";
+  void bad(std::string part, std::string what) {
+    findings_.push_back({std::move(part), Outcome::kBad, std::move(what)});
+  }
+
+  // What the certificate says it is; without one, the samples alone decide.
+  [[nodiscard]] bool certified() const { return text_.empty() || status_ == "certified"; }
+
+  // The certificate beside the model, as text; empty where there is none or it is not to be looked at. A folder stands for
+  // the model in it.
+  void find_certificate() {
+    const bool folder = fs::is_directory(model_);
+    folder_ = folder ? fs::path(model_) : fs::path(model_).parent_path();
+    const fs::path beside = folder_ / "certificate.json";
     if (folder) {
       if (!fs::exists(beside)) {
-        throw DataError(fmt::format(
-            "{} has no certificate.json; give a folder that exhume recover --out wrote, or a network",
-            network_));
-      }
-      network_ = (fs::path(network_) / "network.safetensors").string();
-      if (!fs::exists(network_)) {
         throw DataError(
-            fmt::format("{} does not exist: the recovery was refused, or its units are not ReLUs", network_));
+            fmt::format("{} has no certificate.json; give a folder that a command wrote with --out, or a model",
+                        model_));
+      }
+      model_.clear();
+      for (const char* name : kModels) {
+        if (fs::exists(folder_ / name)) {
+          model_ = (folder_ / name).string();
+          break;
+        }
       }
     } else if (files_.empty()) {
       throw std::invalid_argument("give inputs and outputs too, one .npz, or a folder with a certificate");
     }
-    if (network_only_ || !fs::exists(beside)) return {};
-    return beside;
+    if (network_only_ || !fs::exists(beside)) return;
+    text_ = read_certificate(beside);
+    const Json json = Json::parse(text_, nullptr, false);
+    status_ = words(at(json, "status"));
+    reason_ = words(at(json, "reason"));
   }
 
-  void compare_digests(const CertifiedFiles& stated, const Control& control, std::vector<Finding>& to) const {
+  // The files that were read and those that were written are the ones that the certificate was made with.
+  void compare_digests(const CertifiedFiles& stated, const Control& control) {
     const auto compare = [&](const std::string& part, const std::string& path, const std::string& digest) {
       if (digest.empty()) return;
-      const bool same = sha256_file(path, control) == digest;
-      to.push_back({part, same,
-                    same ? fmt::format("{} is the file that was certified", path)
-                         : fmt::format("{} is not the file that the certificate was made from", path)});
+      std::string found;
+      try {
+        found = sha256_file(path, control);
+      } catch (const DataError& error) {
+        bad(part, error.what());
+        return;
+      }
+      if (found == digest) {
+        findings_.push_back({part, Outcome::kGood, fmt::format("{} is the file that was certified", path)});
+      } else {
+        bad(part, fmt::format("{} is not the file that the certificate was made from", path));
+      }
     };
-    compare("network", network_, stated.network_sha256);
+    for (const FileDigest& file : stated.written) {
+      if (fs::path(file.path).filename() != file.path) {
+        bad("certificate", fmt::format("it speaks of {}, which does not lie beside it", file.path));
+        continue;
+      }
+      const bool is_model = !model_.empty() && file.path == fs::path(model_).filename();
+      compare(file.role, is_model ? model_ : (folder_ / file.path).string(), file.sha256);
+    }
     std::size_t next = 0;
-    for (const Provenance::File& file : stated.samples) {
-      const bool mirrored = file.role == "mirrored outputs";
-      if (!mirrored && next >= files_.size()) continue;
-      compare(file.role, mirrored ? file.path : files_[next++], file.sha256);
+    for (const FileDigest& file : stated.samples) {
+      const bool replaced = file.role != kMirrored && !files_.empty();
+      if (replaced && next >= files_.size()) continue;
+      compare(file.role, replaced ? files_[next++] : file.path, file.sha256);
     }
   }
 
-  [[nodiscard]] Json to_json(const Verification& v, const std::vector<Finding>& findings, bool good,
-                             bool read) const {
-    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-    Json json = {{"verified", good}};
-    if (read) {
-      json.update({{"relative_mse", number(v.relative_mse)},
+  // report.html is made from the certificate alone, so it can be made again.
+  void compare_page() {
+    const fs::path page = folder_ / "report.html";
+    const Json json = Json::parse(text_, nullptr, false);
+    if (!fs::exists(page) || words(at(json, "version")) != kVersion || !digest_matches(text_)) return;
+    if (read_certificate(page) == to_html(text_)) {
+      findings_.push_back({"report", Outcome::kGood, "report.html says what the certificate says"});
+    } else {
+      bad("report", "report.html is not the page of this certificate");
+    }
+  }
+
+  void check(const CertifiedFiles& stated, const Control& control) {
+    if (status_ == "refused") {
+      findings_.push_back({"network", Outcome::kUnchecked, "none was returned, so there is nothing to check"});
+      return;
+    }
+    if (model_.empty()) {
+      bad("network", fmt::format("{} holds no model that the certificate could be about", folder_.string()));
+      return;
+    }
+    const StoredModel model = open_model(model_);
+    const OpenedSamples opened = open_stated(stated, control);
+    if (text_.empty()) {
+      whole_ = verify_model(model, *opened.samples, control);
+      if (!whole_) {
+        throw DataError(fmt::format(
+            "{} is a lowest layer, whose outputs are not those of the samples; it can only be checked with its "
+            "certificate",
+            model_));
+      }
+      return;
+    }
+    CertificateCheck found = check_certificate(text_, model, opened.samples, control);
+    whole_ = found.whole;
+    for (Finding& finding : found.findings) findings_.push_back(std::move(finding));
+  }
+
+  // The samples given, or those that the certificate names; of a memorized network, the rows it memorised.
+  [[nodiscard]] OpenedSamples open_stated(const CertifiedFiles& stated, const Control& control) {
+    std::vector<std::string> files = files_;
+    if (files.empty() && stated.kind == "memorized network") {
+      files = {(folder_ / "inputs.npy").string(), (folder_ / "labels.npy").string()};
+    } else if (files.empty()) {
+      for (const FileDigest& file : stated.samples) {
+        if (file.role != kMirrored) files.push_back(file.path);
+      }
+    }
+    OpenedSamples opened = open_sample_files(files, control);
+    for (const FileDigest& file : stated.samples) {
+      if (file.role == kMirrored) opened.mirror(file.path, control);
+    }
+    return opened;
+  }
+
+  [[nodiscard]] Json to_json(bool good) const {
+    Json json = {{"verified", good && certified()}, {"agrees", good}};
+    if (!text_.empty()) json["status"] = status_;
+    if (whole_) {
+      json.update({{"relative_mse", number(whole_->relative_mse)},
                    {"tolerance", number(tolerance_)},
-                   {"rms_error", number(v.rms_error)},
-                   {"worst_error", number(v.worst_error)},
-                   {"worst_row", v.worst_row + 1},
-                   {"worst_output", v.worst_output + 1},
-                   {"rows", v.rows}});
+                   {"rms_error", number(whole_->rms_error)},
+                   {"worst_error", number(whole_->worst_error)},
+                   {"worst_row", whole_->worst_row + 1},
+                   {"worst_output", whole_->worst_output + 1},
+                   {"rows", whole_->rows}});
     }
     json["findings"] = Json::array();
-    for (const Finding& f : findings)
-      json["findings"].push_back({{"part", f.part}, {"good", f.good}, {"words", f.words}});
+    for (const Finding& f : findings_) {
+      json["findings"].push_back({{"part", f.part},
+                                  {"good", f.outcome == Outcome::kGood},
+                                  {"checked", f.outcome != Outcome::kUnchecked},
+                                  {"words", f.words}});
+    }
     return json;
   }
 
-  [[nodiscard]] std::string to_text(const Verification& v, const std::vector<Finding>& findings, bool good,
-                                    bool read) const {
-    std::string out = toned(good ? Tone::kGood : Tone::kBad, good ? "Agrees" : "Does not agree");
-    if (read) {
+  [[nodiscard]] std::string headline(bool good) const {
+    if (!good) return toned(Tone::kBad, "Does not agree");
+    if (certified()) return toned(Tone::kGood, "Agrees");
+    return fmt::format("{} ({}): what the certificate says of the files is so",
+                       toned(Tone::kWarn, status_ == "refused" ? "Refused" : "Not certified"), reason_);
+  }
+
+  [[nodiscard]] std::string to_terminal(bool good) const {
+    std::string out = headline(good);
+    if (whole_) {
       out += fmt::format(
           " on {} rows: relative mse {:.3e}, rms error {:.3e}, worst error {:.3e} in row {}, output {}.\n",
-          grouped(v.rows), v.relative_mse, v.rms_error, v.worst_error, grouped(v.worst_row + 1),
-          v.worst_output + 1);
+          grouped(whole_->rows), whole_->relative_mse, whole_->rms_error, whole_->worst_error,
+          grouped(whole_->worst_row + 1), whole_->worst_output + 1);
     } else {
       out += ".\n";
     }
-    for (const Finding& f : findings)
-      out += fmt::format("  {} {}: {}\n", f.good ? toned(Tone::kGood, "✓") : toned(Tone::kBad, "✗"), f.part,
-                         f.words);
+    for (const Finding& f : findings_) {
+      const std::string mark = f.bad()                              ? toned(Tone::kBad, "✗")
+                               : f.outcome == Outcome::kUnchecked ? toned(Tone::kSoft, "–")
+                                                                  : toned(Tone::kGood, "✓");
+      out += fmt::format("  {} {}: {}\n", mark, f.part, f.words);
+    }
     return out;
   }
 
-  // A network of `memorize`, told by the activation its metadata name.
-  [[nodiscard]] std::optional<QuadraticNetwork> open_quadratic() const {
-    if (std::filesystem::path(network_).extension() != ".safetensors") return std::nullopt;
-    const Tensors tensors = read_safetensors(network_);
-    if (!is_quadratic(tensors)) return std::nullopt;
-    return to_quadratic_network(tensors, network_);
-  }
-
-  template <class AnyNetwork>
-  [[nodiscard]] Verification check(const AnyNetwork& network, const SampleSource& samples,
-                                   const Control& control) const {
-    if (samples.inputs() != network.inputs() || samples.outputs() != network.outputs()) {
-      throw DataError(fmt::format(
-          "{} has {} inputs and {} outputs, but the samples in {} have {} and {}; are they of "
-          "another network?",
-          network_, network.inputs(), network.outputs(), files_[0], samples.inputs(), samples.outputs()));
-    }
-    return exhume::verify(network, samples, control);
-  }
-
-  std::string network_;
+  std::string model_;
   std::vector<std::string> files_;
   double tolerance_ = 1e-12;
   CLI::Option* tolerance_option_ = nullptr;
   bool network_only_ = false;
+  fs::path folder_;
+  std::string text_, status_, reason_;  // of the certificate
+  std::vector<Finding> findings_;
+  std::optional<Verification> whole_;
 };
 
 }  // namespace

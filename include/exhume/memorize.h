@@ -23,6 +23,7 @@
 #include "exhume/memorize/descent.h"
 #include "exhume/model/quadratic_network.h"
 #include "exhume/base/types.h"
+#include "exhume/certify/certificate.h"
 
 namespace exhume {
 
@@ -61,9 +62,8 @@ enum class LabelKind {
 // column of whole numbers with at most 1000 distinct values.
 [[nodiscard]] RowMatrix one_hot(const Eigen::Ref<const RowMatrix>& y, std::vector<double>* classes = nullptr);
 
-struct MemorizeResult {
-  bool memorized = false;  // relative_error <= tolerance and, for labels, all of them right
-  std::string reason;      // one sentence
+// Certified means memorised: relative_error <= tolerance and, for labels, all of them right.
+struct MemorizeResult : Certificate {
   QuadraticNetwork network;
   RowMatrix inputs;             // the rows memorised, n x d
   RowMatrix targets;            // what they were fitted to, n x m
@@ -81,8 +81,10 @@ struct MemorizeResult {
   ClosedForm closed_form;         // also for descents, which need its sigma; `forms` are left out
   std::vector<Descent> descents;  // one an output
   std::vector<SecondOrder> stationarity;
+  double tolerance = 0;
   double seconds = 0;
-  std::uint64_t seed = 0;
+
+  [[nodiscard]] bool memorized() const { return status == Status::kCertified; }
 };
 
 // x: n x d, y: n x m. Throws DataError where no network of this kind can fit: rows on one line with labels

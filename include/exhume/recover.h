@@ -1,30 +1,27 @@
-// The front door: samples in, network out, with the truth about it.
+// Samples in, network out, with the truth about it.
 //
-//   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out
-//   check
+//   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out check
 //
-// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. The result says what
-// was found, by which road, how far the held-out rows confirm it, and what was assumed.
+// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. Routes (routes/table.h) are tried
+// whose conditions hold; the result says what was found, by which route, how far the held-out rows confirm it, and what
+// was assumed.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exhume/base/control.h"
 #include "exhume/certify/certify.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/network.h"
+#include "exhume/routes/options.h"
 
 namespace exhume {
 
-struct RecoverOptions {
-  std::optional<Index> hidden;  // number of hidden units; empty: find it
-  std::string route = "auto";   // auto, or a road by name: depth2, symmetric, any_inputs
-  double leak = 0;              // slope of the units below zero, in [0, 1), as the symmetric road assumes it
-  std::uint64_t seed = 0;       // of every random choice
-  double budget_seconds = 300;  // roads that search stop here
+struct RecoverOptions : RouteOptions {
+  std::string route = "auto";  // auto, or the name of a route to a network
   // Throws std::invalid_argument naming the field, its value and what it may be.
   void validate() const;
 };
@@ -37,9 +34,11 @@ struct PolishStep {
 };
 
 struct RecoverResult : Certificate {
-  Network network;     // canonical form, in the user's coordinates; empty where refused
+  Network network;                  // canonical form, in the user's coordinates; empty where refused
+  std::string activation = "relu";  // of its units, as parse_rectifier has it
   bool signs_identifiable = true;
   double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
+  double heldout_mean_square = 0;   // of the held-out errors, summed over outputs
   double training_relative_mse = 0;
   double noise_sd = 0;      // estimated standard deviation of the noise, 0 where none is visible
   Network standard_errors;  // same shapes as `network`; empty where they were not computed
@@ -48,7 +47,7 @@ struct RecoverResult : Certificate {
   double confidence = 0.999;
   std::string bound_from;                          // which residuals the bound rests on, in words
   std::optional<Identifiability> identifiability;  // empty where it was not computed
-  double heldout_mean_square = 0;  // of the held-out errors, summed over outputs
+  std::vector<std::pair<Index, Index>> support;    // sparse noise: entries (row, output) that were hit
 
   // For pictures.
   Vector singular_values;           // of the moment whose rank is the number of units
@@ -57,13 +56,11 @@ struct RecoverResult : Certificate {
   std::vector<PolishStep> descent;  // how the polish went
   RowMatrix predicted, observed;    // at most 500 held-out rows x m
   Vector activity;                  // share of rows on which each unit is active
+  Vector gaps;                      // exact finish: of every start
 };
 
-// Fills `conclusion` and `assumed` of a certified result: what follows, and from what no sample can show.
-void conclude(RecoverResult& result);
-
-// Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant
-// column, too few rows), std::invalid_argument for bad options, Interrupted.
+// Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant column, too few
+// rows), std::invalid_argument for bad options, Interrupted.
 [[nodiscard]] RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options,
                                     const Control& control = {});
 

@@ -12,7 +12,9 @@
 #include "arrays.h"
 #include "call.h"
 #include "exhume/io/atomic_file.h"
+#include "exhume/certify/certificate_json.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/report/report.h"
 #include "exhume/io/quadratic_files.h"
 #include "values.h"
 
@@ -88,7 +90,12 @@ void bind_memorize(nb::module_& m) {
       nb::arg("path"));
 
   nb::class_<MemorizeResult>(m, "MemorizeResult")
-      .def_ro("memorized", &MemorizeResult::memorized)
+      .def_prop_ro("memorized", &MemorizeResult::memorized)
+      .def("certificate",
+           [](MemorizeResult result) {
+             stamp(result);
+             return to_json(result);
+           })
       .def_ro("reason", &MemorizeResult::reason)
       .def_ro("network", &MemorizeResult::network)
       .def_ro("layers", &MemorizeResult::layers)

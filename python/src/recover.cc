@@ -1,4 +1,4 @@
-// The front door, and what its result has to say.
+// recover, and what its result has to say.
 #include "exhume/recover.h"
 
 #include <nanobind/stl/optional.h>
@@ -14,18 +14,23 @@
 #include "call.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/digest.h"
+#include "exhume/certify/certificate_json.h"
+#include "exhume/io/onnx.h"
 #include "exhume/io/safetensors.h"
 #include "exhume/report/report.h"
+#include "exhume/routes/table.h"
 #include "samples.h"
 
 namespace exhume::python {
 namespace {
 
 RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
-                          std::uint64_t seed, double budget, int threads, nb::object progress) {
+                          double leak, std::uint64_t seed, double budget, int threads,
+                          nb::object progress) {
   RecoverOptions options;
   options.hidden = hidden;
   options.route = route;
+  options.leak = leak;
   options.seed = seed;
   options.budget_seconds = budget;
   options.validate();
@@ -38,12 +43,14 @@ std::optional<Network> unless_empty(const Network& network) {
   return network;
 }
 
-std::string certificate(const RecoverResult& result,
-                        const std::vector<std::pair<std::string, std::string>>& files) {
-  Provenance provenance;
-  for (const auto& [role, path] : files) provenance.files.push_back({role, path, sha256_file(path)});
-  if (result.status != Status::kRefused) provenance.network_sha256 = sha256(network_bytes(result.network));
-  return to_json(result, provenance);
+std::string certificate(RecoverResult result, const Samples& samples) {
+  result.files = samples.digests();
+  if (result.status != Status::kRefused) {
+    result.written = {{"network", "network.safetensors", sha256(network_bytes(result.network))},
+                      {"network for other programs", "network.onnx", sha256(onnx_bytes(result.network))}};
+  }
+  stamp(result);
+  return to_json(result);
 }
 
 }  // namespace
@@ -68,9 +75,19 @@ void bind_recover(nb::module_& m) {
                        steps.emplace_back(step.stage, step.relative_mse);
                      return steps;
                    })
-      .def("certificate", &certificate, nb::arg("files"));
+      .def("certificate", &certificate, nb::arg("samples"))
+      .def_ro("support", &RecoverResult::support);
+  nb::class_<RouteInfo>(m, "RouteInfo")
+      .def_ro("name", &RouteInfo::name)
+      .def_ro("group", &RouteInfo::group)
+      .def_ro("about", &RouteInfo::about)
+      .def_ro("condition", &RouteInfo::condition)
+      .def_ro("automatic", &RouteInfo::automatic)
+      .def_ro("options", &RouteInfo::options)
+      .def_prop_ro("finds", [](const RouteInfo& r) { return std::string(to_string(r.finds)); });
+  m.def("routes", [] { return route_table(); });
   m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
-        nb::arg("seed"), nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
+        nb::arg("leak"), nb::arg("seed"), nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
   m.def(
       "report_html", [](const std::string& certificate) { return to_html(certificate); },
       nb::arg("certificate"));

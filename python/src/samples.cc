@@ -41,16 +41,16 @@ Samples view(Rows x, Rows y) {
     return memory_view(x.data(), y.data(), static_cast<Index>(x.shape(0)), static_cast<Index>(x.shape(1)),
                        static_cast<Index>(y.shape(1)));
   });
-  return {std::move(source), std::move(x), std::move(y)};
+  return {std::move(source), std::move(x), std::move(y), {}};
 }
 
 Samples open(const std::string& x, const std::string& y, int threads) {
   Call call(threads, nb::none());
-  return {call.run([&](const Control& control) {
-            return y.empty() ? open_samples(x, control) : open_samples(x, y, control);
-          }),
-          {},
-          {}};
+  OpenedSamples opened = call.run([&](const Control& control) {
+    return open_sample_files(y.empty() ? std::vector<std::string>{x} : std::vector<std::string>{x, y}, control);
+  });
+  SamplePtr source = opened.samples;
+  return {std::move(source), {}, {}, std::move(opened)};
 }
 
 }  // namespace

@@ -3,12 +3,16 @@
 
 #include "arrays.h"
 #include "exhume/data/samples.h"
+#include "exhume/io/open.h"
 
 namespace exhume::python {
 
 struct Samples {
   SamplePtr source;
-  Rows x, y;  // empty for samples in files
+  Rows x, y;             // empty for samples in files
+  OpenedSamples opened;  // empty for samples in memory
+
+  [[nodiscard]] std::vector<FileDigest> digests() const { return opened.digests({}); }
 };
 
 }  // namespace exhume::python

@@ -11,6 +11,8 @@
 #include "arrays.h"
 #include "call.h"
 #include "exhume/routes/threshold/lowest_layer.h"
+#include "exhume/certify/certificate_json.h"
+#include "exhume/report/report.h"
 #include "exhume/routes/threshold/halfspaces.h"
 #include "samples.h"
 
@@ -45,6 +47,13 @@ HalfspacesResult run_halfspaces(const Samples& samples, std::optional<Index> hid
   return call.run([&](const Control& control) { return halfspaces(samples.source, options, control); });
 }
 
+template <class Result>
+std::string certificate(Result result, const Samples& samples) {
+  result.files = samples.digests();
+  stamp(result);
+  return to_json(result);
+}
+
 }  // namespace
 
 void bind_threshold(nb::module_& m) {
@@ -60,6 +69,7 @@ void bind_threshold(nb::module_& m) {
       .def_prop_ro(
           "start", [](const LowestLayerResult& r) { return array(RowMatrix(r.start)); }, nb::rv_policy::move)
       .def_ro("worst_error", &LowestLayerResult::worst_error)
+      .def("certificate", &certificate<LowestLayerResult>, nb::arg("samples"))
       .def_prop_ro("assumptions", [](const LowestLayerResult& r) {
         std::vector<std::tuple<std::string, double, double, bool>> list;
         for (const Assumption& a : r.assumptions) list.emplace_back(a.name, a.value, a.threshold, a.holds);
@@ -69,12 +79,12 @@ void bind_threshold(nb::module_& m) {
         nb::arg("activation"), nb::arg("start"), nb::arg("refine"), nb::arg("biased"), nb::arg("seed"),
         nb::arg("threads"), nb::arg("progress").none());
 
-  nb::class_<HalfspacesResult>(m, "HalfspacesResult")
-      .def_ro("layer", &HalfspacesResult::layer)
+  nb::class_<HalfspacesResult, LowestLayerResult>(m, "HalfspacesResult")
       .def_ro("intersection", &HalfspacesResult::intersection)
       .def_prop_ro("labels", [](const HalfspacesResult& r) { return std::pair(r.labels[0], r.labels[1]); })
       .def_ro("flip_rate", &HalfspacesResult::flip_rate)
-      .def_ro("agreement", &HalfspacesResult::agreement);
+      .def_ro("agreement", &HalfspacesResult::agreement)
+      .def("certificate", &certificate<HalfspacesResult>, nb::arg("samples"));
   m.def("halfspaces", &run_halfspaces, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("seed"),
         nb::arg("threads"), nb::arg("progress").none());
 }

@@ -23,6 +23,11 @@ bool Checks::require(std::string name, double value, double threshold, bool hold
   return holds;
 }
 
+void Checks::require_first(std::string name, double value, double threshold, std::string otherwise) {
+  list_.push_back({std::move(name), value, threshold, false, true});
+  reason_ = std::move(otherwise);
+}
+
 bool Checks::note(std::string name, double value, double threshold, bool holds) {
   list_.push_back({std::move(name), value, threshold, holds, false});
   return holds;
@@ -33,6 +38,16 @@ void Checks::conclude(Certificate& certificate, std::string praise) && {
   certificate.reason = all_hold() ? std::move(praise) : std::move(reason_);
   certificate.assumptions.insert(certificate.assumptions.end(), std::make_move_iterator(list_.begin()),
                                  std::make_move_iterator(list_.end()));
+}
+
+void Checks::add_to(Certificate& certificate) && {
+  const bool certified = certificate.status == Status::kCertified;
+  const Status before = certificate.status;
+  std::string reason = certificate.reason;
+  std::move(*this).conclude(certificate, reason);
+  if (certified) return;
+  certificate.status = before;
+  certificate.reason = std::move(reason);
 }
 
 }  // namespace exhume

@@ -4,168 +4,277 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
+#include "certify/certificate_writer.h"
 #include "exhume/base/error.h"
+#include "exhume/certify/certify.h"
 #include "exhume/certify/inspect.h"
+#include "exhume/data/reduce.h"
 
 namespace exhume {
 namespace {
 
-using Json = nlohmann::json;
-
 // Mean squared error over the variance that two ways of adding up rounding errors may differ by.
 constexpr double kRounding = 1e-24;
-// What noiseless samples may differ from their network by (certify.h).
-constexpr double kReproduced = 1e-20;
+// Relative difference of two ways of adding up anything else.
+constexpr double kSameSum = 1e-6;
 
-Json parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("status") || !json["status"].is_string())
-    throw DataError("the certificate is not valid JSON or has no status; is it a certificate.json?");
-  return json;
+struct Shape {
+  Index inputs = 0, hidden = 0, outputs = 0;
+};
+Shape shape_of(const StoredModel& model) {
+  return std::visit(
+      [](const auto& m) -> Shape {
+        using Model = std::decay_t<decltype(m)>;
+        if constexpr (std::is_same_v<Model, RectifiedNetwork>) {
+          return {m.network.inputs(), m.network.hidden(), m.network.outputs()};
+        } else if constexpr (std::is_same_v<Model, StoredLayer>) {
+          return {m.W.cols(), m.W.rows(), 1};
+        } else {
+          return {m.inputs(), m.hidden(), m.outputs()};
+        }
+      },
+      model);
 }
 
-double number(const Json& json, const char* key) {
-  return json.contains(key) && json[key].is_number() ? json[key].get<double>() : std::nan("");
-}
-
-std::string words(const Json& json, const char* key) {
-  return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+// What a layer does on rows, by plain loops: activity where no unit is active, and all of it; labels met.
+struct LayerSums {
+  long double none = 0, all = 0;
+  Index rows = 0, met = 0;
+  void merge(const LayerSums& other) {
+    none += other.none;
+    all += other.all;
+    rows += other.rows;
+    met += other.met;
+  }
+};
+struct LayerClaim {
+  double rest = 0, tolerance = 0;  // outputs within the tolerance of the rest level are at rest
+  double labels[2] = {0, 1};       // on no halfspace's far side, on some halfspace's far side
+};
+LayerSums sum_layer(const StoredLayer& layer, const LayerClaim& claim, const SampleSource& rows,
+                    const Control& control) {
+  return reduce_blocks(rows, LayerSums{}, control, "verify", [&](LayerSums& to, const SampleBlock& block) {
+    for (Index r = 0; r < block.rows(); ++r) {
+      bool active = false;
+      for (Index i = 0; i < layer.W.rows() && !active; ++i) {
+        long double z = 0;
+        for (Index j = 0; j < layer.W.cols(); ++j)
+          z += static_cast<long double>(layer.W(i, j)) * block.x()(r, j);
+        active = z > layer.t(i);
+      }
+      const double y = block.y()(r, 0);
+      to.met += claim.labels[active ? 1 : 0] == y;
+      const long double activity = std::fabs(static_cast<long double>(y) - claim.rest);
+      if (activity <= claim.tolerance) continue;
+      to.all += activity;
+      if (!active) to.none += activity;
+    }
+    to.rows += block.rows();
+  });
 }
 
 class Check {
  public:
-  Check(const std::string& text, const Network& network, const SamplePtr& samples, const Verification& whole,
-        const Control& control)
-      : text_(text),
-        json_(parse(text)),
-        network_(network),
-        samples_(samples),
-        whole_(whole),
-        control_(control) {}
+  Check(const std::string& text, const StoredModel& model, const SamplePtr& samples, const Control& control)
+      : text_(text), json_(parse_certificate(text)), model_(model), samples_(samples), control_(control) {}
 
-  std::vector<Finding> run() {
+  CertificateCheck run() {
     const bool intact = digest_matches(text_);
     find("certificate", intact,
          intact ? "its digest is that of its content"
                 : "its digest is not that of its content: it was edited");
     shapes();
-    status();
-    rows();
-    return std::move(findings_);
+    required();
+    check_.whole = verify_model(model_, *samples_, control_);
+    const std::string kind = words(at(json_, "kind"));
+    if (kind == "memorized network") {
+      memorized();
+    } else if (check_.whole) {
+      every_row();
+      held_out_error();
+    } else {
+      layer(kind == "halfspaces");
+    }
+    return std::move(check_);
   }
 
  private:
   void find(std::string part, bool good, std::string what) {
-    findings_.push_back({std::move(part), good, std::move(what)});
+    check_.findings.push_back({std::move(part), good ? Outcome::kGood : Outcome::kBad, std::move(what)});
   }
+  void leave(std::string part, std::string what) {
+    check_.findings.push_back({std::move(part), Outcome::kUnchecked, std::move(what)});
+  }
+  [[nodiscard]] double stated(const char* key) const { return number_of(at(json_, key)); }
+  [[nodiscard]] bool certified() const { return words(at(json_, "status")) == "certified"; }
 
   void shapes() {
-    const bool same = number(json_, "inputs") == static_cast<double>(network_.inputs()) &&
-                      number(json_, "hidden_units") == static_cast<double>(network_.hidden()) &&
-                      number(json_, "outputs") == static_cast<double>(network_.outputs());
+    const Shape shape = shape_of(model_);
+    const bool layer = std::holds_alternative<StoredLayer>(model_);
+    const bool same = stated("inputs") == static_cast<double>(shape.inputs) &&
+                      stated("hidden_units") == static_cast<double>(shape.hidden) &&
+                      (layer || stated("outputs") == static_cast<double>(shape.outputs));
     find("network", same,
-         same ? fmt::format("{} inputs, {} hidden units and {} outputs, as stated", network_.inputs(),
-                            network_.hidden(), network_.outputs())
+         same ? fmt::format("{} inputs, {} hidden units and {} outputs, as stated", shape.inputs,
+                            shape.hidden, shape.outputs)
               : "its shape is not the one that the certificate states");
-    const double stated = number(json_, "rows");
-    if (std::isnan(stated)) return;
-    const bool count = stated == static_cast<double>(samples_->rows());
+    const double rows = stated("rows");
+    if (std::isnan(rows)) return;
+    const bool count = rows == static_cast<double>(samples_->rows());
     find("samples", count,
          count ? fmt::format("{} rows, as stated", samples_->rows())
-               : fmt::format("{} rows, but the certificate states {:.0f}", samples_->rows(), stated));
+               : fmt::format("{} rows, but the certificate states {:.0f}", samples_->rows(), rows));
   }
 
   // A certificate claims that all it requires holds.
-  void status() {
-    const std::string status = words(json_, "status");
+  void required() {
+    if (!certified()) return;
     std::string broken;
-    if (json_.contains("assumptions") && json_["assumptions"].is_array()) {
-      for (const Json& a : json_["assumptions"]) {
-        if (!a.is_object() || !a.contains("required") || a["required"] != true) continue;
-        if (a.value("holds", false) || !broken.empty()) continue;
-        broken = words(a, "name");
+    const Json& list = at(json_, "assumptions");
+    if (list.is_array()) {
+      for (const Json& a : list) {
+        if (broken.empty() && is_true(at(a, "required")) && !is_true(at(a, "holds")))
+          broken = words(at(a, "name"));
       }
     }
-    if (status == "certified") {
-      find("certificate", broken.empty(),
-           broken.empty() ? "all that it requires is stated to hold"
-                          : fmt::format("it says certified, but '{}' does not hold", broken));
-    }
-    // Without noise the samples are the network's to rounding, every one of them.
-    if (status == "certified" && number(json_, "noise_sd") == 0 && json_.contains("split")) {
-      const bool exact = whole_.relative_mse <= kReproduced;
-      find("samples", exact,
-           exact
-               ? fmt::format("reproduced to rounding: relative mse {:.1e} over all rows", whole_.relative_mse)
-               : fmt::format("relative mse {:.1e} over all rows, worst in row {}: not those of this network",
-                             whole_.relative_mse, whole_.worst_row + 1));
-    }
+    find("certificate", broken.empty(),
+         broken.empty() ? "all that it requires is stated to hold"
+                        : fmt::format("it says certified, but '{}' does not hold", broken));
   }
 
-  void rows() {
-    const double stated = number(json_, "heldout_mean_square"), used = number(json_, "samples");
-    if (!json_.contains("split") || !json_["split"].is_object() || std::isnan(stated)) {
-      find(
-          "held-out rows", true,
-          "none are stated as the files have them (too few rows, or outputs that were cleaned first): errors "
-          "were not checked again");
+  // Without noise the samples are the network's to rounding, every one of them.
+  void every_row() {
+    if (!certified() || stated("noise_sd") != 0) return;
+    if (at(json_, "support_entries").is_number()) {
+      leave("samples", "some entries were hit by noise, so not every row can agree");
       return;
     }
-    const double period = number(json_["split"], "period");
-    if (!(period >= 2 && period <= 1e9) || !json_["split"].contains("seed") ||
-        !json_["split"]["seed"].is_number_unsigned()) {
+    const Verification& whole = *check_.whole;
+    const bool exact = whole.relative_mse <= kReproduced;
+    find("samples", exact,
+         exact ? fmt::format("reproduced to rounding: relative mse {:.1e} over all rows", whole.relative_mse)
+               : fmt::format("relative mse {:.1e} over all rows, worst in row {}: not those of this network",
+                             whole.relative_mse, whole.worst_row + 1));
+  }
+
+  // The rows that were held out, drawn again; empty where they cannot be, and a finding says why.
+  SamplePtr held_out_rows() {
+    const Json& split_of = at(json_, "split");
+    if (!split_of.is_object()) {
+      leave("held-out rows",
+            "none are stated as the files have them (too few rows, or outputs that were cleaned first): "
+            "errors were not checked again");
+      return nullptr;
+    }
+    const double period = number_of(at(split_of, "period"));
+    const Json& seed = at(split_of, "seed");
+    if (!(period >= 2 && period <= 1e9) || !seed.is_number_unsigned()) {
       find("certificate", false, "its split is not one");
-      return;
+      return nullptr;
     }
     SamplePtr distinct = samples_;
-    if (used < static_cast<double>(samples_->rows())) distinct = distinct_rows(samples_, control_);
-    const Split parts =
-        split(distinct, static_cast<Index>(period), json_["split"]["seed"].get<std::uint64_t>());
-    if (static_cast<double>(parts.held_out->rows()) != number(json_, "held_out")) {
+    if (stated("samples") < static_cast<double>(samples_->rows()))
+      distinct = distinct_rows(samples_, control_);
+    SamplePtr rows = split(distinct, static_cast<Index>(period), seed.get<std::uint64_t>()).held_out;
+    if (static_cast<double>(rows->rows()) != stated("held_out")) {
       find("certificate", false,
-           fmt::format("its split holds out {} rows, not as many as it states", parts.held_out->rows()));
+           fmt::format("its split holds out {} rows, not as many as it states", rows->rows()));
+      return nullptr;
+    }
+    return rows;
+  }
+
+  void held_out_error() {
+    const double claimed = stated("heldout_mean_square");
+    const SamplePtr rows = held_out_rows();
+    if (!rows) return;
+    if (std::isnan(claimed)) {
+      find("certificate", false, "it states no error on the rows it holds out");
       return;
     }
-    const Verification held_out = verify(network_, *parts.held_out, control_);
-    const double found = held_out.rms_error * held_out.rms_error * static_cast<double>(network_.outputs());
+    const Verification held_out = *verify_model(model_, *rows, control_);
+    const double found =
+        held_out.rms_error * held_out.rms_error * static_cast<double>(shape_of(model_).outputs);
     const double variance = held_out.relative_mse > 0 ? found / held_out.relative_mse : 0;
-    const bool same = std::abs(found - stated) <= 1e-6 * std::max(found, stated) + kRounding * variance;
+    const bool same =
+        std::abs(found - claimed) <= kSameSum * std::max(found, claimed) + kRounding * variance;
     find("held-out rows", same,
          same ? fmt::format("mean squared error {:.3e} on {} rows, as stated", found, held_out.rows)
               : fmt::format("mean squared error {:.3e} on {} rows, but the certificate states {:.3e}", found,
-                            held_out.rows, stated));
+                            held_out.rows, claimed));
+  }
+
+  void memorized() {
+    const double claimed = stated("relative_error"), found = check_.whole->relative_mse;
+    const bool within = found <= std::max(stated("tolerance"), claimed * (1 + kSameSum) + kRounding);
+    find("samples", within,
+         within ? fmt::format("relative error {:.1e} on the rows memorised, within the {:.1e} stated", found,
+                              stated("tolerance"))
+                : fmt::format("relative error {:.1e} on the rows memorised, but the certificate states {:.1e}",
+                              found, claimed));
+  }
+
+  void layer(bool halfspaces) {
+    const StoredLayer& layer = std::get<StoredLayer>(model_);
+    if (layer.activation == "sigmoid") {
+      leave("held-out rows",
+            "what lies above a layer of sigmoids is not known, so its errors cannot be checked again");
+      return;
+    }
+    const SamplePtr rows = held_out_rows();
+    if (!rows) return;
+    LayerClaim claim{stated("rest_level"), stated("rest_tolerance"), {0, 1}};
+    const Json& labels = at(json_, "labels");
+    for (std::size_t i = 0; i < 2 && labels.is_array() && labels.size() == 2; ++i)
+      claim.labels[i] = number_of(labels[i]);
+    const LayerSums sums = sum_layer(layer, claim, *rows, control_);
+    const auto agree = [&](const char* what, double found, double claimed) {
+      const bool same = std::abs(found - claimed) <= kSameSum * std::max(std::abs(found), 1.0);
+      find("held-out rows", same,
+           same ? fmt::format("{} {:.4g} on {} rows, as stated", what, found, sums.rows)
+                : fmt::format("{} {:.4g} on {} rows, but the certificate states {:.4g}", what, found,
+                              sums.rows, claimed));
+    };
+    if (halfspaces) {
+      const auto count = static_cast<double>(std::max<Index>(1, sums.rows));
+      agree("share of labels met", static_cast<double>(sums.met) / count, stated("agreement"));
+    }
+    const double none = sums.all > 0 ? static_cast<double>(sums.none / sums.all) : 0;
+    agree("share of the activity on rows without an active unit", none, stated("unexplained_share"));
   }
 
   const std::string& text_;
   Json json_;
-  const Network& network_;
+  const StoredModel& model_;
   const SamplePtr& samples_;
-  const Verification& whole_;
   const Control& control_;
-  std::vector<Finding> findings_;
+  CertificateCheck check_;
 };
 
 }  // namespace
 
-CertifiedFiles certified_files(const std::string& text) {
-  const Json json = parse(text);
-  CertifiedFiles files;
-  files.network_sha256 = words(json, "network_sha256");
-  if (json.contains("files") && json["files"].is_array()) {
-    for (const Json& file : json["files"]) {
-      if (file.is_object())
-        files.samples.push_back({words(file, "role"), words(file, "path"), words(file, "sha256")});
-    }
+std::optional<Verification> verify_model(const StoredModel& model, const SampleSource& samples,
+                                         const Control& control) {
+  const Shape shape = shape_of(model);
+  if (samples.inputs() != shape.inputs || samples.outputs() != shape.outputs) {
+    throw DataError(fmt::format("the model has {} inputs and {} output{}, but the samples have {} and {}; are "
+                                "they of another network?",
+                                shape.inputs, shape.outputs, shape.outputs == 1 ? "" : "s", samples.inputs(),
+                                samples.outputs()));
   }
-  return files;
+  if (const auto* network = std::get_if<Network>(&model)) return verify(*network, samples, control);
+  if (const auto* network = std::get_if<QuadraticNetwork>(&model)) return verify(*network, samples, control);
+  if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
+    return verify(rectified->network, parse_rectifier(rectified->activation), samples, control);
+  return std::nullopt;
 }
 
-std::vector<Finding> check_certificate(const std::string& json, const Network& network,
-                                       const SamplePtr& samples, const Verification& whole,
-                                       const Control& control) {
-  return Check(json, network, samples, whole, control).run();
+CertificateCheck check_certificate(const std::string& json, const StoredModel& model, const SamplePtr& samples,
+                                   const Control& control) {
+  return Check(json, model, samples, control).run();
 }
 
 }  // namespace exhume

@@ -13,7 +13,6 @@
 namespace exhume {
 namespace {
 
-constexpr double kRoundingMse = 1e-20;  // mean squared error / variance at which samples count as reproduced
 constexpr double kDetermined = 1e-6;    // least singular value, in units of the outputs' spread
 constexpr double kMostKurtosis = 6;
 constexpr double kGrossKurtosis = 50;  // of residuals that a few rows dominate
@@ -24,126 +23,9 @@ constexpr Index kPictureRows = 500;
 constexpr double kDeviations = 3.3;
 const double kLogOdds = std::log(1000.0);
 
-// Collects checks; the first that fails gives the reason.
-class VerdictChecks {
- public:
-  explicit VerdictChecks(Verdict& verdict) : verdict_(verdict) {}
-  void require(const char* name, double value, double threshold, bool holds, const std::string& otherwise) {
-    verdict_.checks.push_back({name, value, threshold, holds, true});
-    if (!holds && verdict_.reason.empty()) verdict_.reason = otherwise;
-  }
-  void conclude(const std::string& praise) {
-    verdict_.status = verdict_.reason.empty() ? Status::kCertified : Status::kUncertified;
-    if (verdict_.reason.empty()) verdict_.reason = praise;
-  }
-
- private:
-  Verdict& verdict_;
-};
-
-void certify_exact(const Fit& fit, const HeldOutCheck& held_out, Index held_out_rows, Index rows,
-                   const std::optional<Identifiability>& weights, VerdictChecks& checks) {
-  checks.require("training rows reproduced to rounding", fit.relative_mse, kRoundingMse,
-                 fit.relative_mse <= kRoundingMse,
-                 "the fit is exact on the rows that it saw but not on all training rows");
-  checks.require("held-out rows reproduced to rounding", held_out.relative_mse, kRoundingMse,
-                 held_out.relative_mse <= kRoundingMse,
-                 "the fit is exact on the training rows but not on the held-out ones: too few samples for so "
-                 "many units");
-  checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
-                 "the function is reproduced to rounding, but part of it is linear on all samples: units "
-                 "that never bend "
-                 "within them (large bias) or a linear path; those weights, and the signs of the others, are "
-                 "not identifiable");
-  checks.require("signs of the units unique", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
-                 fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
-                 "the function is reproduced to rounding, but several choices of signs give the same "
-                 "function: this network "
-                 "is one of them");
-  if (weights) {
-    checks.require("weights determined by the function: smallest singular value", weights->smallest_singular,
-                   kDetermined, weights->smallest_singular >= kDetermined,
-                   "the function is reproduced to rounding, but other weights do so too: no sample lies "
-                   "between the kinks of two nearly equal units, or a unit hardly bends within the samples");
-  }
-  checks.conclude(fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
-                              fit.model.units(), rows + held_out_rows, held_out_rows));
-}
-
-void certify_noisy(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out,
-                   Index held_out_rows, const Inspection& data, const SampleSource& standard,
-                   VerdictChecks& checks) {
-  const Index m = standard.outputs(), k = fit.model.units();
-  checks.require(
-      "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
-      fmt::format(
-          "{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
-          fit.rows_per_unknown));
-  checks.require("outputs are not whole numbers", data.integer_outputs ? 1 : 0, 0, !data.integer_outputs,
-                 "every output is a whole number: rounded values or class labels, not a network plus noise");
-  checks.require(
-      "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,
-      look.neighbours <= kMostNeighbourZ,
-      look.kurtosis > kGrossKurtosis
-          ? fmt::format("a few residuals are very large (kurtosis {:.3g}) and rows with similar inputs have "
-                        "similar ones "
-                        "(Z = {:.1f}): gross outliers in the outputs, or another kind of function",
-                        look.kurtosis, look.neighbours)
-          : fmt::format(
-                "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
-                "another kind of function, or more units than were found",
-                look.neighbours));
-  checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit,
-                 look.sorted <= look.sorted_limit,
-                 fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
-                             "{:.1f}): a smooth function, "
-                             "not noise, is left",
-                             look.sorted));
-  checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
-                 look.polynomial <= look.polynomial_limit,
-                 "the residual still bends with the inputs: another kind of function is behind the data");
-  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
-                 look.kurtosis <= kMostKurtosis,
-                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
-                             "unit that is seldom active",
-                             look.kurtosis));
-  checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
-                 "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
-  checks.require(
-      "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
-      fmt::format(
-          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
-          "units, more samples or budget, or another kind of function is behind the data",
-          k, fit.relative_mse));
-  // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
-  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most.
-  const double expected = std::max(held_out.noise.sum(), 1e-300);
-  const double ratio = held_out.mean_square / expected;
-  const double spread = 1 + 5 * held_out.noise.norm() / expected *
-                                std::sqrt(std::max(look.kurtosis - 1, 2.0) /
-                                          static_cast<double>(std::max<Index>(held_out_rows, 1)));
-  const double unknowns = static_cast<double>(free_parameters(standard.inputs(), k, m));
-  const double optimism = 1 + unknowns / static_cast<double>(standard.rows() * m);  // of new rows
-  checks.require(
-      "held-out error as large as the noise", ratio, spread * optimism, ratio <= spread * optimism,
-      fmt::format(
-          "the mean squared error on held-out rows is {:.2f} times that on the training rows: overfitted",
-          ratio));
-  checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
-                 "a linear term is needed beside the units: units that never bend within the samples or a "
-                 "linear path; the "
-                 "signs of the units are not identifiable");
-  checks.require("signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
-                 fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
-                 "the noise does not let the sign of every unit be told");
-  checks.conclude(fmt::format(
-      "{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on {} samples", k,
-      fit.relative_mse, standard.rows() + held_out_rows));
-}
-
 }  // namespace
 
-HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, const Vector& output_mean) {
+HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, const Vector& output_mean) {
   HeldOutCheck check;
   const Index n = rows.rows(), m = rows.outputs();
   const Index shown = std::min(n, kPictureRows);
@@ -154,7 +36,7 @@ HeldOutCheck check_held_out(const Network& network, const SampleSource& rows, co
   for (Index first = 0; first < n; first += kBlockRows) {
     const Index size = std::min(kBlockRows, n - first);
     rows.read(first, size, block);
-    const RowMatrix predicted = evaluate(network, block.x());
+    const RowMatrix predicted = predict(block.x());
     const Vector error = (predicted - block.y()).rowwise().squaredNorm();
     squares += error.sum();
     fourth += error.squaredNorm();
@@ -202,9 +84,9 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
                     });
   const double n = static_cast<double>(standard->rows());
   ResidualLook look;
-  look.kurtosis = (powers.fourth.array() * n / powers.second.array().square().max(1e-300)).maxCoeff();
+  look.kurtosis = (powers.fourth.array() * n / powers.second.array().square().max(kTiny)).maxCoeff();
   const HermiteMoments moments = hermite_moments(*residual, 2, control);
-  look.polynomial = moments.estimate(2).squaredNorm() / std::max(moments.noise(2).squaredNorm(), 1e-300);
+  look.polynomial = moments.estimate(2).squaredNorm() / std::max(moments.noise(2).squaredNorm(), kTiny);
   // A ratio of two chi-squared sums with `freedom` terms each, a little dependent: five deviations and a
   // margin.
   const double freedom = static_cast<double>(d * (d + 1) / 2 * m);
@@ -250,7 +132,7 @@ double sorted_statistic(const Matrix& along, const Matrix& residuals) {
           spread += product * product;
         }
       }
-      if (square > 0) largest = std::max(largest, products / std::sqrt(std::max(spread, 1e-300)));
+      if (square > 0) largest = std::max(largest, products / std::sqrt(std::max(spread, kTiny)));
     }
   }
   return largest;
@@ -262,7 +144,7 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
   Matrix r = residuals;
   for (Index o = 0; o < m; ++o) {
     r.col(o).array() -= r.col(o).mean();
-    r.col(o) /= std::max(std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n)), 1e-300);
+    r.col(o) /= std::max(std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n)), kTiny);
   }
   const Vector sizes = x.rowwise().squaredNorm();
   const auto distances = [&](Index first, Index rows) {
@@ -283,7 +165,7 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
       for (Index j = 0; j < n; ++j) row[static_cast<size_t>(j)] = probe(i, j);
       const auto at = row.begin() + std::min<Index>(kNeighbours[h], n - 1);
       std::nth_element(row.begin(), at, row.end());
-      reach.push_back(std::max(*at, 1e-300));
+      reach.push_back(std::max(*at, kTiny));
     }
     std::nth_element(reach.begin(), reach.begin() + probes / 2, reach.end());
     widths[h] = reach[static_cast<size_t>(probes / 2)];
@@ -304,22 +186,116 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
     }
   }
   for (int h = 0; h < 3; ++h)
-    largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], 1e-300)));
+    largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], kTiny)));
   return largest;
 }
 
-Verdict certify(const Fit& fit, const ResidualLook& look, const HeldOutCheck& held_out, Index held_out_rows,
-                const Inspection& data, const SampleSource& standard,
-                const std::optional<Identifiability>& weights) {
-  Verdict verdict;
-  verdict.checks = data.tests;
-  VerdictChecks checks(verdict);
-  if (fit.outcome == SearchOutcome::kExact) {
-    certify_exact(fit, held_out, held_out_rows, standard.rows(), weights, checks);
-  } else {
-    certify_noisy(fit, look, held_out, held_out_rows, data, standard, checks);
+std::string check_exact(const Evidence& evidence, Checks& checks) {
+  const Fit& fit = evidence.fit;
+  const HeldOutCheck& held_out = evidence.held_out;
+  const auto& weights = evidence.weights;
+  checks.require("training rows reproduced to rounding", fit.relative_mse, kReproduced,
+                 fit.relative_mse <= kReproduced,
+                 "the fit is exact on the rows that it saw but not on all training rows");
+  checks.require("rows held out", static_cast<double>(evidence.held_out_rows), 1, evidence.held_out_rows >= 1,
+                 fmt::format("{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold "
+                             "out: another network may do so too",
+                             fit.model.units(), evidence.training_rows));
+  checks.require("held-out rows reproduced to rounding", held_out.relative_mse, kReproduced,
+                 held_out.relative_mse <= kReproduced,
+                 "the fit is exact on the training rows but not on the held-out ones: too few samples for so "
+                 "many units");
+  checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
+                 "the function is reproduced to rounding, but part of it is linear on all samples: units "
+                 "that never bend "
+                 "within them (large bias) or a linear path; those weights, and the signs of the others, are "
+                 "not identifiable");
+  checks.require("signs of the units unique", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
+                 fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
+                 "the function is reproduced to rounding, but several choices of signs give the same "
+                 "function: this network "
+                 "is one of them");
+  if (weights) {
+    checks.require("weights determined by the function: smallest singular value", weights->smallest_singular,
+                   kDetermined, weights->smallest_singular >= kDetermined,
+                   "the function is reproduced to rounding, but other weights do so too: no sample lies "
+                   "between the kinks of two nearly equal units, or a unit hardly bends within the samples");
   }
-  return verdict;
+  return fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
+                     fit.model.units(), evidence.training_rows + evidence.held_out_rows,
+                     evidence.held_out_rows);
+}
+
+std::string check_noisy(const Evidence& evidence, Checks& checks) {
+  const Fit& fit = evidence.fit;
+  const ResidualLook& look = evidence.look;
+  const HeldOutCheck& held_out = evidence.held_out;
+  const Index d = fit.model.inputs(), m = fit.model.C.cols(), k = fit.model.units();
+  checks.require(
+      "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
+      fmt::format(
+          "{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
+          fit.rows_per_unknown));
+  checks.require("outputs are not whole numbers", evidence.data.integer_outputs ? 1 : 0, 0, !evidence.data.integer_outputs,
+                 "every output is a whole number: rounded values or class labels, not a network plus noise");
+  checks.require(
+      "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,
+      look.neighbours <= kMostNeighbourZ,
+      look.kurtosis > kGrossKurtosis
+          ? fmt::format("a few residuals are very large (kurtosis {:.3g}) and rows with similar inputs have "
+                        "similar ones "
+                        "(Z = {:.1f}): gross outliers in the outputs, or another kind of function",
+                        look.kurtosis, look.neighbours)
+          : fmt::format(
+                "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
+                "another kind of function, or more units than were found",
+                look.neighbours));
+  checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit,
+                 look.sorted <= look.sorted_limit,
+                 fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
+                             "{:.1f}): a smooth function, "
+                             "not noise, is left",
+                             look.sorted));
+  checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
+                 look.polynomial <= look.polynomial_limit,
+                 "the residual still bends with the inputs: another kind of function is behind the data");
+  checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
+                 look.kurtosis <= kMostKurtosis,
+                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
+                             "unit that is seldom active",
+                             look.kurtosis));
+  checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
+                 "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
+  checks.require(
+      "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
+      fmt::format(
+          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
+          "units, more samples or budget, or another kind of function is behind the data",
+          k, fit.relative_mse));
+  // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
+  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most.
+  const double expected = std::max(held_out.noise.sum(), kTiny);
+  const double ratio = held_out.mean_square / expected;
+  const double spread = 1 + 5 * held_out.noise.norm() / expected *
+                                std::sqrt(std::max(look.kurtosis - 1, 2.0) /
+                                          static_cast<double>(std::max<Index>(evidence.held_out_rows, 1)));
+  const double unknowns = static_cast<double>(free_parameters(d, k, m));
+  const double optimism = 1 + unknowns / static_cast<double>(evidence.training_rows * m);  // of new rows
+  checks.require(
+      "held-out error as large as the noise", ratio, spread * optimism, ratio <= spread * optimism,
+      fmt::format(
+          "the mean squared error on held-out rows is {:.2f} times that on the training rows: overfitted",
+          ratio));
+  checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
+                 "a linear term is needed beside the units: units that never bend within the samples or a "
+                 "linear path; the "
+                 "signs of the units are not identifiable");
+  checks.require("signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
+                 fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
+                 "the noise does not let the sign of every unit be told");
+  return fmt::format(
+      "{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on {} samples", k,
+      fit.relative_mse, evidence.training_rows + evidence.held_out_rows);
 }
 
 }  // namespace exhume

@@ -107,7 +107,12 @@ long double dot(const double* row, Index stride, const double* x, Index size) {
 
 }  // namespace
 
-Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
+namespace {
+
+// One hidden layer with `activate(z)` on top of it.
+template <class Activate>
+Verification verify_layer(const Network& network, const Activate& activate, const SampleSource& samples,
+                          const Control& control) {
   network.validate();
   const RowMatrix W = network.W, L = network.L;  // rows contiguous for the loops below
   return compare(network.inputs(), network.outputs(), samples, control, [&] {
@@ -115,7 +120,7 @@ Verification verify(const Network& network, const SampleSource& samples, const C
         [&, hidden = Reals(static_cast<std::size_t>(network.hidden()))](const double* x, Reals& f) mutable {
           for (Index i = 0; i < network.hidden(); ++i) {
             const long double z = network.b(i) + dot(W.data() + i * W.cols(), 1, x, network.inputs());
-            hidden[static_cast<std::size_t>(i)] = z > 0 ? z : 0;
+            hidden[static_cast<std::size_t>(i)] = z > 0 ? activate(z) : 0;
           }
           for (Index j = 0; j < network.outputs(); ++j) {
             long double sum = network.c(j);
@@ -126,6 +131,19 @@ Verification verify(const Network& network, const SampleSource& samples, const C
           }
         };
   });
+}
+
+}  // namespace
+
+Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
+  return verify_layer(network, [](long double z) { return z; }, samples, control);
+}
+
+Verification verify(const Network& network, const Rectifier& rectifier, const SampleSource& samples,
+                    const Control& control) {
+  return verify_layer(
+      network, [&](long double z) -> long double { return rectifier.phi(static_cast<double>(z)); }, samples,
+      control);
 }
 
 Verification verify(const QuadraticNetwork& network, const SampleSource& samples, const Control& control) {

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "exhume/base/error.h"
+#include "io/sha256.h"
 
 namespace exhume {
 namespace {
@@ -91,7 +93,8 @@ void AtomicFile::put(std::string_view bytes) {
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  if (descriptor_ < 0) throw std::logic_error("AtomicFile: write after sync");
+  if (descriptor_ < 0 || !digits_.empty()) throw std::logic_error("AtomicFile: write after sync");
+  if (hash_) hash_->add(bytes.data(), bytes.size());
   if (buffer_.size() + bytes.size() < kBufferBytes) {
     buffer_.append(bytes);
     return;
@@ -99,6 +102,14 @@ void AtomicFile::write(std::string_view bytes) {
   put(buffer_);
   buffer_.clear();
   put(bytes);
+}
+
+void AtomicFile::keep_digest() { hash_ = std::make_unique<Sha256>(); }
+
+std::string AtomicFile::digest() {
+  if (!hash_) throw std::logic_error("AtomicFile: no digest was kept");
+  if (digits_.empty()) digits_ = hash_->digits();
+  return digits_;
 }
 
 void AtomicFile::sync() {
@@ -165,9 +176,17 @@ AtomicFile& OutputFolder::open(const std::string& name) {
 
 void OutputFolder::add(const std::string& name, std::string_view bytes) { open(name).write(bytes); }
 
+void OutputFolder::replace(const std::string& name) { replaced_.push_back(folder_ / name); }
+
 void OutputFolder::commit() {
   for (const auto& file : files_) file->sync();
   for (const auto& file : files_) refuse_folder_as_target(file->path());
+  // Old files go first: whatever ends the program meanwhile, none of them lies beside a new certificate.
+  for (const fs::path& old : replaced_) {
+    const bool new_one = std::any_of(files_.begin(), files_.end(), [&](const auto& f) { return f->path() == old; });
+    if (new_one) continue;
+    if (::unlink(old.c_str()) != 0 && errno != ENOENT) refuse_write(old, errno);
+  }
   for (const auto& file : files_) file->rename_only();
   sync_folder(folder_);
   committed_ = true;

@@ -92,6 +92,8 @@ class NpzReader {
     return tensor;
   }
 
+  [[nodiscard]] std::string digest() const { return archive_.digest(); }
+
  private:
   void fill(ZipArchive::Stream& stream, std::string bytes, const NpyArray& array, const std::string& where,
             StoredTensor& tensor) {
@@ -178,7 +180,7 @@ Tensors read_npz(const std::filesystem::path& path, const NpzOptions& options) {
   return tensors;
 }
 
-SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options) {
+SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options, std::string* digest) {
   NpzReader npz(path, options);
   RowMatrix x = read_rows(npz, "x", "X");
   RowMatrix y = read_rows(npz, "y", "Y");
@@ -187,6 +189,7 @@ SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& 
         fmt::format("{}: x has {} rows but y has {}; row i of one must belong to row i of the other",
                     npz.file(), x.rows(), y.rows()));
   }
+  if (digest != nullptr) *digest = npz.digest();
   return memory_samples(std::move(x), std::move(y));
 }
 

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "exhume/base/error.h"
+#include "exhume/data/views.h"
 #include "exhume/io/csv.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/npz.h"
+#include "exhume/io/quadratic_files.h"
 #include "exhume/io/safetensors.h"
 #include "io/random_access_file.h"
 
@@ -59,6 +62,75 @@ SamplePtr open_samples(const std::filesystem::path& npz, const Control& control)
         npz.string()));
   }
   refuse(npz, kind, "give one .npz with arrays x and y, or two .npy or .csv files");
+}
+
+void check_sample_files(const std::vector<std::string>& files) {
+  if (files.size() == 2) return;
+  if (files.size() == 1 && std::filesystem::path(files[0]).extension() == ".npz") return;
+  if (files.size() == 1) {
+    throw std::invalid_argument(
+        fmt::format("{} holds the inputs only; give the outputs too, or both in one .npz", files[0]));
+  }
+  throw std::invalid_argument(
+      fmt::format("{} files are given; give inputs and outputs, or one .npz", files.size()));
+}
+
+OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control) {
+  check_sample_files(files);
+  OpenedSamples opened;
+  if (files.size() == 1) {
+    std::string digest;
+    if (ending(files[0]) == ".npz") {
+      control.check();
+      opened.samples = read_samples_npz(files[0], {}, &digest);
+    } else {
+      opened.samples = open_samples(files[0], control);
+    }
+    opened.files_.push_back({{"samples", files[0], digest}, nullptr});
+    return opened;
+  }
+  TablePtr x = open_table(files[0], control), y = open_table(files[1], control);
+  opened.files_ = {{{"inputs", files[0]}, x}, {{"outputs", files[1]}, y}};
+  opened.samples = table_samples(std::move(x), std::move(y));
+  return opened;
+}
+
+void OpenedSamples::mirror(const std::filesystem::path& labels, const Control& control) {
+  const TablePtr table = open_table(labels, control);
+  samples = mirrored_view(samples, table_samples(table, table));
+  files_.push_back({{"mirrored outputs", labels.string()}, table});
+}
+
+std::vector<FileDigest> OpenedSamples::digests(const Control& control) const {
+  std::vector<FileDigest> digests;
+  for (const File& file : files_) {
+    digests.push_back(file.about);
+    if (file.table) digests.back().sha256 = file.table->digest(control);
+  }
+  return digests;
+}
+
+StoredModel open_model(const std::filesystem::path& path) {
+  if (ending(path) != ".safetensors") return open_network(path);
+  const Tensors tensors = read_safetensors(path);
+  if (is_quadratic(tensors)) return to_quadratic_network(tensors, path.string());
+  const auto named = tensors.metadata.find("activation");
+  const std::string activation = named == tensors.metadata.end() ? "relu" : named->second;
+  if (tensors.find("t") != nullptr && tensors.find("A") == nullptr) {
+    StoredLayer layer{tensors.matrix("W", path.string()), tensors.vector("t", path.string()), activation};
+    if (layer.W.rows() != layer.t.size()) {
+      throw DataError(fmt::format("{}: W has {} rows but t has {} entries; save it again", path.string(),
+                                  layer.W.rows(), layer.t.size()));
+    }
+    return layer;
+  }
+  constexpr std::string_view kRectified = "rectified ";
+  if (activation.starts_with(kRectified)) {
+    Tensors plain = tensors;
+    plain.metadata.clear();
+    return RectifiedNetwork{to_network(plain, path.string()), activation.substr(kRectified.size())};
+  }
+  return to_network(tensors, path.string());
 }
 
 Network open_network(const std::filesystem::path& path) {

@@ -39,12 +39,18 @@ RandomAccessFile::RandomAccessFile(const std::filesystem::path& path) : name_(pa
         "{} is not a regular file, so it cannot be read twice; save the data to disk first", name_));
   }
   size_ = static_cast<std::uint64_t>(about.st_size);
+  changed_[0] = about.st_mtim.tv_sec;
+  changed_[1] = about.st_mtim.tv_nsec;
 }
 
 RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
 
 void RandomAccessFile::read(std::uint64_t offset, void* out, std::uint64_t size) const {
-  auto* to = static_cast<char*>(out);
+  read_plain(offset, static_cast<char*>(out), size);
+  hash_->saw(offset, static_cast<const char*>(out), size);
+}
+
+void RandomAccessFile::read_plain(std::uint64_t offset, char* to, std::uint64_t size) const {
   while (size > 0) {
     // Linux moves at most 2 GiB a call.
     const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(size, std::uint64_t{1} << 30));
@@ -62,6 +68,19 @@ void RandomAccessFile::read(std::uint64_t offset, void* out, std::uint64_t size)
     offset += static_cast<std::uint64_t>(got);
     size -= static_cast<std::uint64_t>(got);
   }
+}
+
+std::string RandomAccessFile::digest(const Control& control) const {
+  std::string digits = hash_->finish(size_, [&](std::uint64_t offset, char* out, std::uint64_t count) {
+    control.check();
+    read_plain(offset, out, count);
+  });
+  struct stat about {};
+  if (::fstat(descriptor_, &about) != 0 || static_cast<std::uint64_t>(about.st_size) != size_ ||
+      about.st_mtim.tv_sec != changed_[0] || about.st_mtim.tv_nsec != changed_[1]) {
+    throw DataError(fmt::format("{} was changed while it was read; do not change it during a run", name_));
+  }
+  return digits;
 }
 
 std::string RandomAccessFile::head(std::uint64_t most) const {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "exhume/base/error.h"
-#include "io/random_access_file.h"
 
 namespace exhume {
 namespace {
@@ -15,13 +15,65 @@ constexpr std::uint64_t kBestDeflate = 1032;
 
 }  // namespace
 
-ZipArchive::ZipArchive(const std::filesystem::path& path) : name_(path.string()), zip_(nullptr, zip_discard) {
-  const RandomAccessFile file(path);  // for its sentences about missing files and folders
-  int code = 0;
-  zip_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+// One request of libzip: our own file is what it reads, so that the bytes are those that are hashed.
+zip_int64_t ZipArchive::serve(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
+  auto& reader = *static_cast<Reader*>(self);
+  switch (command) {
+    case ZIP_SOURCE_OPEN:
+      reader.at = 0;
+      return 0;
+    case ZIP_SOURCE_READ: {
+      const std::uint64_t count = std::min<std::uint64_t>(size, reader.file.size() - reader.at);
+      try {
+        reader.file.read(reader.at, data, count);
+      } catch (const DataError&) {
+        zip_error_set(&reader.error, ZIP_ER_READ, 0);
+        return -1;
+      }
+      reader.at += count;
+      return static_cast<zip_int64_t>(count);
+    }
+    case ZIP_SOURCE_SEEK: {
+      const zip_int64_t to = zip_source_seek_compute_offset(reader.at, reader.file.size(), data, size, &reader.error);
+      if (to < 0) return -1;
+      reader.at = static_cast<std::uint64_t>(to);
+      return 0;
+    }
+    case ZIP_SOURCE_TELL:
+      return static_cast<zip_int64_t>(reader.at);
+    case ZIP_SOURCE_STAT: {
+      auto* about = static_cast<zip_stat_t*>(data);
+      zip_stat_init(about);
+      about->size = reader.file.size();
+      about->valid |= ZIP_STAT_SIZE;
+      return sizeof *about;
+    }
+    case ZIP_SOURCE_ERROR:
+      return zip_error_to_data(&reader.error, data, size);
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE:
+      return 0;
+    case ZIP_SOURCE_SUPPORTS:
+      return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+                                            ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
+                                            ZIP_SOURCE_SUPPORTS, -1);
+    default:
+      zip_error_set(&reader.error, ZIP_ER_OPNOTSUPP, 0);
+      return -1;
+  }
+}
+
+ZipArchive::ZipArchive(const std::filesystem::path& path)
+    : name_(path.string()), reader_(std::make_unique<Reader>(path)), zip_(nullptr, zip_discard) {
+  const RandomAccessFile& file = reader_->file;
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* source = zip_source_function_create(&ZipArchive::serve, reader_.get(), &error);
+  if (source != nullptr) {
+    zip_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
+    if (!zip_) zip_source_free(source);
+  }
   if (!zip_) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
     throw DataError(fmt::format(

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "io/random_access_file.h"
+
 namespace exhume {
 
 struct ZipEntry {
@@ -24,6 +26,8 @@ class ZipArchive {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<ZipEntry>& entries() const { return entries_; }
+  // SHA-256 of the archive's bytes, hashed while they are read.
+  [[nodiscard]] std::string digest() const { return reader_->file.digest(); }
 
   // Inflates one entry piece by piece.
   class Stream {
@@ -39,7 +43,17 @@ class ZipArchive {
   };
 
  private:
+  // What libzip reads through.
+  struct Reader {
+    RandomAccessFile file;
+    std::uint64_t at = 0;
+    zip_error_t error{};
+    explicit Reader(const std::filesystem::path& path) : file(path) { zip_error_init(&error); }
+  };
+  static zip_int64_t serve(void* reader, void* data, zip_uint64_t size, zip_source_cmd_t command);
+
   std::string name_;
+  std::unique_ptr<Reader> reader_;
   std::unique_ptr<zip_t, void (*)(zip_t*)> zip_;
   std::vector<ZipEntry> entries_;
 };

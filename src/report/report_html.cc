@@ -2,37 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "exhume/base/error.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
+#include "certify/certificate_writer.h"
 #include "report/report_page.h"
+#include "report/sections.h"
 
 namespace exhume {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using svg::escape;
 
 constexpr std::size_t kUnitsInSight = 12;  // the rest of the unit table folds away
 
-// Reading a certificate that may have been edited by hand: what is missing or of another type is simply
-// absent.
-const Json& at(const Json& json, const char* key) {
-  static const Json kNothing;
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return found == json.end() ? kNothing : *found;
-}
-
-std::string words(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
-
-double number(const Json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
-
 std::vector<double> numbers(const Json& list) {
   std::vector<double> values;
   if (!list.is_array()) return values;
-  for (const Json& value : list) values.push_back(number(value));
+  for (const Json& value : list) values.push_back(number_of(value));
   return values;
 }
 
@@ -50,27 +38,6 @@ Matrix matrix(const Json& rows) {
 
 std::string grouped(double value) { return svg::group_thousands(fmt::format("{:.0f}", value)); }
 
-// Three digits; powers of ten as a reader would write them: 2.41 × 10⁻³¹.
-// `aligned` keeps trailing zeros, for columns.
-std::string pretty(double value, bool aligned = false) {
-  if (std::isnan(value)) return "–";
-  if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
-  if (value == 0) return "0";
-  const double size = std::abs(value);
-  if (size >= 1e-3 && size < 1e5) {
-    const std::string text = aligned ? fmt::format("{:#.4g}", value) : fmt::format("{:.4g}", value);
-    return text[0] == '-' ? "−" + text.substr(1) : text;
-  }
-  const std::string text = fmt::format("{:.2e}", value);
-  const std::size_t e = text.find('e');
-  std::string mantissa = text.substr(0, e);
-  if (mantissa[0] == '-') mantissa = "−" + mantissa.substr(1);
-  return fmt::format("<span class=\"nowrap\">{} × 10<sup>{}</sup></span>", mantissa, [&] {
-    const int exponent = std::stoi(text.substr(e + 1));
-    return exponent < 0 ? fmt::format("−{}", -exponent) : fmt::format("{}", exponent);
-  }());
-}
-
 std::string seconds(double value) {
   if (!std::isfinite(value)) return "–";
   if (value < 0.0995) return fmt::format("{:.1f} ms", 1000 * value);
@@ -84,13 +51,20 @@ std::string status_words(const std::string& status) {
   return "Refused";
 }
 
+std::string brand(const std::string& kind) {
+  if (kind == "lowest layer") return "the lowest layer of a network, whatever lies above it";
+  if (kind == "halfspaces") return "a union or intersection of halfspaces from labels";
+  if (kind == "memorized network") return "a network that fits given labels";
+  return "recovery of a two-layer ReLU network from its inputs and outputs";
+}
+
 std::string header(const Json& json) {
   const std::string status = words(at(json, "status"));
   std::string sentence = words(at(json, "verdict"));
   const std::string reason = words(at(json, "reason"));
   if (sentence.empty()) sentence = reason;
   std::string out = "<header>\n<p class=\"brand\">Exhume " + escape(words(at(json, "version"))) +
-                    " · recovery of a two-layer ReLU network from its inputs and outputs</p>\n";
+                    " · " + escape(brand(words(at(json, "kind")))) + "</p>\n";
   out += fmt::format("<span class=\"badge {}\">{}</span>\n<h1>{}</h1>\n", status, status_words(status),
                      escape(sentence));
   if (!reason.empty() && sentence.find(reason) == std::string::npos) {
@@ -105,22 +79,22 @@ std::string facts(const Json& json) {
     out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
   };
   const auto count = [&](const char* key) {
-    return at(json, key).is_number() ? grouped(number(at(json, key))) : "–";
+    return at(json, key).is_number() ? grouped(number_of(at(json, key))) : "–";
   };
   if (!words(at(json, "route")).empty()) fact("Route", escape(words(at(json, "route"))));
-  if (number(at(json, "hidden_units")) > 0) {
+  if (number_of(at(json, "hidden_units")) > 0) {
     fact("Inputs → hidden → outputs",
          count("inputs") + " → " + count("hidden_units") + " → " + count("outputs"));
   }
   fact("Samples (held out)", count("samples") + " (" + count("held_out") + ")");
   const bool refused = words(at(json, "status")) == "refused";
-  if (!refused) fact("Held-out relative mse", pretty(number(at(json, "heldout_relative_mse"))));
-  const double noise = number(at(json, "noise_sd"));
+  if (!refused) fact("Held-out relative mse", pretty(number_of(at(json, "heldout_relative_mse"))));
+  const double noise = number_of(at(json, "noise_sd"));
   if (!refused) fact("Noise, standard deviation", noise == 0 ? "none seen" : pretty(noise));
-  const double error = number(at(json, "max_standard_error"));
+  const double error = number_of(at(json, "max_standard_error"));
   if (error > 0) fact("Largest standard error", pretty(error));
-  const double bound = number(at(json, "functional_error_bound")),
-               confidence = number(at(json, "confidence"));
+  const double bound = number_of(at(json, "functional_error_bound")),
+               confidence = number_of(at(json, "confidence"));
   if (std::isfinite(bound) && bound > 0) {
     fact(std::isfinite(confidence) ? fmt::format("Bound on E|f − f̂|² at {:.4g}%", 100 * confidence).c_str()
                                    : "Bound on E|f − f̂|²",
@@ -135,7 +109,7 @@ std::string facts(const Json& json) {
 std::string singular_values(const Json& pictures) {
   const std::vector<double> values = numbers(at(pictures, "singular_values"));
   if (values.empty()) return "";
-  const double floor = number(at(pictures, "noise_floor")), units = number(at(pictures, "gap_units"));
+  const double floor = number_of(at(pictures, "noise_floor")), units = number_of(at(pictures, "gap_units"));
   svg::Series above{.name = "units", .line = false, .points = true, .size = 4, .colour = 0};
   svg::Series below{.name = "sampling noise", .line = false, .points = true, .size = 4, .colour = 1};
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -177,7 +151,7 @@ std::string descent(const Json& pictures) {
       chart.series.push_back(std::move(next));
     }
     chart.series.back().x.push_back(number_of_step++);
-    chart.series.back().y.push_back(number(at(step, "relative_mse")));
+    chart.series.back().y.push_back(number_of(at(step, "relative_mse")));
   }
   // The same stage may come back; its name stands in the legend once, in one colour.
   std::vector<std::string> seen;
@@ -205,7 +179,7 @@ std::string held_out(const Json& json, const Json& pictures) {
   if (series.x.empty() || series.x.size() != series.y.size()) return "";
   const std::string text = fmt::format(
       "{} values of rows that were never used for fitting; on the line they agree. Relative mse {}.",
-      series.x.size(), pretty(number(at(json, "heldout_relative_mse"))));
+      series.x.size(), pretty(number_of(at(json, "heldout_relative_mse"))));
   svg::Chart chart{.title = "Predicted against observed outputs on held-out rows",
                    .x = {.label = "observed"},
                    .y = {.label = "predicted"},
@@ -217,7 +191,7 @@ std::string held_out(const Json& json, const Json& pictures) {
 
 std::string residuals(const Json& json, const Json& pictures) {
   const Json& histogram = at(pictures, "residuals");
-  const double low = number(at(histogram, "low")), width = number(at(histogram, "width"));
+  const double low = number_of(at(histogram, "low")), width = number_of(at(histogram, "width"));
   const std::vector<double> counts = numbers(at(histogram, "counts"));
   if (counts.empty() || !(width > 0)) return "";
   const double bins = static_cast<double>(counts.size());
@@ -233,7 +207,7 @@ std::string residuals(const Json& json, const Json& pictures) {
                    .x = {.label = "observed − predicted"},
                    .y = {.label = "number of values", .low = 0},
                    .series = {std::move(steps)}};
-  const double sd = number(at(json, "noise_sd"));
+  const double sd = number_of(at(json, "noise_sd"));
   std::string text = "Observed minus predicted on rows that were never used for fitting.";
   if (sd > 0) {
     svg::Series model{.name = "normal, of the estimated noise", .dashed = true};
@@ -258,9 +232,9 @@ std::string timings(const Json& json) {
   double total = 0;
   for (const auto& [stage, value] : stages.items()) {
     bars.names.push_back(stage);
-    bars.values.push_back(number(value));
-    bars.texts.push_back(seconds(number(value)));
-    if (std::isfinite(number(value)) && stage != "total") total += number(value);
+    bars.values.push_back(number_of(value));
+    bars.texts.push_back(seconds(number_of(value)));
+    if (std::isfinite(number_of(value))) total += number_of(value);
   }
   return section("Time", fmt::format("{} altogether.", seconds(total)), svg::draw(bars));
 }
@@ -273,7 +247,7 @@ std::string weights(const Json& json, const Json& pictures) {
     heat.values = matrix(at(pictures, key));
     if (heat.values.size() == 0) return;
     const auto count = [&](const char* name, Index shown) {
-      const double value = number(at(json, name));
+      const double value = number_of(at(json, name));
       return value >= static_cast<double>(shown) && value < 1e15 ? static_cast<Index>(value) : shown;
     };
     heat.rows = count(rows, heat.values.rows());
@@ -308,12 +282,12 @@ std::string unit_table(const Json& json, const Json& pictures) {
         if (!errors && std::string_view(key) == "max_standard_error") continue;
         if (std::string_view(key) == "active") {
           if (active)
-            out += fmt::format("<td class=\"number\">{:.1f}%</td>", 100 * number(at(units[i], key)));
+            out += fmt::format("<td class=\"number\">{:.1f}%</td>", 100 * number_of(at(units[i], key)));
           continue;
         }
         out +=
             fmt::format("<td class=\"number\">{}</td>",
-                        pretty(number(at(units[i], key)), std::string_view(key) != "largest_weight_input"));
+                        pretty(number_of(at(units[i], key)), std::string_view(key) != "largest_weight_input"));
       }
       out += "</tr>\n";
     }
@@ -325,7 +299,7 @@ std::string unit_table(const Json& json, const Json& pictures) {
     content += fmt::format("<details><summary>Units {} to {}</summary>\n{}</details>\n", shown + 1,
                            units.size(), rows(shown, units.size()));
   }
-  const double all = number(at(json, "hidden_units"));
+  const double all = number_of(at(json, "hidden_units"));
   std::string text = "By decreasing norm of their output weights.";
   if (active) text += " Active: share of rows on which the unit is not zero.";
   if (all > static_cast<double>(units.size()))
@@ -346,8 +320,8 @@ std::string assumptions(const Json& json) {
     table += fmt::format(
         "<tr{}><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"mark "
         "{}\">{}</td></tr>\n",
-        required ? " class=\"required\"" : "", escape(words(at(a, "name"))), pretty(number(at(a, "value"))),
-        pretty(number(at(a, "threshold"))), yes ? "yes" : "no", yes ? "✓ yes" : "✗ no");
+        required ? " class=\"required\"" : "", escape(words(at(a, "name"))), pretty(number_of(at(a, "value"))),
+        pretty(number_of(at(a, "threshold"))), yes ? "yes" : "no", yes ? "✓ yes" : "✗ no");
   }
   return section("Assumptions",
                  "What was looked at, and whether the data bear it out. A certificate needs those in bold.",
@@ -384,21 +358,21 @@ std::string reproduce(const Json& json) {
   if (!words(at(json, "command")).empty())
     content += "<pre>" + escape(words(at(json, "command"))) + "</pre>\n";
   content += "<div class=\"scroll\"><table>\n";
-  const Json& files = at(json, "files");
-  if (files.is_array()) {
-    for (const Json& file : files) {
+  for (const char* list : {"files", "written"}) {
+    if (!at(json, list).is_array()) continue;
+    for (const Json& file : at(json, list)) {
       const std::string hash = words(at(file, "sha256"));
       content += fmt::format("<tr><td>{}</td><td>{}{}</td></tr>\n", escape(words(at(file, "role"))),
                              escape(words(at(file, "path"))),
                              hash.empty() ? "" : "<br><code>SHA-256 " + escape(hash) + "</code>");
     }
   }
-  if (const std::string hash = words(at(json, "network_sha256")); !hash.empty()) {
-    content += fmt::format(
-        "<tr><td>network</td><td>network.safetensors<br><code>SHA-256 {}</code></td></tr>\n", escape(hash));
-  }
   const Json& seed = at(json, "seed");
   if (seed.is_number()) content += fmt::format("<tr><td>seed</td><td>{}</td></tr>\n", seed.dump());
+  for (const char* key : {"host", "date"}) {
+    if (const std::string text = words(at(json, key)); !text.empty())
+      content += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", key, escape(text));
+  }
   content += fmt::format("<tr><td>version</td><td>{}</td></tr>\n</table></div>\n",
                          escape(words(at(json, "version"))));
   return section("How to reproduce",
@@ -408,17 +382,20 @@ std::string reproduce(const Json& json) {
 }  // namespace
 
 std::string to_html(const std::string& json_text) {
-  const Json json = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    throw DataError("the certificate is not valid JSON; run exhume recover again to make it");
+  const Json json = parse_certificate(json_text);
   const std::string status = words(at(json, "status"));
   if (status != "certified" && status != "uncertified" && status != "refused") {
     throw DataError(
         "the certificate has no status (certified, uncertified or refused); is it a certificate.json?");
   }
   const Json& pictures = at(json, "pictures");
-  std::string body = header(json) + facts(json);
+  const bool network = words(at(json, "kind")) == "network" || words(at(json, "kind")).empty();
+  std::string body = header(json);
+  if (network) body += facts(json);
   body += conclusion(json);
+  if (at(json, "sections").is_array()) {
+    for (const Json& section : at(json, "sections")) body += draw_section(section);
+  }
   body +=
       singular_values(pictures) + descent(pictures) + held_out(json, pictures) + residuals(json, pictures);
   body += weights(json, pictures) + timings(json) + tried(json);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "exhume/report/svg.h"
 
 namespace exhume {
@@ -106,6 +108,25 @@ std::string section(std::string_view heading, std::string_view words, std::strin
   return fmt::format("<section{}>\n<h2>{}</h2>\n{}{}</section>\n",
                      extra_class.empty() ? "" : fmt::format(" class=\"{}\"", extra_class),
                      svg::escape(heading), words.empty() ? "" : fmt::format("<p>{}</p>\n", words), content);
+}
+
+std::string pretty(double value, bool aligned) {
+  if (std::isnan(value)) return "–";
+  if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
+  if (value == 0) return "0";
+  const double size = std::abs(value);
+  if (size >= 1e-3 && size < 1e5) {
+    const std::string text = aligned ? fmt::format("{:#.4g}", value) : fmt::format("{:.4g}", value);
+    return text[0] == '-' ? "−" + text.substr(1) : text;
+  }
+  const std::string text = fmt::format("{:.2e}", value);
+  const std::size_t e = text.find('e');
+  std::string mantissa = text.substr(0, e);
+  if (mantissa[0] == '-') mantissa = "−" + mantissa.substr(1);
+  return fmt::format("<span class=\"nowrap\">{} × 10<sup>{}</sup></span>", mantissa, [&] {
+    const int exponent = std::stoi(text.substr(e + 1));
+    return exponent < 0 ? fmt::format("−{}", -exponent) : fmt::format("{}", exponent);
+  }());
 }
 
 }  // namespace exhume

@@ -16,6 +16,7 @@
 
 #include "exhume/base/stage_clock.h"
 #include "exhume/base/types.h"
+#include "exhume/io/digest.h"
 
 namespace exhume {
 
@@ -38,12 +39,6 @@ struct Attempt {
   std::string route, outcome;
 };
 
-// A file that was read or written.
-struct FileDigest {
-  std::string role, path;  // "inputs", "x.npy"
-  std::string sha256{};    // of the bytes that were used; empty where it was not computed
-};
-
 struct Certificate {
   Status status = Status::kUncertified;
   std::string reason;  // one sentence: why this status
@@ -59,8 +54,9 @@ struct Certificate {
   std::string conclusion;            // what follows, where certified
   std::vector<std::string> assumed;  // and from what that no sample can show
 
-  // Where it came from; filled in by the program, which knows the files.
-  std::string command;            // as typed; empty where there was none
+  // Where it came from; filled in by the program, which knows the files, and by stamp() (certify/certificate_json.h).
+  std::string command;              // as typed; empty where there was none
+  std::string version, host, date;  // date: UTC, ISO 8601
   std::vector<FileDigest> files;  // read
   std::vector<FileDigest> written;
 };
@@ -70,6 +66,8 @@ class Checks {
  public:
   // No certificate without it; `otherwise` is the reason where it fails.
   bool require(std::string name, double value, double threshold, bool holds, std::string otherwise);
+  // One that failed and explains those before it: its `otherwise` becomes the reason.
+  void require_first(std::string name, double value, double threshold, std::string otherwise);
   // Only recorded: it tells which theory applies.
   bool note(std::string name, double value, double threshold, bool holds);
 
@@ -77,6 +75,8 @@ class Checks {
   // Puts the checks into the certificate, behind those it has; certified with the reason `praise` where all
   // that is required holds, otherwise uncertified with that of the first that does not.
   void conclude(Certificate& certificate, std::string praise) &&;
+  // Puts the checks into a certificate that was concluded before: one that was certified stays so where these hold too.
+  void add_to(Certificate& certificate) &&;
 
  private:
   std::vector<Assumption> list_;

@@ -1,42 +1,50 @@
 // A certificate checked again from the files alone.
 //
-//   certificate   its digest is that of its content; what it requires holds; it is about such a network
-//   network       its bytes are those that were certified
-//   samples       the files are those that were read
-//   rows          the held-out rows, drawn again from the split's period and seed, have the stated error
+//   certificate     its digest is that of its content; what it requires holds; it is about such a model
+//   network         every row is reproduced to rounding, where no noise is stated
+//   held-out rows   drawn again from the split's period and seed, they have the stated error, agreement or activity
 //
-// The errors are computed by verify.h: plain loops in long double, nothing of the solvers. Digests show that
-// something was changed, not by whom: whoever rewrites all files together can state anything, but then the
-// rows must still agree with the network.
+// Errors are computed by plain loops in long double (certify/verify.h), nothing of the solvers. Digests show that something
+// was changed, not by whom: whoever rewrites all files together can state anything, but then the rows must still agree with
+// the model. What cannot be checked is said so, in a finding that is neither good nor bad.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "exhume/model/network.h"
-#include "exhume/report/report.h"
+#include "exhume/certify/certificate_json.h"
 #include "exhume/certify/verify.h"
+#include "exhume/io/open.h"
 
 namespace exhume {
 
-// One thing that was checked.
+enum class Outcome {
+  kGood,
+  kBad,
+  kUnchecked,  // samples cannot show it
+};
+
+// One thing that was looked at.
 struct Finding {
-  std::string part;  // "certificate", "network", or the role of a file: what is to blame where it is not good
-  bool good = true;
+  std::string part;  // "certificate", "network", or the role of a file: what is to blame where it is bad
+  Outcome outcome = Outcome::kGood;
   std::string words;
+  [[nodiscard]] bool bad() const { return outcome == Outcome::kBad; }
 };
 
-// What a certificate says of the files it was made from.
-struct CertifiedFiles {
-  std::string network_sha256;
-  std::vector<Provenance::File> samples;
+struct CertificateCheck {
+  std::vector<Finding> findings;
+  std::optional<Verification> whole;  // over all rows; empty for a lowest layer, which has no outputs of its own
 };
-// Throws DataError where `json` is no certificate.
-[[nodiscard]] CertifiedFiles certified_files(const std::string& json);
 
-// `whole` is verify(network, samples).
-[[nodiscard]] std::vector<Finding> check_certificate(const std::string& json, const Network& network,
-                                                     const SamplePtr& samples, const Verification& whole,
-                                                     const Control& control = {});
+// `samples` are those that the certificate is about: the files it names, or, of a memorized network, the rows memorised.
+// Throws DataError where the model does not fit the samples.
+[[nodiscard]] CertificateCheck check_certificate(const std::string& json, const StoredModel& model,
+                                                 const SamplePtr& samples, const Control& control = {});
+
+// Over all rows; empty for a lowest layer. Throws DataError where the model does not fit the samples.
+[[nodiscard]] std::optional<Verification> verify_model(const StoredModel& model, const SampleSource& samples,
+                                                       const Control& control = {});
 
 }  // namespace exhume

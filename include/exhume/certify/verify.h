@@ -9,6 +9,7 @@
 
 #include "exhume/base/control.h"
 #include "exhume/model/quadratic_network.h"
+#include "exhume/model/rectifier.h"
 #include "exhume/model/network.h"
 #include "exhume/data/samples.h"
 
@@ -25,6 +26,8 @@ struct Verification {
 
 // Throws std::invalid_argument where inputs or outputs do not fit the network.
 [[nodiscard]] Verification verify(const Network& network, const SampleSource& samples,
+                                  const Control& control = {});
+[[nodiscard]] Verification verify(const Network& network, const Rectifier& rectifier, const SampleSource& samples,
                                   const Control& control = {});
 [[nodiscard]] Verification verify(const QuadraticNetwork& network, const SampleSource& samples,
                                   const Control& control = {});

@@ -15,6 +15,8 @@
 
 namespace exhume {
 
+class Sha256;  // src/io/sha256.h
+
 class AtomicFile {
  public:
   // Creates the temporary beside `path`.
@@ -25,6 +27,10 @@ class AtomicFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   void write(std::string_view bytes);
+  // Hash what is written; to be said before the first write.
+  void keep_digest();
+  // SHA-256 of all that was written; nothing can be written after. Needs keep_digest().
+  [[nodiscard]] std::string digest();
   // Everything to disk; nothing can be written after. commit() does it where the caller did not.
   void sync();
   // Renames the temporary to `path`. Once.
@@ -36,7 +42,8 @@ class AtomicFile {
   void rename_only();
 
   std::filesystem::path path_, temporary_;
-  std::string buffer_;
+  std::string buffer_, digits_;
+  std::unique_ptr<Sha256> hash_;
   int descriptor_ = -1;
   bool committed_ = false;
 };
@@ -58,10 +65,13 @@ class OutputFolder {
   AtomicFile& open(const std::string& name);
   // A file with these bytes.
   void add(const std::string& name, std::string_view bytes);
+  // A file of an earlier run that must not lie beside the new ones: it goes when they come, or stays where they do not.
+  void replace(const std::string& name);
   void commit();
 
  private:
   std::filesystem::path folder_;
+  std::vector<std::filesystem::path> replaced_;
   std::vector<std::filesystem::path> made_;  // folders this object made, outermost first
   std::vector<std::unique_ptr<AtomicFile>> files_;
   bool committed_ = false;

@@ -9,6 +9,12 @@
 
 namespace exhume {
 
+// A file that was read or written.
+struct FileDigest {
+  std::string role, path;  // "inputs", "x.npy"
+  std::string sha256{};    // of the bytes that were used; empty where it was not computed
+};
+
 [[nodiscard]] std::string sha256(std::string_view bytes);
 
 // Throws DataError naming the file where it cannot be read.

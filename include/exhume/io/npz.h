@@ -27,7 +27,9 @@ struct NpzOptions {
 
 // The arrays x (or X) and y (or Y), in memory; other arrays are not looked at. Rows are samples, a 1-D array
 // is one column; all finite.
-[[nodiscard]] SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options = {});
+// `digest`, where given, becomes the SHA-256 of the archive.
+[[nodiscard]] SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options = {},
+                                         std::string* digest = nullptr);
 
 // A network stored as W, b, A, c and perhaps L.
 [[nodiscard]] Network read_network_npz(const std::filesystem::path& path, const NpzOptions& options = {});

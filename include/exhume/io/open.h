@@ -1,4 +1,4 @@
-// The front door for files: what they are is told by their ending.
+// Files opened by name: what they are is told by their ending.
 //
 //   .npy          one array                        io/npy.h    read block by block
 //   .csv .tsv .txt  a table as text                io/csv.h    read block by block
@@ -9,13 +9,41 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "exhume/base/control.h"
+#include "exhume/data/samples.h"
+#include "exhume/io/digest.h"
 #include "exhume/io/table.h"
 #include "exhume/model/network.h"
-#include "exhume/data/samples.h"
+#include "exhume/model/quadratic_network.h"
 
 namespace exhume {
+
+// Samples and the files behind them.
+class OpenedSamples {
+ public:
+  SamplePtr samples;
+  // The files with their SHA-256: of the bytes that were read, hashed while they were. Reads what nobody has asked for yet;
+  // throws DataError where a file was changed meanwhile.
+  [[nodiscard]] std::vector<FileDigest> digests(const Control& control) const;
+  // The outputs at -x from one more file (data/views.h).
+  void mirror(const std::filesystem::path& labels, const Control& control);
+
+ private:
+  friend OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control);
+  struct File {
+    FileDigest about;
+    TablePtr table;  // empty where it was read whole
+  };
+  std::vector<File> files_;
+};
+// Inputs and outputs in two files, or both in one .npz. Throws std::invalid_argument for other numbers of files.
+[[nodiscard]] OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control);
+// Throws std::invalid_argument unless there are two files, or a single one that ends in .npz.
+void check_sample_files(const std::vector<std::string>& files);
 
 // Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
 [[nodiscard]] SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,
@@ -26,7 +54,22 @@ namespace exhume {
 // One table: .npy, .csv, .tsv or .txt.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
 
-// A network in .safetensors, or in .npz as W, b, A, c and perhaps L.
+// A network in .safetensors, or in .npz as W, b, A, c and perhaps L. Throws DataError where its units are not ReLUs.
 [[nodiscard]] Network open_network(const std::filesystem::path& path);
+
+// A network whose units are rectified by another function than the ReLU.
+struct RectifiedNetwork {
+  Network network;
+  std::string activation;  // as parse_rectifier has it
+};
+// A lowest layer: W, t and the activation.
+struct StoredLayer {
+  Matrix W;  // k x d
+  Vector t;  // k
+  std::string activation;  // relu, sign or sigmoid
+};
+// Whatever Exhume writes, told by the tensors and the activation that the file names.
+using StoredModel = std::variant<Network, RectifiedNetwork, QuadraticNetwork, StoredLayer>;
+[[nodiscard]] StoredModel open_model(const std::filesystem::path& path);
 
 }  // namespace exhume

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "exhume/base/control.h"
 #include "exhume/data/samples.h"
 
 namespace exhume {
@@ -17,13 +18,15 @@ namespace exhume {
 class Table {
  public:
   virtual ~Table() = default;
-  [[nodiscard]] virtual const std::string& name()
-      const = 0;  // as messages should call it: the path, as given
+  // As messages should call it: the path, as given.
+  [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual Index rows() const = 0;
   [[nodiscard]] virtual Index cols() const = 0;
   // Writes rows [first, first + count), row-major, to out[0 .. count * cols()). Thread-safe. Throws
   // DataError.
   virtual void read(Index first, Index count, double* out) const = 0;
+  // SHA-256 of the file's bytes, hashed while they are read; reads what nobody has asked for yet.
+  [[nodiscard]] virtual std::string digest(const Control& control) const = 0;
 };
 
 using TablePtr = std::shared_ptr<const Table>;

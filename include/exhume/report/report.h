@@ -1,52 +1,61 @@
-// What a recovery has to say, as a file for programs and as a page for people.
+// What a result has to say, as a file for programs and as a page for people.
 //
-//   RecoverResult --to_json--> certificate.json --to_html--> report.html
+//   result --to_json--> certificate.json --to_html--> report.html
 //
-// The JSON comes first and holds all that the page shows, so the page can be made again from it alone. Its
-// keys are stable:
+// The JSON (certify/certificate_json.h) comes first and holds all that the page shows, so the page can be made again from
+// it alone. Keys of its own kind:
 //
-//   status (certified | uncertified | refused), reason, route, inputs, hidden_units, outputs, samples,
-//   held_out, heldout_relative_mse, training_relative_mse, noise_sd, max_standard_error,
-//   functional_error_bound, confidence, bound_from, signs_identifiable, identifiability {smallest_singular,
-//   epsilon, delta}, conclusion, assumed [...], assumptions [{name, value, threshold, holds, required}],
-//   tried [{route, outcome}], timings {stage: seconds}, seed, version, command, files [{role, path, sha256}],
-//   network_sha256, rows, split {period, seed}, heldout_mean_square, pictures {...}, digest
+//   network            inputs, hidden_units, outputs, activation, linear_term, heldout_relative_mse,
+//                      training_relative_mse, heldout_mean_square, noise_sd, max_standard_error,
+//                      functional_error_bound, confidence, bound_from, signs_identifiable,
+//                      identifiability {smallest_singular, epsilon, delta}, support_entries, pictures {...}
+//   lowest layer       activation, inputs, hidden_units, rest_level, rest_tolerance, noise_sd, nonlinear_share,
+//                      unexplained_share, stray_rate, least_angle, least_threshold, max_standard_error,
+//                      units [{direction, threshold, size, rows, angle_error, threshold_error}]
+//   halfspaces         the same, set (intersection | union), labels, agreement, flip_rate
+//   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters, relative_error, ...
 //
-// docs/certificate.md says what each means. `digest` is the SHA-256 of the document without it, written with
-// an indent of two: it tells whether the certificate was changed by accident, not by whom.
+// Under `pictures` numbers are rounded to seven digits and large arrays thinned: they are for the eye; the network itself
+// is in network.safetensors. `facts` and `sections` are what results other than networks add to the page.
 //
-// Numbers that are not finite become null. Under `pictures` numbers are rounded to seven digits and large
-// arrays thinned: they are for the eye; the network itself is in network.safetensors.
-//
-// The page is one file without scripts or requests: inline SVG, light and dark, fit for a phone and for
-// paper. Every string that comes from the user is escaped.
+// The page is one file without scripts or requests: inline SVG, light and dark, fit for a phone and for paper. Every string
+// that comes from the user is escaped.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "exhume/memorize.h"
 #include "exhume/recover.h"
+#include "exhume/routes/threshold/halfspaces.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 
 namespace exhume {
 
-// What the result itself does not know: where the samples came from and how to do it again.
-struct Provenance {
-  using File = FileDigest;
-  std::vector<File> files;
-  std::string command;           // as typed; empty where there was none
-  std::string network_sha256{};  // of network.safetensors; empty where none is written
-};
-
-[[nodiscard]] std::string to_json(const RecoverResult& result, const Provenance& provenance = {});
-
-// Does the certificate carry the digest of its own content? False where it has none.
-[[nodiscard]] bool digest_matches(const std::string& json);
-
-// Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
-// out.
-[[nodiscard]] std::string to_html(const std::string& json);
+[[nodiscard]] std::string to_json(const RecoverResult& result);
+[[nodiscard]] std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles = {});
+[[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
+[[nodiscard]] std::string to_json(const MemorizeResult& result);
 
 // The verdict in one sentence, as page and terminal open with it.
 [[nodiscard]] std::string verdict(const RecoverResult& result);
+[[nodiscard]] std::string verdict(const LowestLayerResult& result);
+[[nodiscard]] std::string verdict(const HalfspacesResult& result);
+[[nodiscard]] std::string verdict(const MemorizeResult& result);
+
+// What a terminal shows below the verdict: a few facts with their names.
+struct Fact {
+  std::string name, value;
+};
+[[nodiscard]] std::vector<Fact> facts(const RecoverResult& result);
+[[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
+[[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
+[[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
+
+// Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page out.
+[[nodiscard]] std::string to_html(const std::string& json);
+
+// units.svg: the mean output along every direction, counted from its threshold.
+[[nodiscard]] std::string units_picture(const UnitProfiles& profiles);
 
 }  // namespace exhume

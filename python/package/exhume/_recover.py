@@ -1,4 +1,4 @@
-"""The front door."""
+"""Samples in, network out."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def recover(
     hidden: int | str = "auto",
     *,
     route: str = "auto",
+    leak: float = 0.0,
     seed: int = 0,
     budget: float = 300.0,
     threads: int = 0,
@@ -40,6 +41,8 @@ def recover(
         Number of hidden units; found from the data with "auto".
     route : str
         "auto", or a route by name (see `exhume.routes`).
+    leak : float
+        Slope of the units below zero, from 0 to 1; read by the route "symmetric".
     seed : int
         Of every random choice. The same data and seed give the same result, for any number of threads, and the
         same as `exhume recover` on the command line.
@@ -73,11 +76,18 @@ def recover(
     >>> result.network.align(planted.network).worst_error < 1e-9
     True
     """
-    with opened(x, y, threads) as (samples, files), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         found = _core.recover(
-            samples, units_of(hidden), route, seed_of(seed), float(budget), threads, callback
+            samples,
+            units_of(hidden),
+            route,
+            float(leak),
+            seed_of(seed),
+            float(budget),
+            threads,
+            callback,
         )
-        return from_core(found, found.certificate(files))
+        return from_core(found, found.certificate(samples))
 
 
 class Verification(NamedTuple):
@@ -102,7 +112,7 @@ def verify(network: Network, x: Any, y: Any = None, *, threads: int = 0) -> Veri
 
     `x` and `y` are as in `recover`.
     """
-    with opened(x, y, threads) as (samples, _):
+    with opened(x, y, threads) as samples:
         found = _core.verify(network._core, samples, threads)
     return Verification(
         found.rows, found.relative_mse, found.rms_error, found.worst_error, found.worst_row, found.worst_output

@@ -21,23 +21,22 @@ def _is_path(value: Any) -> bool:
 
 
 @contextlib.contextmanager
-def opened(x: Any, y: Any, threads: int) -> Iterator[tuple[_core.Samples, list[tuple[str, str]]]]:
-    """The samples, and the files they come from as (role, path). Valid inside the `with` block."""
+def opened(x: Any, y: Any, threads: int) -> Iterator[_core.Samples]:
+    """The samples; they know the files they come from. Valid inside the `with` block."""
     if _is_path(x):
         if y is not None and not _is_path(y):
             raise ValueError("x is a file but y is not; give two files, one .npz, or two arrays")
         names = [os.fspath(x)] + ([] if y is None else [os.fspath(y)])
         if y is None and not names[0].endswith(".npz"):
             raise ValueError(f"{names[0]} holds the inputs only; give the outputs too, or both in one .npz")
-        roles = ["samples"] if y is None else ["inputs", "outputs"]
-        yield _core.open_samples(names[0], names[1] if y is not None else "", threads), list(zip(roles, names))
+        yield _core.open_samples(names[0], names[1] if y is not None else "", threads)
     elif y is not None:
-        yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True)), []
+        yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True))
     else:
         if not isinstance(x, Iterable) or hasattr(x, "__array__"):
             raise ValueError("y is missing; give x and y, or an iterable of (x, y) blocks")
         with tempfile.TemporaryDirectory(prefix="exhume-") as folder:
-            yield spooled(x, folder, threads), []
+            yield spooled(x, folder, threads)
 
 
 class _Spool:

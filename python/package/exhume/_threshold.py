@@ -89,7 +89,7 @@ def lowest_layer(
     seed, threads, progress
         As in `recover`.
     """
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         found = _core.lowest_layer(
             samples, units_of(hidden), activation, start, refine, biased, seed_of(seed), threads, callback
         )
@@ -168,6 +168,6 @@ def halfspaces(
     DataError
         The labels take more or fewer than two values.
     """
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         found = _core.halfspaces(samples, units_of(hidden), seed_of(seed), threads, callback)
     return Halfspaces(_layer(found.layer), found.intersection, found.labels, found.flip_rate, found.agreement)

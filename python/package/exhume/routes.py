@@ -1,4 +1,4 @@
-"""Every algorithm by its name.
+"""Every route by its name: the rows of the library's table (`names()` lists them).
 
 A route is called like `exhume.recover`, with the same arguments less `route`:
 
@@ -10,8 +10,9 @@ A route is called like `exhume.recover`, with the same arguments less `route`:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from . import _core
 from ._progress import Progress
 from ._recover import recover
 from ._result import Result
@@ -20,9 +21,13 @@ from ._result import Result
 class Route:
     """One named way to a network; call it like `exhume.recover`."""
 
-    def __init__(self, name: str, about: str) -> None:
-        self.name = self.__name__ = name
-        self.about = self.__doc__ = about
+    def __init__(self, name: str, about: str, condition: str) -> None:
+        self.name = name
+        self.__name__ = name.replace("-", "_")
+        self.about = about
+        self.condition = condition
+        """When it applies."""
+        self.__doc__ = f"{about}. Applies: {condition}."
 
     def __call__(
         self,
@@ -30,27 +35,41 @@ class Route:
         y: Any = None,
         hidden: int | str = "auto",
         *,
+        leak: float = 0.0,
         seed: int = 0,
         budget: float = 300.0,
         threads: int = 0,
         progress: Progress = None,
     ) -> Result:
         return recover(
-            x, y, hidden, route=self.name, seed=seed, budget=budget, threads=threads, progress=progress
+            x,
+            y,
+            hidden,
+            route=self.name,
+            leak=leak,
+            seed=seed,
+            budget=budget,
+            threads=threads,
+            progress=progress,
         )
 
     def __repr__(self) -> str:
-        return f"<exhume.routes.{self.name.replace('-', '_')}: {self.about}>"
+        return f"<exhume.routes.{self.__name__}: {self.about}>"
 
 
-depth2 = Route("depth2", "Gaussian inputs: directions of all units from Hermite moments of orders 2 to 4.")
-depth2_jennrich = Route(
-    "depth2-jennrich", "Gaussian inputs: the paper's own start, Jennrich's algorithm on Hermite tensors."
-)
-symmetric = Route("symmetric", "Inputs x and -x equally likely: the null space of the pure-neuron detector.")
-any_inputs = Route("any_inputs", "No assumption on the inputs: units grown from the residual, restarts and repairs.")
+def _made() -> list[Route]:
+    """One for every row of the library's table that leads to a network."""
+    return [Route(info.name, info.about, info.condition) for info in _core.routes() if info.finds == "network"]
+
+
+_ROUTES = {route.__name__: route for route in _made()}
+globals().update(_ROUTES)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Route: ...
 
 
 def names() -> list[str]:
-    """The names of all routes."""
-    return [value.name for value in globals().values() if isinstance(value, Route)]
+    """The names of all routes, in the order in which they are tried."""
+    return [route.name for route in _ROUTES.values()]

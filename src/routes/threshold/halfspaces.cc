@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "exhume/base/error.h"
+#include "exhume/certify/inspect.h"
 #include "exhume/data/reduce.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 
 namespace exhume {
 namespace {
@@ -62,8 +66,8 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
   const Values values = values_of(*samples, control);
   if (values.bad_row >= 0) {
     throw DataError(fmt::format(
-        "the labels take more than two values (seen up to row {}, counting from 0); halfspaces need two, use "
-        "lowest-layer for other outputs",
+        "the labels take more than two values (seen up to row {}, counting from 0); halfspaces need two, "
+        "for other outputs find a lowest layer",
         values.bad_row));
   }
   if (values.low == values.high) {
@@ -71,13 +75,15 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
   }
   options.activation = LowestActivation::kSign;
   HalfspacesResult result;
+  static_cast<LowestLayerResult&>(result) = lowest_layer(samples, options, control);
   const bool most_are_low = 2 * values.lows > values.rows;
   result.labels[0] = most_are_low ? values.low : values.high;
   result.labels[1] = most_are_low ? values.high : values.low;
   result.intersection = !most_are_low;
-  result.layer = lowest_layer(samples, options, control);
-  result.flip_rate = result.layer.stray_rate;
-  const SamplePtr held_out = split(samples, 20, options.seed).held_out;
+  result.flip_rate = result.stray_rate;
+  // The rows that the layer held out.
+  const SamplePtr rows = result.samples < result.rows ? distinct_rows(samples, control) : samples;
+  const SamplePtr held_out = split(rows, result.held_out_period, options.seed).held_out;
   struct Count {
     double same = 0;
     void merge(const Count& other) { same += other.same; }
@@ -89,24 +95,23 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
       });
   result.agreement = count.same / static_cast<double>(std::max<Index>(1, held_out->rows()));
   // Labels turned around cost their share of the agreement; beyond that the set itself is wrong.
-  const double wanted = 0.999 - result.flip_rate;
-  LowestLayerResult& layer = result.layer;
-  layer.assumptions.push_back({"the set agrees with held-out labels, label noise apart", result.agreement,
-                               wanted, result.agreement >= wanted});
-  if (layer.status == Status::kCertified && result.agreement < wanted) {
-    layer.status = Status::kUncertified;
-    layer.reason = fmt::format("the set agrees with {:.4g} of the held-out labels where {:.4g} are asked for",
-                               result.agreement, wanted);
-  }
+  constexpr double kWanted = 0.999;
+  const double wanted = kWanted - result.flip_rate;
+  Checks checks;
+  checks.require("the set agrees with held-out labels, label noise apart", result.agreement, wanted,
+                 result.agreement >= wanted,
+                 fmt::format("the set agrees with {:.4g} of the held-out labels where {:.4g} are asked for",
+                             result.agreement, wanted));
+  std::move(checks).add_to(result);
   return result;
 }
 
 Vector halfspace_labels(const HalfspacesResult& result, const Eigen::Ref<const RowMatrix>& x) {
   Vector labels = Vector::Constant(x.rows(), result.labels[0]);
-  if (result.layer.W.rows() == 0) return labels;
-  const RowMatrix Z = x * result.layer.W.transpose();
+  if (result.W.rows() == 0) return labels;
+  const RowMatrix Z = x * result.W.transpose();
   for (Index r = 0; r < x.rows(); ++r) {
-    if ((Z.row(r).transpose().array() > result.layer.t.array()).any()) labels(r) = result.labels[1];
+    if ((Z.row(r).transpose().array() > result.t.array()).any()) labels(r) = result.labels[1];
   }
   return labels;
 }

@@ -10,12 +10,14 @@
 // of the origin's side.
 #pragma once
 
-#include "exhume/routes/threshold/lowest_layer.h"
+#include "exhume/base/control.h"
+#include "exhume/data/samples.h"
+#include "exhume/routes/threshold/layer.h"
 
 namespace exhume {
 
-struct HalfspacesResult {
-  LowestLayerResult layer;    // W, t in the user's coordinates; status and reason are those of the whole
+// W and t are in the user's coordinates.
+struct HalfspacesResult : LowestLayerResult {
   bool intersection = true;   // otherwise a union
   double labels[2] = {0, 1};  // the two values: on no halfspace's far side, on some halfspace's far side
   double flip_rate = 0;       // estimated share of labels that were turned around

@@ -17,7 +17,7 @@
 #include "exhume/routes/rectified/noise_signs.h"
 #include "exhume/routes/rectified/patterns.h"
 #include "exhume/routes/rectified/sparse_noise.h"
-#include "exhume/routes/rectified/rectified.h"
+#include "exhume/recover.h"
 #include "rectified_planted.h"
 #include "refusal.h"
 
@@ -30,9 +30,9 @@ using testing::PlantedRows;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-RectifiedOptions by(RectifiedMethod method, std::optional<Index> hidden = {}) {
-  RectifiedOptions options;
-  options.method = method;
+RecoverOptions by(const std::string& method, std::optional<Index> hidden = {}) {
+  RecoverOptions options;
+  options.route = "rectified-" + method;
   options.hidden = hidden;
   return options;
 }
@@ -164,8 +164,8 @@ TEST(NoiseSigns, AllSignsRightAtThirtyPercentNoise) {
   for (const std::uint64_t seed : {121, 122}) {
     PlantedRows rows = planted_rows(8, 5, 6, 8000, seed);
     rows.y += 0.3 * output_sd(rows.y) * Stream(seed, "noise").normal_matrix(8000, 6);
-    const RectifiedResult result =
-        recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kNoise, 5));
+    const RecoverResult result =
+        recover(memory_samples(rows.x, rows.y), by("noise", 5));
     EXPECT_EQ(result.status, Status::kCertified) << result.reason;
     // Standard errors are near 0.3 sd / sqrt(n) = 0.01 for a weight; a wrong sign is an error of order 1.
     EXPECT_LT(align(result.network, rows.truth).worst_error, 0.15) << seed;
@@ -211,8 +211,8 @@ TEST(SparseNoise, SupportAndNetworkComeBackExactly) {
       hit.emplace_back(i, j);
     }
   }
-  const RectifiedResult result =
-      recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kSparseNoise));
+  const RecoverResult result =
+      recover(memory_samples(rows.x, rows.y), by("sparse-noise"));
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
   EXPECT_EQ(result.support, hit);
   EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-8);
@@ -254,8 +254,8 @@ TEST(Hardness, SatisfiableAndSolvableAgree) {
   EXPECT_FALSE(satisfying_assignment(with_complements(unsatisfiable)));
   // Such samples have rank 1: two units are refused, not guessed.
   const Separability instance = relu_separability(with_complements(satisfiable), true);
-  const RectifiedResult result =
-      recover_rectified(memory_samples(instance.x, instance.y), by(RectifiedMethod::kAny, 2));
+  const RecoverResult result =
+      recover(memory_samples(instance.x, instance.y), by("any", 2));
   EXPECT_EQ(result.status, Status::kRefused);
   EXPECT_NE(result.reason.find("NP-hard"), std::string::npos);
 }
@@ -275,14 +275,14 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
   apart << a, 1;
   EXPECT_GT(std::abs(evaluate(pair.first, apart)(0, 0) - evaluate(pair.second, apart)(0, 0)), 1e-4);
   // Asked for two units, every road refuses.
-  for (const RectifiedMethod method : {RectifiedMethod::kTensor, RectifiedMethod::kIca, RectifiedMethod::kAny,
-                                       RectifiedMethod::kFewOutputs}) {
-    EXPECT_EQ(recover_rectified(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused)
-        << to_string(method);
+  for (const std::string method : {"tensor", "ica", "any",
+                                       "few-outputs"}) {
+    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused)
+        << method;
   }
   // Asked for as many as the outputs show, it finds the one unit both agree with, and the bound on the
   // function's error is no smaller than the truth.
-  const RectifiedResult one = recover_rectified(memory_samples(agreed, y), by(RectifiedMethod::kTensor));
+  const RecoverResult one = recover(memory_samples(agreed, y), by("tensor"));
   ASSERT_NE(one.status, Status::kRefused) << one.reason;
   const RowMatrix fresh = Stream(162, "pair").normal_matrix(20000, 2);
   for (const Network& truth : {pair.first, pair.second}) {
@@ -291,56 +291,62 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
   }
 }
 
-TEST(RectifiedRoute, EveryExactRoadCertifies) {
+TEST(RectifiedRoute, EveryExactMethodCertifies) {
   const PlantedRows rows = planted_rows(6, 4, 5, 6000, 171, rectified_power(1), true);
   const SamplePtr samples = memory_samples(rows.x, rows.y);
-  for (const RectifiedMethod method : {RectifiedMethod::kTensor, RectifiedMethod::kIca,
-                                       RectifiedMethod::kSymmetric, RectifiedMethod::kFewOutputs}) {
-    const RectifiedResult result = recover_rectified(samples, by(method));
-    EXPECT_EQ(result.status, Status::kCertified) << to_string(method) << ": " << result.reason;
-    EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-10) << to_string(method);
+  for (const std::string method : {"tensor", "ica",
+                                       "symmetric", "few-outputs"}) {
+    const RecoverResult result = recover(samples, by(method));
+    EXPECT_EQ(result.status, Status::kCertified) << method << ": " << result.reason;
+    EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-10) << method;
   }
 }
 
 TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   PlantedRows rows = planted_rows(5, 3, 4, 4000, 181);
-  const RectifiedResult deficient =
-      recover_rectified(memory_samples(rows.x, rows.y), by(RectifiedMethod::kTensor, 4));
+  const RecoverResult deficient =
+      recover(memory_samples(rows.x, rows.y), by("tensor", 4));
   EXPECT_EQ(deficient.status, Status::kRefused);
   EXPECT_NE(deficient.reason.find("fewer than the 4 units"), std::string::npos) << deficient.reason;
 
   const RowMatrix noisy = rows.y + 0.1 * Stream(181, "noise").normal_matrix(4000, 4);
-  const RectifiedResult noise =
-      recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kTensor, 3));
+  const RecoverResult noise =
+      recover(memory_samples(rows.x, noisy), by("tensor", 3));
   EXPECT_EQ(noise.status, Status::kRefused);
   EXPECT_NE(noise.reason.find("noise"), std::string::npos) << noise.reason;
-  const RectifiedResult any = recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kTensor));
+  const RecoverResult any = recover(memory_samples(rows.x, noisy), by("tensor"));
   EXPECT_EQ(any.status, Status::kUncertified);
   EXPECT_NE(any.reason.find("noise"), std::string::npos) << any.reason;
-  EXPECT_NE(recover_rectified(memory_samples(rows.x, noisy), by(RectifiedMethod::kFewOutputs)).status,
+  EXPECT_NE(recover(memory_samples(rows.x, noisy), by("few-outputs")).status,
             Status::kCertified);
 
-  // Exponential inputs on a road for Gaussian ones.
+  // Exponential inputs on a route for Gaussian ones.
   RowMatrix skewed(4000, 5);
   Stream(182, "inputs").fill_uniform(0, skewed);
   skewed = -(skewed.array().log()) - 1;
   const RowMatrix y =
       evaluate(rows.truth, rectified_power(1), skewed) + 0.05 * Stream(182, "noise").normal_matrix(4000, 4);
-  for (const RectifiedMethod method : {RectifiedMethod::kArbitraryNoise, RectifiedMethod::kTensor}) {
-    const RectifiedResult result =
-        recover_rectified(memory_samples(skewed, y), by(method, method == RectifiedMethod::kTensor ? 4 : 3));
+  for (const std::string method : {"arbitrary-noise", "tensor"}) {
+    const RecoverResult result =
+        recover(memory_samples(skewed, y), by(method, method == "tensor" ? 4 : 3));
     EXPECT_NE(result.status, Status::kCertified);
     EXPECT_NE(result.reason.find("not Gaussian"), std::string::npos) << result.reason;
   }
 }
 
 TEST(RectifiedRoute, BadOptionsAreNamed) {
-  expect_refused<std::invalid_argument>([] { (void)parse_rectified_method("magic"); },
-                                        {"magic", "sparse-noise"});
+  expect_refused<std::invalid_argument>([] { by("magic").validate(); }, {"magic", "sparse-noise"});
+  // An option that a route does not read is no silent no-op.
+  RecoverOptions leaky = by("tensor");
+  leaky.leak = 0.1;
+  expect_refused<std::invalid_argument>([&] { leaky.validate(); }, {"leak", "rectified-tensor"});
+  RecoverOptions square = by("sparse-noise");
+  square.rectifier = rectified_power(2);
+  expect_refused<std::invalid_argument>([&] { square.validate(); }, {"activation", "rectified-sparse-noise"});
   const SamplePtr samples = memory_samples(RowMatrix::Ones(1, 2), RowMatrix::Ones(1, 1));
-  expect_refused<DataError>([&] { (void)recover_rectified(samples, {}); }, {"too few"});
+  expect_refused<DataError>([&] { (void)recover(samples, by("tensor")); }, {"too few"});
   expect_refused<std::invalid_argument>(
-      [&] { (void)recover_rectified(samples, by(RectifiedMethod::kAny, 0)); }, {"hidden is 0"});
+      [&] { (void)recover(samples, by("any", 0)); }, {"hidden is 0"});
 }
 
 }  // namespace

@@ -1,18 +1,16 @@
+// What a recovered network has to say.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "exhume/io/digest.h"
+#include "certify/certificate_writer.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
-#include "exhume/base/version.h"
+#include "report/rounded.h"
 
 namespace exhume {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr Index kScatterPoints = 500;
 constexpr Index kSingularValues = 400;
@@ -20,26 +18,6 @@ constexpr std::size_t kDescentSteps = 400;
 constexpr Index kHeatRows = 64, kHeatColumns = 96;
 constexpr Index kUnits = 256;
 constexpr int kHistogramBins = 41;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-// Seven digits are more than any picture shows.
-Json rounded(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  return std::stod(fmt::format("{:.6e}", value));
-}
-
-Json rounded(const Vector& values, Index at_most) {
-  Json list = Json::array();
-  for (Index i = 0; i < std::min(values.size(), at_most); ++i) list.push_back(rounded(values(i)));
-  return list;
-}
-
-Json rounded(const Matrix& values) {
-  Json rows = Json::array();
-  for (Index i = 0; i < values.rows(); ++i) rows.push_back(rounded(Vector(values.row(i)), values.cols()));
-  return rows;
-}
 
 // Rows and outputs are walked together so that few points still show every output.
 Json heldout_points(const RecoverResult& result) {
@@ -92,13 +70,12 @@ Json units(const RecoverResult& result) {
                            errors.b.size() == network.b.size() && errors.outputs() == network.outputs();
   Json list = Json::array();
   for (Index i = 0; i < std::min(network.hidden(), kUnits); ++i) {
-    Json unit = {{"bias", rounded(network.b(i))},
-                 {"output_norm", rounded(network.A.col(i).norm())},
-                 {"largest_weight", rounded(network.W.row(i).cwiseAbs().maxCoeff())}};
     Index input = 0;
     network.W.row(i).cwiseAbs().maxCoeff(&input);
-    unit["largest_weight"] = rounded(network.W(i, input));
-    unit["largest_weight_input"] = input + 1;
+    Json unit = {{"bias", rounded(network.b(i))},
+                 {"output_norm", rounded(network.A.col(i).norm())},
+                 {"largest_weight", rounded(network.W(i, input))},
+                 {"largest_weight_input", input + 1}};
     if (result.activity.size() == network.hidden()) unit["active"] = rounded(result.activity(i));
     if (have_errors) {
       unit["max_standard_error"] =
@@ -109,25 +86,24 @@ Json units(const RecoverResult& result) {
   return list;
 }
 
-}  // namespace
+std::string shape(const Network& network) {
+  return fmt::format("{} input{}, {} hidden unit{}, {} output{}", network.inputs(), plural(network.inputs()),
+                     network.hidden(), plural(network.hidden()), network.outputs(), plural(network.outputs()));
+}
 
-std::string to_json(const RecoverResult& result, const Provenance& provenance) {
+Json own_keys(const RecoverResult& result) {
   // A refusal measured nothing: null, not a zero that looks like perfection.
   const bool refused = result.status == Status::kRefused;
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
-  json["status"] = to_string(result.status);
-  json["reason"] = result.reason;
-  json["verdict"] = verdict(result);
-  json["route"] = result.route;
   json["inputs"] = result.network.inputs();
   json["hidden_units"] = result.network.hidden();
   json["outputs"] = result.network.outputs();
+  json["activation"] = result.activation;
   json["linear_term"] = result.network.has_linear_term();
-  json["samples"] = result.samples;
-  json["held_out"] = result.held_out;
   json["heldout_relative_mse"] = measured(result.heldout_relative_mse);
   json["training_relative_mse"] = measured(result.training_relative_mse);
+  json["heldout_mean_square"] = measured(result.heldout_mean_square);
   json["noise_sd"] = measured(result.noise_sd);
   json["max_standard_error"] = measured(result.max_standard_error);
   json["functional_error_bound"] = measured(result.functional_error_bound);
@@ -140,67 +116,32 @@ std::string to_json(const RecoverResult& result, const Provenance& provenance) {
                                {"epsilon", number(found.epsilon)},
                                {"delta", number(found.delta)}};
   }
-  json["conclusion"] = result.conclusion;
-  json["assumed"] = result.assumed;
-  json["assumptions"] = Json::array();
-  for (const Assumption& a : result.assumptions) {
-    json["assumptions"].push_back({{"name", a.name},
-                                   {"value", number(a.value)},
-                                   {"threshold", number(a.threshold)},
-                                   {"holds", a.holds},
-                                   {"required", a.required}});
-  }
-  json["tried"] = Json::array();
-  for (const Attempt& a : result.tried) json["tried"].push_back({{"route", a.route}, {"outcome", a.outcome}});
-  json["timings"] = Json::object();
-  for (const StageTime& t : result.timings) {
-    Json& seconds = json["timings"][t.stage];
-    seconds = number((seconds.is_number() ? seconds.get<double>() : 0.0) + t.seconds);
-  }
-  json["seed"] = result.seed;
-  json["version"] = kVersion;
-  json["command"] = provenance.command;
-  json["files"] = Json::array();
-  for (const Provenance::File& f : provenance.files) {
-    json["files"].push_back({{"role", f.role}, {"path", f.path}});
-    if (!f.sha256.empty()) json["files"].back()["sha256"] = f.sha256;
-  }
-  if (!provenance.network_sha256.empty()) json["network_sha256"] = provenance.network_sha256;
-  json["rows"] = result.rows;
-  if (result.held_out_period > 0) json["split"] = {{"period", result.held_out_period}, {"seed", result.seed}};
-  json["heldout_mean_square"] = measured(result.heldout_mean_square);
-
-  Json& pictures = json["pictures"];
-  pictures["singular_values"] = rounded(result.singular_values, kSingularValues);
-  pictures["noise_floor"] = rounded(result.noise_floor);
-  pictures["gap_units"] = result.gap_units;
-  pictures["descent"] = descent(result.descent);
-  pictures["heldout"] = heldout_points(result);
-  pictures["residuals"] = residual_histogram(result);
-  pictures["weights"] = rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns));
-  pictures["output_weights"] = rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns));
-  pictures["units"] = units(result);
-  // Strings come from users and file names: whatever is not UTF-8 is replaced, never thrown over.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
-  json = Json::parse(text);  // now with valid strings
-  json["digest"] = sha256(text);
-  return json.dump(2) + "\n";
+  if (!result.support.empty()) json["support_entries"] = result.support.size();
+  return json;
 }
 
-bool digest_matches(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("digest") || !json["digest"].is_string()) return false;
-  const auto stated = json["digest"].get<std::string>();
-  json.erase("digest");
-  return sha256(json.dump(2, ' ', false, Json::error_handler_t::replace)) == stated;
+Json pictures(const RecoverResult& result) {
+  return {{"singular_values", rounded(result.singular_values, kSingularValues)},
+          {"noise_floor", rounded(result.noise_floor)},
+          {"gap_units", result.gap_units},
+          {"descent", descent(result.descent)},
+          {"heldout", heldout_points(result)},
+          {"residuals", residual_histogram(result)},
+          {"weights", rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns))},
+          {"output_weights", rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns))},
+          {"units", units(result)}};
+}
+
+}  // namespace
+
+std::string to_json(const RecoverResult& result) {
+  return write_certificate(
+      result,
+      {.kind = "network", .verdict = verdict(result), .own = own_keys(result), .pictures = pictures(result)});
 }
 
 std::string verdict(const RecoverResult& result) {
   const Network& network = result.network;
-  const std::string shape =
-      fmt::format("{} input{}, {} hidden unit{}, {} output{}", network.inputs(),
-                  network.inputs() == 1 ? "" : "s", network.hidden(), network.hidden() == 1 ? "" : "s",
-                  network.outputs(), network.outputs() == 1 ? "" : "s");
   const double left = result.heldout_relative_mse;
   switch (result.status) {
     case Status::kCertified:
@@ -209,19 +150,45 @@ std::string verdict(const RecoverResult& result) {
             "The network was recovered ({}) from samples with noise of standard deviation {:.3g}; every "
             "weight is "
             "known to a standard error of {:.2g} or less.",
-            shape, result.noise_sd, result.max_standard_error);
+            shape(network), result.noise_sd, result.max_standard_error);
       }
       return fmt::format(
           "The network was recovered ({}): on {} rows that were never used for fitting it leaves a fraction "
           "{:.1e} of "
           "the outputs' variance.",
-          shape, svg::group_thousands(fmt::format("{}", result.held_out)), left);
+          shape(network), svg::group_thousands(fmt::format("{}", result.held_out)), left);
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", shape, result.reason);
+      return fmt::format("A network was found ({}) but is not certified: {}", shape(network), result.reason);
     case Status::kRefused:
       return fmt::format("No network was returned: {}", result.reason);
   }
   return result.reason;
+}
+
+std::vector<Fact> facts(const RecoverResult& result) {
+  std::vector<Fact> list;
+  const bool refused = result.status == Status::kRefused;
+  const Network& n = result.network;
+  if (!result.route.empty()) list.push_back({"route", result.route});
+  if (!refused) {
+    list.push_back({"network", fmt::format("{}{}{}{}", shape(n),
+                                           result.activation == "relu" ? "" : ", activation " + result.activation,
+                                           n.has_linear_term() ? ", with a linear term" : "",
+                                           result.signs_identifiable
+                                               ? ""
+                                               : "; the units' signs are not determined")});
+  }
+  list.push_back({"samples", fmt::format("{}, of which {} held out",
+                                         svg::group_thousands(fmt::format("{}", result.samples)),
+                                         svg::group_thousands(fmt::format("{}", result.held_out)))});
+  if (refused) return list;
+  list.push_back(
+      {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.heldout_relative_mse)});
+  if (result.noise_sd > 0) {
+    list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.noise_sd)});
+    list.push_back({"standard errors", fmt::format("{:.3g} at most", result.max_standard_error)});
+  }
+  return list;
 }
 
 }  // namespace exhume

@@ -1,0 +1,78 @@
+#include "delivery.h"
+
+#include <filesystem>
+
+#include "certificate_file.h"
+#include "exhume/base/error.h"
+#include "summary.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the certificate that lies in the folder speaks of: ours to replace. Names only, never paths.
+std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
+  // Certificates of version 0.1 do not name them.
+  std::vector<std::string> names = {"network.safetensors", "network.onnx", "rectified.safetensors", "support.csv"};
+  const fs::path certificate = folder / "certificate.json";
+  std::error_code ignored;
+  if (!fs::exists(certificate, ignored)) return names;
+  try {
+    for (const FileDigest& file : certified_files(read_certificate(certificate)).written) {
+      if (fs::path(file.path).filename() == file.path) names.push_back(file.path);
+    }
+  } catch (const DataError&) {
+    // Not a certificate: nothing of ours.
+  }
+  return names;
+}
+
+}  // namespace
+
+Delivery::Delivery(const Session& session, const std::string& folder) : session_(session), path_(folder) {
+  if (folder.empty()) return;
+  folder_.emplace(folder);
+  for (const std::string& name : files_of_earlier_run(folder)) folder_->replace(name);
+  page_ = &folder_->open("report.html");
+}
+
+AtomicFile& Delivery::open(const std::string& role, const std::string& name) {
+  AtomicFile& file = folder_->open(name);
+  file.keep_digest();
+  files_.push_back({role, name, &file});
+  return file;
+}
+
+void Delivery::add(const std::string& role, const std::string& name, std::string_view bytes) {
+  open(role, name).write(bytes);
+}
+
+void Delivery::complete(Certificate& certificate, const OpenedSamples& samples) {
+  certificate.command = session_.command;
+  certificate.files = samples.digests(session_.control);
+  for (const File& file : files_) certificate.written.push_back({file.role, file.name, file.file->digest()});
+  stamp(certificate);
+}
+
+void Delivery::put_out(const Certificate& certificate, const std::string& json, const std::string& verdict,
+                       const std::vector<Fact>& facts) {
+  std::vector<std::string> written;
+  if (folder_) {
+    folder_->add("certificate.json", json);
+    page_->write(to_html(json));
+    session_.control.check();
+    folder_->commit();
+    for (const File& file : files_) written.push_back(file.name);
+    written.insert(written.end(), {"certificate.json", "report.html"});
+  }
+  if (session_.json) {
+    put(json);
+  } else if (!session_.quiet) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+    put(summary(certificate, verdict, facts, elapsed.count(), path_, written));
+  }
+}
+
+}  // namespace exhume::cli

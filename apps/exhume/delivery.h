@@ -1,0 +1,58 @@
+// A result on its way to the user: its files with their digests, certificate.json, report.html, and the terminal.
+//
+// The folder is opened before the long work: one that cannot be written to must not cost an hour. Files appear whole or not
+// at all, and files that an earlier certificate in the folder speaks of go when the new ones come.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "exhume/certify/certificate_json.h"
+#include "exhume/io/atomic_file.h"
+#include "exhume/io/open.h"
+#include "exhume/report/report.h"
+
+namespace exhume::cli {
+
+class Delivery {
+ public:
+  // No folder: nothing is written.
+  Delivery(const Session& session, const std::string& folder);
+
+  [[nodiscard]] bool writes() const { return folder_.has_value(); }
+  // A file to be written whole, or piece by piece; only where writes().
+  void add(const std::string& role, const std::string& name, std::string_view bytes);
+  AtomicFile& open(const std::string& role, const std::string& name);
+
+  // Completes the certificate of `result`, writes and shows it; returns the exit code. `more` goes to to_json.
+  template <class Result, class... More>
+  int finish(Result& result, const OpenedSamples& samples, const More&... more) {
+    complete(result, samples);
+    const std::string json = to_json(result, more...);
+    put_out(result, json, verdict(result), facts(result));
+    return result.status == Status::kCertified ? kOk : kNotCertified;
+  }
+
+ private:
+  struct File {
+    std::string role, name;
+    AtomicFile* file;
+  };
+
+  void complete(Certificate& certificate, const OpenedSamples& samples);
+  void put_out(const Certificate& certificate, const std::string& json, const std::string& verdict,
+               const std::vector<Fact>& facts);
+
+  const Session& session_;
+  std::string path_;
+  std::optional<OutputFolder> folder_;
+  AtomicFile* page_ = nullptr;
+  std::vector<File> files_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace exhume::cli

@@ -1,0 +1,36 @@
+// A certificate as text: certificate.json.
+//
+// Keys that every certificate has, in this order, with those of its own kind between them:
+//
+//   status (certified | uncertified | refused), reason, verdict, kind, route, ..., samples, held_out, rows,
+//   split {period, seed}, conclusion, assumed [...], assumptions [{name, value, threshold, holds, required}],
+//   tried [{route, outcome}], timings {stage: seconds}, seed, version, host, date, command,
+//   files [{role, path, sha256}], written [{role, path, sha256}], ..., digest
+//
+// `digest` is the SHA-256 of the document without it, written with an indent of two: it tells whether the certificate was
+// changed by accident, not by whom. Numbers that are not finite are null. docs/certificate.md says what each key means.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exhume/certify/certificate.h"
+
+namespace exhume {
+
+// Does the certificate carry the digest of its own content? False where it has none.
+[[nodiscard]] bool digest_matches(const std::string& json);
+
+// Version, machine and time, for a certificate that is about to be written.
+void stamp(Certificate& certificate);
+
+// What a certificate says of the files it is about.
+struct CertifiedFiles {
+  std::string kind;                 // of result: "network", "lowest layer", "halfspaces", "memorized network"
+  std::vector<FileDigest> samples;  // read
+  std::vector<FileDigest> written;  // beside the certificate
+};
+// Throws DataError where `json` is no certificate.
+[[nodiscard]] CertifiedFiles certified_files(const std::string& json);
+
+}  // namespace exhume

@@ -1,0 +1,35 @@
+// Numbers for pictures: seven digits are more than any shows.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/json.h"
+#include "exhume/base/types.h"
+
+namespace exhume {
+
+[[nodiscard]] inline Json rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::stod(fmt::format("{:.6e}", value));
+}
+
+[[nodiscard]] inline Json rounded(const Vector& values, Index at_most) {
+  Json list = Json::array();
+  for (Index i = 0; i < std::min(values.size(), at_most); ++i) list.push_back(rounded(values(i)));
+  return list;
+}
+
+[[nodiscard]] inline Json rounded(const Matrix& values) {
+  Json rows = Json::array();
+  for (Index i = 0; i < values.rows(); ++i) rows.push_back(rounded(Vector(values.row(i)), values.cols()));
+  return rows;
+}
+
+// "s" unless there is one.
+[[nodiscard]] inline const char* plural(Index count) { return count == 1 ? "" : "s"; }
+
+}  // namespace exhume

@@ -1,0 +1,111 @@
+#include "report/sections.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "report/report_page.h"
+#include "report/rounded.h"
+
+namespace exhume {
+namespace {
+
+using svg::escape;
+
+Json rounded_list(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(rounded(value));
+  return list;
+}
+
+std::vector<double> numbers(const Json& list) {
+  std::vector<double> values;
+  if (!list.is_array()) return values;
+  for (const Json& value : list) values.push_back(number_of(value));
+  return values;
+}
+
+std::string draw_facts(const Json& facts) {
+  if (!facts.is_array()) return "";
+  std::string rows;
+  for (const Json& fact : facts) {
+    if (!fact.is_array() || fact.size() != 2) continue;
+    std::string value = escape(words(fact[1]));
+    for (std::size_t at = value.find('\n'); at != std::string::npos; at = value.find('\n', at)) value.replace(at, 1, "<br>");
+    rows += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(words(fact[0])), value);
+  }
+  return section("What was found", "", "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n", "wide");
+}
+
+std::string draw_table(const Json& json) {
+  std::string out = "<div class=\"scroll\"><table>\n<tr>";
+  for (const Json& column : at(json, "columns"))
+    out += fmt::format("<th class=\"number\">{}</th>", escape(words(column)));
+  out += "</tr>\n";
+  for (const Json& row : at(json, "rows")) {
+    out += "<tr>";
+    for (const Json& cell : row)
+      out += fmt::format("<td class=\"number\">{}</td>",
+                         cell.is_number() ? pretty(cell.get<double>()) : escape(words(cell)));
+    out += "</tr>\n";
+  }
+  return section(words(at(json, "heading")), escape(words(at(json, "text"))), out + "</table></div>\n", "wide long");
+}
+
+std::string draw_chart(const Json& json) {
+  svg::Chart chart;
+  chart.title = words(at(json, "heading"));
+  chart.x.label = words(at(json, "x"));
+  chart.y.label = words(at(json, "y"));
+  for (const Json& rule : at(json, "rules"))
+    chart.rules.push_back({number_of(at(rule, "at")), words(at(rule, "label")), is_true(at(rule, "vertical"))});
+  for (const Json& series : at(json, "series")) {
+    chart.series.push_back({.name = words(at(series, "name")),
+                            .x = numbers(at(series, "x")),
+                            .y = numbers(at(series, "y")),
+                            .dashed = is_true(at(series, "dashed"))});
+    if (chart.series.back().x.size() != chart.series.back().y.size()) return "";
+  }
+  return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(chart), "wide");
+}
+
+}  // namespace
+
+Json facts_section(const std::vector<Fact>& facts) {
+  Json list = Json::array();
+  for (const Fact& fact : facts) list.push_back(Json::array({fact.name, fact.value}));
+  return {{"kind", "facts"}, {"facts", std::move(list)}};
+}
+
+Json table_section(std::string heading, std::string text, std::vector<std::string> columns, Json rows) {
+  return {{"kind", "table"},
+          {"heading", std::move(heading)},
+          {"text", std::move(text)},
+          {"columns", std::move(columns)},
+          {"rows", std::move(rows)}};
+}
+
+Json chart_section(std::string heading, std::string text, const svg::Chart& chart) {
+  Json rules = Json::array(), lines = Json::array();
+  for (const auto& rule : chart.rules)
+    rules.push_back({{"at", rounded(rule.at)}, {"label", rule.label}, {"vertical", rule.vertical}});
+  for (const svg::Series& series : chart.series) {
+    lines.push_back({{"name", series.name},
+                     {"x", rounded_list(series.x)},
+                     {"y", rounded_list(series.y)},
+                     {"dashed", series.dashed}});
+  }
+  return {{"kind", "chart"},        {"heading", std::move(heading)}, {"text", std::move(text)},
+          {"x", chart.x.label},     {"y", chart.y.label},            {"rules", std::move(rules)},
+          {"series", std::move(lines)}};
+}
+
+std::string draw_section(const Json& json) {
+  const std::string kind = words(at(json, "kind"));
+  if (kind == "facts") return draw_facts(at(json, "facts"));
+  if (kind == "table" && at(json, "columns").is_array() && at(json, "rows").is_array()) return draw_table(json);
+  if (kind == "chart") return draw_chart(json);
+  return "";
+}
+
+}  // namespace exhume

@@ -1,0 +1,24 @@
+// Sections that a result adds to the page: data in the certificate, drawn by the page.
+//
+//   facts   {"kind": "facts", "facts": [[name, value], ...]}
+//   table   {"kind": "table", "heading", "text", "columns": [...], "rows": [[...], ...]}
+//   chart   {"kind": "chart", "heading", "text", "x", "y", "rules": [{at, label, vertical}], "series": [{name, x, y, dashed}]}
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "exhume/report/report.h"
+#include "exhume/report/svg.h"
+
+namespace exhume {
+
+[[nodiscard]] Json facts_section(const std::vector<Fact>& facts);
+[[nodiscard]] Json table_section(std::string heading, std::string text, std::vector<std::string> columns, Json rows);
+[[nodiscard]] Json chart_section(std::string heading, std::string text, const svg::Chart& chart);
+
+// One section as HTML; empty where it is not one.
+[[nodiscard]] std::string draw_section(const Json& section);
+
+}  // namespace exhume

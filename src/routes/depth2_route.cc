@@ -1,0 +1,92 @@
+// The rows of the table that start from Hermite moments (routes/depth2.h, routes/depth2_jennrich.h).
+#include "exhume/routes/depth2.h"
+
+#include <fmt/format.h>
+
+#include "exhume/routes/depth2_jennrich.h"
+#include "routes/route.h"
+#include "routes/fitted.h"
+
+namespace exhume {
+namespace {
+
+Depth2Options depth2_options(const Job& job) {
+  Depth2Options options;
+  options.hidden = job.options.hidden;
+  options.seed = job.options.seed;
+  return options;
+}
+
+Start from_spectrum(SpectralStart found) {
+  Start start;
+  start.V = std::move(found.V);
+  start.spectrum = {std::move(found.singular_values), found.noise_floor, found.above_noise};
+  return start;
+}
+
+Start order2(Job& job) {
+  Start start = from_spectrum(order2_start(job.data.standard(), depth2_options(job), job.control));
+  job.clock.lap("moments of order 2");
+  return start;
+}
+
+Start orders2to4(Job& job) {
+  Start start = from_spectrum(stacked_start(job.data.standard(), depth2_options(job), job.control));
+  job.clock.lap("moments of orders 2 to 4");
+  return start;
+}
+
+Start hermite_tensors(Job& job) {
+  Start start;
+  start.V = jennrich_start(job.data.standard(), job.options.hidden, job.options.seed, job.control);
+  job.clock.lap("Hermite tensors");
+  return start;
+}
+
+Applies gaussian(Job& job) { return gaussian_inputs(job.data); }
+
+Applies gaussian_and_many_outputs(Job& job) {
+  Applies outputs = many_outputs(job);
+  if (outputs.answer != Applicable::kYes) return {Applicable::kNo, outputs.why};
+  return gaussian_inputs(job.data);
+}
+
+}  // namespace
+
+Route depth2_outputs_route() {
+  return {.name = "depth2-outputs",
+          .group = "depth2",
+          .about = "Gaussian inputs, as many outputs as units: directions of all units from moments of order 2",
+          .condition = "inputs look Gaussian; four outputs or more, and no fewer than units",
+          .automatic = true,
+          .search_share = kFitShare,
+          .demands = demand_rows_for_fit,
+          .applies = gaussian_and_many_outputs,
+          .start = order2,
+          .finish = finish_from_start};
+}
+
+Route depth2_route() {
+  return {.name = "depth2",
+          .about = "Gaussian inputs: directions of all units from Hermite moments of orders 2 to 4",
+          .condition = "inputs look Gaussian",
+          .automatic = true,
+          .search_share = kFitShare,
+          .demands = demand_rows_for_fit,
+          .applies = gaussian,
+          .start = orders2to4,
+          .finish = finish_from_start};
+}
+
+Route depth2_jennrich_route() {
+  return {.name = "depth2-jennrich",
+          .about = "Gaussian inputs: the paper's own start, Jennrich's algorithm on Hermite tensors",
+          .condition = "inputs look Gaussian",
+          .search_share = kFitShare,
+          .demands = demand_rows_for_fit,
+          .applies = gaussian,
+          .start = hermite_tensors,
+          .finish = finish_from_start};
+}
+
+}  // namespace exhume

@@ -1,0 +1,147 @@
+#include "routes/engine.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace exhume {
+namespace {
+
+constexpr double kUnlimited = 1e9;  // seconds from which a budget is none
+
+class Traveller {
+ public:
+  Traveller(const Plan& plan, std::vector<const Route*> routes, Certificate& certificate, StageClock& clock)
+      : plan_(plan), routes_(std::move(routes)), certificate_(certificate), clock_(clock) {}
+
+  Journey run(const SamplePtr& samples, const Control& control) {
+    const Route& first = *routes_.front();
+    const double budget = plan_.options.budget_seconds;
+    journey_.control = budget < kUnlimited ? control.within(first.search_share * budget) : control;
+    if (first.demands != nullptr) first.demands(*samples, plan_.options);
+    Found repaired;
+    SamplePtr rows = samples;
+    if (first.repair != nullptr) {
+      rows = first.repair(samples, plan_.options, repaired, journey_.control);
+      clock_.lap("repair of the outputs");
+      if (!repaired.refusal.empty()) {
+        certificate_.rows = certificate_.samples = samples->rows();
+        certificate_.seed = plan_.options.seed;
+        keep(first, std::move(repaired));
+        return std::move(journey_);
+      }
+    }
+    journey_.data = std::make_unique<Prepared>(rows, first.hold_out, plan_.options.seed, certificate_,
+                                               journey_.control);
+    if (first.demands != nullptr && certificate_.samples < certificate_.rows)
+      first.demands(*journey_.data->rows(), plan_.options);
+    // Outputs that were repaired are not those of the files: nobody could draw these rows again.
+    if (first.repair != nullptr) certificate_.held_out_period = 0;
+    if (first.standardised) (void)journey_.data->standard();
+    clock_.lap("reading");
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+      // Each gets half of the time that is left, the last one all of it.
+      const bool last = i + 1 == routes_.size();
+      const Control limited =
+          last ? journey_.control : journey_.control.within(journey_.control.seconds_left() / 2);
+      if (attempt(*routes_[i], limited, repaired)) break;
+      // A route that did not apply left nothing behind: go on until there is something to judge.
+      if (journey_.control.out_of_time() && journey_.route != nullptr) break;
+    }
+    if (journey_.route == nullptr) {
+      Found nothing;
+      nothing.refusal = passed_over_;
+      keep(*routes_.back(), std::move(nothing));
+    }
+    return std::move(journey_);
+  }
+
+ private:
+  // One route to its end. True if nothing better can be expected.
+  bool attempt(const Route& route, const Control& control, const Found& repaired) {
+    const bool named = plan_.route != "auto";
+    Job job{*journey_.data, plan_.options, plan_.layer, control, clock_, named, !only_exact_will_do_};
+    if (route.applies != nullptr) {
+      Applies condition = route.applies(job);
+      for (Assumption& a : condition.looked_at) certificate_.assumptions.push_back(std::move(a));
+      if (condition.answer == Applicable::kNo || (condition.answer == Applicable::kDoubtful && !named)) {
+        certificate_.tried.push_back({route.name, "does not apply: " + condition.why});
+        passed_over_ = std::move(condition.why);
+        return false;
+      }
+    }
+    const Start start = route.start != nullptr ? route.start(job) : Start();
+    if (!start.usable) {
+      certificate_.tried.push_back({route.name, start.said});
+      passed_over_ = start.said;
+      return false;
+    }
+    Found found = route.finish(job, start);
+    if (!found.spectrum && start.spectrum.singular_values.size() > 0) found.spectrum = start.spectrum;
+    found.support = repaired.support;
+    certificate_.tried.push_back({route.name, found.said + (start.said.empty() ? "" : "; " + start.said)});
+    if (!found.refusal.empty()) {
+      keep(route, std::move(found));
+      return true;
+    }
+    const bool exact = found.outcome == SearchOutcome::kExact;
+    const bool final =
+        exact || plan_.looks_final == nullptr || plan_.looks_final(found, *journey_.data, control);
+    only_exact_will_do_ = !final;
+    const SearchOutcome before = journey_.found.outcome;
+    if (journey_.route == nullptr || final ||
+        (before != SearchOutcome::kNoise && found.fit.relative_mse < journey_.found.fit.relative_mse)) {
+      keep(route, std::move(found));
+    }
+    return final;
+  }
+
+  void keep(const Route& route, Found found) {
+    journey_.route = &route;
+    journey_.name = *route.group != '\0' ? route.group : route.name;
+    journey_.found = std::move(found);
+    certificate_.route = journey_.name;
+  }
+
+  const Plan& plan_;
+  std::vector<const Route*> routes_;
+  Certificate& certificate_;
+  StageClock& clock_;
+  Journey journey_;
+  std::string passed_over_;          // why the last route that was not taken was not
+  bool only_exact_will_do_ = false;  // a route found what its test calls noise, but the residual says otherwise
+};
+
+}  // namespace
+
+std::vector<const Route*> planned_routes(const Plan& plan) {
+  if (plan.only != nullptr) return {plan.only};
+  std::vector<const Route*> chosen;
+  bool alone = true;
+  for (const Route& route : routes()) {
+    if (route.finds != plan.finds) continue;
+    const bool named = plan.route == route.name || plan.route == route.group;
+    if (named) alone = alone && route.alone;
+    if (named || (plan.route == "auto" && route.automatic)) chosen.push_back(&route);
+  }
+  if (chosen.empty())
+    throw std::invalid_argument(fmt::format("no route is called '{}'", plan.route));
+  if (!alone) {
+    // The last automatic route asks nothing of the data.
+    const Route* last = nullptr;
+    for (const Route& route : routes()) {
+      if (route.finds == plan.finds && route.automatic) last = &route;
+    }
+    if (last != nullptr && chosen.back() != last) chosen.push_back(last);
+  }
+  return chosen;
+}
+
+Journey travel(const SamplePtr& samples, const Plan& plan, Certificate& certificate, StageClock& clock,
+               const Control& control) {
+  return Traveller(plan, planned_routes(plan), certificate, clock).run(samples, control);
+}
+
+}  // namespace exhume

@@ -1,0 +1,85 @@
+#include "routes/fitted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "exhume/base/error.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kManyOutputs = 4;
+constexpr Index kLeastRows = 20;
+// Equations for every unknown of the sign-free fit, which also has the linear term; a tenth of the rows is held out.
+constexpr double kLeastEquations = 1.2, kTrainingShare = 0.9;
+
+std::string outcome_words(const Fit& fit) {
+  const Index units = fit.model.units();
+  switch (fit.outcome) {
+    case SearchOutcome::kExact:
+      return fmt::format("exact with {} units", units);
+    case SearchOutcome::kNoise:
+      return fmt::format("{} units leave {:.2g} of the variance, without structure", units, fit.relative_mse);
+    case SearchOutcome::kStuck:
+      break;
+  }
+  return fmt::format("{} units leave {:.2g} of the variance, with structure left", units, fit.relative_mse);
+}
+
+}  // namespace
+
+Applies gaussian_inputs(const Prepared& data) {
+  if (data.inspection().gaussian) return {};
+  return {Applicable::kDoubtful, "the inputs are not Gaussian"};
+}
+
+Applies many_outputs(const Job& job) {
+  const Index m = job.data.rows()->outputs();
+  if (m < kManyOutputs)
+    return {Applicable::kDoubtful, fmt::format("{} output{} are too few", m, m == 1 ? "" : "s")};
+  if (job.options.hidden && *job.options.hidden > m) {
+    return {Applicable::kDoubtful,
+            fmt::format("there are {} outputs, fewer than the {} units asked for", m, *job.options.hidden)};
+  }
+  return {};
+}
+
+void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& options) {
+  const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
+  if (n == 0 || d == 0 || m == 0) {
+    throw DataError(fmt::format(
+        "the samples are empty ({} rows, {} inputs, {} outputs); give at least one of each", n, d, m));
+  }
+  const Index k = options.hidden.value_or(1);
+  const Index unknowns = k * (d + m) + m * (d + 1);
+  const auto needed = static_cast<Index>(std::ceil(kLeastEquations * static_cast<double>(unknowns) /
+                                                   static_cast<double>(m) / kTrainingShare));
+  if (n < std::max(needed, kLeastRows)) {
+    throw DataError(
+        fmt::format("{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; "
+                    "give at least {} rows{}",
+                    n, k, k == 1 ? "" : "s", d, m, unknowns, std::max(needed, kLeastRows),
+                    options.hidden ? " or ask for fewer units" : ""));
+  }
+}
+
+Found finish_by_fit(Job& job, const Start& start, int restarts) {
+  FitOptions options;
+  options.hidden = job.options.hidden;
+  options.seed = job.options.seed;
+  options.most_restarts = restarts;
+  options.thorough_pruning = job.data.inspection().discrete;
+  options.noise_is_final = job.noise_is_final;
+  Found found;
+  found.fit = fit_units(start.V, job.data.standard(), options, job.control);
+  job.clock.lap("fit");
+  found.outcome = found.fit.outcome;
+  found.said = outcome_words(found.fit);
+  return found;
+}
+
+Found finish_from_start(Job& job, const Start& start) { return finish_by_fit(job, start, 0); }
+
+}  // namespace exhume

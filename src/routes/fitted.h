@@ -1,0 +1,25 @@
+// What routes that end in the unit search share (fit/fit.h): conditions, demands, and the end itself.
+#pragma once
+
+#include "routes/route.h"
+
+namespace exhume {
+
+// Share of the budget for finding a network by search; the rest is for judging it.
+inline constexpr double kFitShare = 0.88;
+
+// The inspection's tests of normality (certify/inspect.h).
+[[nodiscard]] Applies gaussian_inputs(const Prepared& data);
+// Four outputs or more, and no fewer than the units asked for.
+[[nodiscard]] Applies many_outputs(const Job& job);
+
+// Throws DataError unless there are rows enough for the unknowns of a fit.
+void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& options);
+
+// The finish of most routes: unit search, signs, signed polish (fit/fit.h), from at most `restarts` random starts where
+// the given one leads nowhere.
+[[nodiscard]] Found finish_by_fit(Job& job, const Start& start, int restarts);
+// The same without restarts.
+[[nodiscard]] Found finish_from_start(Job& job, const Start& start);
+
+}  // namespace exhume

@@ -1,0 +1,61 @@
+#include "routes/prepared.h"
+
+#include <algorithm>
+
+namespace exhume {
+namespace {
+
+// Standardised samples of up to this many numbers (32 MB) are kept in memory instead of made anew every pass.
+constexpr Index kKeptNumbers = 4'000'000;
+
+}  // namespace
+
+Index held_out_period(HoldOut rule, Index rows) {
+  switch (rule) {
+    case HoldOut::kFitted:
+      return std::clamp<Index>(rows / std::max<Index>(250, rows / 50), 10, 50);
+    case HoldOut::kExact:
+      return rows < 60 ? 0 : rows < 4000 ? 10 : 20;
+    case HoldOut::kTwentieth:
+      return 20;
+  }
+  return 0;
+}
+
+Prepared::Prepared(const SamplePtr& samples, HoldOut rule, std::uint64_t seed, Certificate& certificate,
+                   const Control& control)
+    : control_(control), inspection_(inspect(*samples)) {
+  rows_ = inspection_.repeated_rows ? distinct_rows(samples, control) : samples;
+  const Index period = held_out_period(rule, rows_->rows());
+  if (period == 0) {
+    split_ = {rows_, memory_samples(RowMatrix(0, rows_->inputs()), RowMatrix(0, rows_->outputs()))};
+  } else {
+    split_ = split(rows_, period, seed);
+  }
+  certificate.rows = samples->rows();
+  certificate.samples = rows_->rows();
+  certificate.held_out = split_.held_out->rows();
+  certificate.held_out_period = period;
+  certificate.seed = seed;
+}
+
+const SecondMoments& Prepared::moments() {
+  if (!moments_) moments_ = second_moments(*split_.training, control_);
+  return *moments_;
+}
+
+const Standardisation& Prepared::coordinates() {
+  if (!coordinates_) coordinates_ = standardise(moments());
+  return *coordinates_;
+}
+
+const SamplePtr& Prepared::standard() {
+  if (!standard_) {
+    standard_ = affine(split_.training, coordinates().map);
+    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <= kKeptNumbers)
+      standard_ = load(*standard_);
+  }
+  return standard_;
+}
+
+}  // namespace exhume

@@ -1,0 +1,53 @@
+// Samples made ready once, for every route: distinct rows, rows held out, standardised coordinates, what inspection saw.
+//
+//     samples -> distinct rows -> split -> moments of the training rows -> standardised coordinates
+//
+// Nothing here, and nothing behind it, looks at a held-out row before the verdict.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "exhume/certify/certificate.h"
+#include "exhume/certify/inspect.h"
+#include "exhume/data/samples.h"
+#include "exhume/moments/moments.h"
+#include "exhume/moments/standardise.h"
+
+namespace exhume {
+
+// How many rows are held out: one in `period` of those that are used, none where it is 0.
+//   kFitted     250 rows or a fiftieth, whichever is more, but never above a tenth: fits need the rows
+//   kExact      a tenth, a twentieth from 4,000 rows on, none below 60: exact methods need few, and all of few
+//   kTwentieth  a twentieth: for layers, whose units are seldom active
+enum class HoldOut { kFitted, kExact, kTwentieth };
+[[nodiscard]] Index held_out_period(HoldOut rule, Index rows);
+
+class Prepared {
+ public:
+  // Fills rows, samples, held_out, held_out_period and seed of `certificate`.
+  Prepared(const SamplePtr& samples, HoldOut rule, std::uint64_t seed, Certificate& certificate,
+           const Control& control);
+
+  [[nodiscard]] const Inspection& inspection() const { return inspection_; }
+  [[nodiscard]] const SamplePtr& rows() const { return rows_; }  // distinct, training and held out
+  [[nodiscard]] const SamplePtr& training() const { return split_.training; }
+  [[nodiscard]] const SamplePtr& held_out() const { return split_.held_out; }
+
+  // Of the training rows; made when first asked for. Throw DataError where the inputs or outputs have no spread.
+  [[nodiscard]] const SecondMoments& moments();
+  [[nodiscard]] const Standardisation& coordinates();
+  // The training rows in those coordinates; in memory where they are small.
+  [[nodiscard]] const SamplePtr& standard();
+
+ private:
+  Control control_;
+  Inspection inspection_;
+  SamplePtr rows_;
+  Split split_;
+  std::optional<SecondMoments> moments_;
+  std::optional<Standardisation> coordinates_;
+  SamplePtr standard_;
+};
+
+}  // namespace exhume

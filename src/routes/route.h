@@ -1,0 +1,108 @@
+// A route: a row of the table in routes/table.cc.
+//
+//     applies   may its assumption be made of these data?      asked when its turn comes
+//     start     rough units, or nothing                         (k', d+1) rows (w, b), signs open
+//     finish    from there to what was found
+//
+// A route is told what to do by a Job and never splits, standardises, times or judges: the engine (routes/engine.h) does
+// that for all of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exhume/base/stage_clock.h"
+#include "exhume/certify/certificate.h"
+#include "exhume/certify/certify.h"
+#include "exhume/fit/fit.h"
+#include "exhume/routes/options.h"
+#include "exhume/routes/threshold/layer.h"
+#include "routes/prepared.h"
+
+namespace exhume {
+
+// What a route is given.
+struct Job {
+  Prepared& data;
+  const RouteOptions& options;
+  const LowestLayerOptions& layer;  // of routes to a lowest layer
+  Control control;                  // with the time that this route may take
+  StageClock& clock;
+  bool named = false;          // the user asked for this route
+  bool noise_is_final = true;  // false: a residual that looks like noise to the search was seen not to be
+};
+
+// The spectrum that shows the number of units, for pictures.
+struct Spectrum {
+  Vector singular_values;  // decreasing
+  double noise_floor = 0;  // what sampling noise alone shows
+  Index above_noise = 0;   // number of units by the gap
+};
+
+enum class Applicable {
+  kYes,
+  kDoubtful,  // its assumption does not hold: taken only where it was named
+  kNo,        // it could find nothing, or not notice that it is wrong: never taken
+};
+
+struct Applies {
+  Applicable answer = Applicable::kYes;
+  std::string why{};                    // where it is not kYes
+  std::vector<Assumption> looked_at{};  // for the certificate
+};
+
+struct Start {
+  Matrix V;                      // rough units, (any number) x (d+1)
+  std::optional<bool> is_steps;  // lowest layers: outputs jump along the directions
+  bool usable = true;            // false: nothing to go on, and nothing may be found in the name of this route
+  std::string said;              // what it has to say for itself
+  Spectrum spectrum;
+};
+
+struct Found {
+  SearchOutcome outcome = SearchOutcome::kStuck;
+  std::string refusal;             // not empty: the question is ill-posed, and this is why
+  std::string said;                // the outcome in words
+  Fit fit;                         // standardised coordinates, signed form
+  std::optional<Network> network;  // where the route found it in the user's coordinates; otherwise that of `fit`
+  bool exact_only = false;         // the route knows no noise: judged as exact whatever it leaves
+  Checks checks;                   // of the route's own, before those that all share
+  std::optional<ResidualLook> look;  // at what an inexact fit leaves
+  std::optional<Spectrum> spectrum;
+  Vector gaps;                                   // exact finish: of every start
+  std::vector<std::pair<Index, Index>> support;  // entries (row, output) that were hit by noise
+  std::optional<LowestLayer> layer;
+};
+
+struct Route {
+  const char* name = "";
+  const char* group = "";      // where set: naming it tries this route among others, and the result bears its name
+  const char* about = "";      // one line
+  const char* condition = "";  // when it applies, in words
+  Finds finds = Finds::kNetwork;
+  bool automatic = false;  // tried where no route is named
+  bool alone = true;       // where it is named, nothing else is tried after it
+  bool standardised = true;  // needs inputs and outputs with a spread
+  HoldOut hold_out = HoldOut::kFitted;
+  double search_share = 1;           // of the budget; the rest is for judging
+  std::vector<const char*> reads{};  // options beyond those that all routes read
+
+  // Throws DataError where the samples are too few to ask, or of the wrong shape.
+  void (*demands)(const SampleSource& samples, const RouteOptions& options) = nullptr;
+  // Outputs repaired before anything else; empty where there is nothing to repair. May refuse.
+  SamplePtr (*repair)(const SamplePtr& samples, const RouteOptions& options, Found& found,
+                      const Control& control) = nullptr;
+  Applies (*applies)(Job& job) = nullptr;
+  Start (*start)(Job& job) = nullptr;
+  Found (*finish)(Job& job, const Start& start) = nullptr;
+  // Checks of the network against the samples as they were given, where they were repaired.
+  void (*recheck)(const Network& network, const SampleSource& given, const RouteOptions& options,
+                  Checks& checks) = nullptr;
+};
+
+// Rows in the order in which they are tried.
+[[nodiscard]] const std::vector<Route>& routes();
+
+}  // namespace exhume

@@ -1,0 +1,54 @@
+// The row of the table for symmetric inputs (routes/symmetric.h).
+#include "exhume/routes/symmetric.h"
+
+#include <algorithm>
+
+#include "exhume/certify/symmetry_test.h"
+#include "routes/fitted.h"
+
+namespace exhume {
+namespace {
+
+Applies symmetric_inputs(Job& job) {
+  Applies condition = many_outputs(job);
+  if (condition.answer != Applicable::kYes && !job.named) return condition;
+  const SymmetryTest test = test_symmetry(*job.data.training(), job.options.seed, job.control);
+  condition = {test.holds() ? Applicable::kYes : Applicable::kNo,
+               test.words(),
+               {{"inputs symmetric about zero", test.statistic, test.threshold, test.holds()}}};
+  return condition;
+}
+
+Start detector(Job& job) {
+  SymmetricOptions options;
+  options.hidden = job.options.hidden;
+  options.leak = job.options.leak;
+  options.seed = job.options.seed;
+  const SymmetricNetwork found = symmetric_network(job.data.training(), options, job.control);
+  SpectralStart units = symmetric_start(found, job.data.coordinates());
+  job.clock.lap("pure-neuron detector");
+  Start start;
+  start.said = found.outcome == DetectorOutcome::kFound ? found.diagnosis.words() : to_string(found.outcome);
+  start.usable = units.V.rows() > 0;
+  start.V = std::move(units.V);
+  start.spectrum = {std::move(units.singular_values), units.noise_floor, units.above_noise};
+  return start;
+}
+
+}  // namespace
+
+Route symmetric_route() {
+  return {.name = "symmetric",
+          .about = "Inputs x and -x equally likely: the null space of the pure-neuron detector",
+          .condition = "inputs symmetric about zero; four outputs or more, and no fewer than units",
+          .automatic = true,
+          .alone = false,
+          .search_share = kFitShare,
+          .reads = {"leak"},
+          .demands = demand_rows_for_fit,
+          .applies = symmetric_inputs,
+          .start = detector,
+          .finish = finish_from_start};
+}
+
+}  // namespace exhume

@@ -1,0 +1,68 @@
+#include "exhume/routes/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "routes/route.h"
+
+namespace exhume {
+
+#define ROUTE(make) Route make();
+#include "routes/table.def"
+#undef ROUTE
+
+const std::vector<Route>& routes() {
+  static const std::vector<Route> kTable = {
+#define ROUTE(make) make(),
+#include "routes/table.def"
+#undef ROUTE
+  };
+  return kTable;
+}
+
+const std::vector<RouteInfo>& route_table() {
+  static const std::vector<RouteInfo> kTable = [] {
+    std::vector<RouteInfo> table;
+    for (const Route& route : routes()) {
+      table.push_back({route.name,
+                       route.group,
+                       route.about,
+                       route.condition,
+                       route.finds,
+                       route.automatic,
+                       {route.reads.begin(), route.reads.end()}});
+    }
+    return table;
+  }();
+  return kTable;
+}
+
+void check_route(std::string_view name, const RouteOptions& options) {
+  std::vector<std::string> known = {"auto"};
+  std::vector<std::string> reads;
+  bool found = name == "auto";
+  for (const RouteInfo& route : route_table()) {
+    if (route.finds != Finds::kNetwork) continue;
+    known.push_back(route.name);
+    if (route.name != name && route.group != name && !(name == "auto" && route.automatic)) continue;
+    found = true;
+    reads.insert(reads.end(), route.options.begin(), route.options.end());
+  }
+  if (!found) {
+    throw std::invalid_argument(fmt::format("route is '{}', expected {}", name, fmt::join(known, ", ")));
+  }
+  const RouteOptions defaults;
+  const auto check = [&](const char* field, bool set) {
+    if (set && std::find(reads.begin(), reads.end(), field) == reads.end()) {
+      throw std::invalid_argument(fmt::format("{} was given, but route {} does not read it", field, name));
+    }
+  };
+  check("leak", options.leak != defaults.leak);
+  check("activation", options.rectifier.name != defaults.rectifier.name);
+  check("candidates", options.candidates != defaults.candidates);
+  check("most_patterns", options.most_patterns != defaults.most_patterns);
+}
+
+}  // namespace exhume
