@@ -1,4 +1,4 @@
-// The matrix types that every room shares.
+// The matrix types that all layers share.
 //
 // Samples are stored one a row, row-major, as files and NumPy hold them. Everything else (weights, moments,
 // bases) is column-major, as BLAS likes it. Both are double precision.
@@ -13,5 +13,8 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using ConstRows = Eigen::Map<const RowMatrix>;
+
+// The smallest divisor: keeps 0 / 0 and log 0 finite without touching anything larger.
+inline constexpr double kTiny = 1e-300;
 
 }  // namespace exhume
