@@ -1,4 +1,4 @@
-// The front door for files: what they are is told by their ending.
+// Files of any kind: what they are is told by their ending.
 //
 //   .npy          one array                        io/npy.h    read block by block
 //   .csv .tsv .txt  a table as text                io/csv.h    read block by block
@@ -11,9 +11,9 @@
 #include <filesystem>
 
 #include "exhume/base/control.h"
+#include "exhume/data/samples.h"
 #include "exhume/io/table.h"
 #include "exhume/model/network.h"
-#include "exhume/data/samples.h"
 
 namespace exhume {
 

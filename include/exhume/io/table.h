@@ -17,12 +17,12 @@ namespace exhume {
 class Table {
  public:
   virtual ~Table() = default;
-  [[nodiscard]] virtual const std::string& name()
-      const = 0;  // as messages should call it: the path, as given
+  // What messages call it: the path, as given.
+  [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual Index rows() const = 0;
   [[nodiscard]] virtual Index cols() const = 0;
-  // Writes rows [first, first + count), row-major, to out[0 .. count * cols()). Thread-safe. Throws
-  // DataError.
+  // Writes rows [first, first + count), row-major, to out[0 .. count *
+  // cols()). Thread-safe. Throws DataError.
   virtual void read(Index first, Index count, double* out) const = 0;
 };
 
