@@ -5,11 +5,11 @@ set -euo pipefail
 
 packages=(
   git make g++ cmake ninja-build ccache pkg-config    # build
-  libeigen3-dev libopenblas-dev libspectra-dev        # linear algebra
+  libeigen3-dev libopenblas-dev liblapacke-dev        # linear algebra
   coinor-libclp-dev                                   # linear programs
   libzip-dev libfmt-dev nlohmann-json3-dev libssl-dev # files and reports
   libcli11-dev                                        # command line
-  librandom123-dev                                    # random numbers
+  librandom123-dev libboost-dev                       # random numbers, quantiles
   libgtest-dev librapidcheck-dev libbenchmark-dev     # tests and benchmarks
   python3 python3-venv python3-dev ca-certificates    # checks from Python
   chromium fonts-dejavu-core                         # the report as it is seen

@@ -1,13 +1,13 @@
 #include "exhume/base/blas.h"
 
+#include <cblas.h>
+
 #include <mutex>
 
-// Weak, so that the library also links against another BLAS.
-extern "C" {
-void openblas_set_num_threads(int threads) __attribute__((weak));
-int openblas_get_num_threads() __attribute__((weak));
-char* openblas_get_corename() __attribute__((weak));
-}
+// Weak, so that a program may also link another BLAS.
+#pragma weak openblas_set_num_threads
+#pragma weak openblas_get_num_threads
+#pragma weak openblas_get_corename
 
 namespace exhume {
 namespace {

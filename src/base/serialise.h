@@ -45,8 +45,8 @@ class ByteReader {
   }
   Matrix get_matrix() {
     const std::int64_t rows = get(), cols = get();
-    const auto room = static_cast<std::int64_t>((bytes_.size() - at_) / sizeof(double));
-    if (rows < 0 || cols < 0 || (rows > 0 && cols > room / rows)) fail();
+    const auto left = static_cast<std::int64_t>((bytes_.size() - at_) / sizeof(double));
+    if (rows < 0 || cols < 0 || (rows > 0 && cols > left / rows)) fail();
     Matrix out(rows, cols);
     if (out.size() > 0)
       std::memcpy(out.data(), bytes_.data() + at_, sizeof(double) * static_cast<size_t>(out.size()));

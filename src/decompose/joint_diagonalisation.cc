@@ -72,13 +72,13 @@ Matrix joint_diagonalisation_vectors(const Matrix& basis, const JointDiagonalisa
     V = E * V;
     for (Matrix& M : B) M = E * M * E.transpose();
     // Scales are free: keep the rows of V of unit norm so that nothing runs away.
-    const Vector scale = V.rowwise().norm().cwiseMax(1e-300).cwiseInverse();
+    const Vector scale = V.rowwise().norm().cwiseMax(kTiny).cwiseInverse();
     V = scale.asDiagonal() * V;
     for (Matrix& M : B) M = scale.asDiagonal() * M * scale.asDiagonal();
     if (size < options.tolerance) break;
   }
   Matrix Z = V.partialPivLu().inverse();
-  for (Index i = 0; i < k; ++i) Z.col(i) /= std::max(Z.col(i).norm(), 1e-300);
+  for (Index i = 0; i < k; ++i) Z.col(i) /= std::max(Z.col(i).norm(), kTiny);
   return Z;
 }
 

@@ -1,9 +1,12 @@
 // Vectors of a span of z_i z_i^T from two random members (paper symmetric, Algorithm 2, steps 7 and 8).
 //
-// X = Z^T D_X Z and Y = Z^T D_Y Z, the rows of Z being the z_i (k of them in R^k), have X Y^-1 z_i = (D_X /
-// D_Y)_ii z_i. Solved as the generalised eigenproblem X w = t Y w, z = Y w, which never inverts Y. O(k^3).
-// Exact on an exact span; under sampling noise by far the worst of the methods, since neighbouring ratios D_X
-// / D_Y mix their vectors.
+// The rows of Z being the z_i (k of them in R^k),
+//
+//     X = Z^T D_X Z,   Y = Z^T D_Y Z     =>     X Y^-1 z_i = (D_X / D_Y)_ii z_i.
+//
+// Solved as the generalised eigenproblem X w = t Y w, z = Y w, which never inverts Y. O(k^3).
+// Exact on an exact span; under sampling noise by far the worst of the methods, since neighbouring
+// ratios mix their vectors.
 #pragma once
 
 #include <cstdint>

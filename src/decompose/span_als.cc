@@ -27,12 +27,12 @@ Matrix khatri_rao(const Matrix& P, const Matrix& Q) {
 }
 
 Matrix solve_gram(const Matrix& right, Matrix gram) {
-  gram.diagonal().array() += 1e-13 * (gram.trace() + 1e-300);
+  gram.diagonal().array() += 1e-13 * (gram.trace() + kTiny);
   return gram.ldlt().solve(right.transpose()).transpose();
 }
 
 void normalise(Matrix& factor) {
-  for (Index i = 0; i < factor.cols(); ++i) factor.col(i) /= std::max(factor.col(i).norm(), 1e-300);
+  for (Index i = 0; i < factor.cols(); ++i) factor.col(i) /= std::max(factor.col(i).norm(), kTiny);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "exhume/base/blas.h"
+#include "exhume/base/limits.h"
 #include "fit/hardest_rows.h"
 #include "fit/normal_sums.h"
 
@@ -17,6 +18,8 @@ constexpr double kExactOverAll = 1e-20;
 constexpr Index kMostSearchRows = 40000;
 // Most searches on ever larger subsets.
 constexpr int kMostRounds = 6;
+// Most passes over the units in search of one to turn around.
+constexpr int kMostTurnRounds = 3;
 
 Index search_unknowns(Index d, Index k, Index m) { return k * (d + m) + m * (d + 1); }
 
@@ -68,8 +71,8 @@ class Fitter {
       if (control_.out_of_time()) break;
       if (fit_.outcome == SearchOutcome::kExact) {
         if (exact_on_all_rows()) break;
-        // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at the worst of
-        // them.
+        // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at
+        // the worst of them.
         rows = std::min({n, 2 * rows, std::max(kMostSearchRows, rows)});
         subset_ = rows == n ? load(*samples_)
                             : joined(*spread_subset(*samples_, rows),
@@ -147,75 +150,84 @@ class Fitter {
     fit_.noise_variance = Vector::Zero(samples_->outputs());
   }
 
+  // The signed network with these signs after a short polish on the subset.
+  [[nodiscard]] SeparableModel with_these_signs(const Vector& signs) const {
+    SignDecision decision;
+    decision.signs = signs;
+    decision.outcome = SignOutcome::kUnique;
+    PolishOptions quick = options_.polish;
+    quick.max_iterations = 8;
+    quick.damping = 1e-4;
+    return polish(with_signs(sign_free_, decision), *subset_, quick, control_).model;
+  }
+
   // Signs with noise: candidates from the linear term, decided by the sum of squares of the signed fit.
   void decide_noisy_signs() {
-    const double variance = sum_of_squares(sign_free_, *subset_, control_) / freedom(*subset_, sign_free_);
-    const auto fitted = [&](const Vector& signs) {
-      SignDecision decision;
-      decision.signs = signs;
-      decision.outcome = SignOutcome::kUnique;
-      PolishOptions quick = options_.polish;
-      quick.max_iterations = 8;
-      quick.damping = 1e-4;
-      return polish(with_signs(sign_free_, decision), *subset_, quick, control_).model;
-    };
+    // What a model leaves beyond the sign-free fit, over the variance: chi-squared with m d degrees of freedom for
+    // the right signs, since the linear term is what they do without.
     const double open = sum_of_squares(sign_free_, *subset_, control_);
+    const double variance = std::max(open / freedom(*subset_, sign_free_), kTiny);
     const auto excess = [&](const SeparableModel& model) {
-      return (sum_of_squares(model, *subset_, control_) - open) / std::max(variance, 1e-300);
+      return (sum_of_squares(model, *subset_, control_) - open) / variance;
     };
-    SignDecision decision = decide_signs(sign_free_, {.tolerance = 1e-3});
-    const double md = static_cast<double>(sign_free_.inputs() * sign_free_.C.cols());
-    const double allowed = md + 6 * std::sqrt(2 * md) + 20;
+    fit_.signs = decide_signs(sign_free_, {.tolerance = 1e-3});
+    SignDecision& decision = fit_.signs;
     if (decision.signs.size() == 0 || !std::isfinite(decision.mismatch)) {
       decision.outcome =
           SignOutcome::kUndecided;  // no units, or too many to enumerate: the linear term stays
-      fit_.signs = decision;
       return;
     }
-    SeparableModel best = fitted(decision.signs);
+    const double md = static_cast<double>(sign_free_.inputs() * sign_free_.C.cols());
+    const double allowed = chi_squared_limit(md, kSignFalseAlarm, 1);
+    SeparableModel best = with_these_signs(decision.signs);
     double best_excess = excess(best);
-    // Greedy turns while they help: the weakest units are the ones the linear system gets wrong.
-    for (int round = 0; round < 3 && best_excess > allowed; ++round) {
+    turn_units(excess, allowed, decision.signs, best, best_excess);
+    if (!(best_excess <= allowed)) {
+      decision.outcome = SignOutcome::kUndecided;
+      return;
+    }
+    best_signed_ = best;
+    const bool plain = weakest_sign_is_plain(decision.signs, [&](const SeparableModel& turned) {
+      return !(excess(turned) < best_excess + kDecisiveEvidence);
+    });
+    decision.outcome = plain ? SignOutcome::kUnique : SignOutcome::kAmbiguous;
+  }
+
+  // Greedy turns while they help: the weakest units are the ones the linear system gets wrong.
+  template <class Excess>
+  void turn_units(const Excess& excess, double allowed, Vector& signs, SeparableModel& best,
+                  double& best_excess) const {
+    for (int round = 0; round < kMostTurnRounds && best_excess > allowed; ++round) {
       bool turned = false;
-      for (Index j = 0; j < decision.signs.size(); ++j) {
-        Vector other = decision.signs;
+      for (Index j = 0; j < signs.size(); ++j) {
+        Vector other = signs;
         other(j) *= -1;
-        const SeparableModel model = fitted(other);
+        const SeparableModel model = with_these_signs(other);
         const double value = excess(model);
         if (value < best_excess) {
           best = model;
           best_excess = value;
-          decision.signs = other;
+          signs = other;
           turned = true;
         }
       }
       if (!turned) break;
     }
-    decision.outcome = best_excess <= allowed ? SignOutcome::kUnique : SignOutcome::kUndecided;
-    if (decision.outcome == SignOutcome::kUnique) {
-      // The weakest unit turned around must fit significantly worse, or its sign is a guess.
-      Index weakest = 0;
-      double least = std::numeric_limits<double>::infinity();
-      for (Index j = 0; j < decision.signs.size(); ++j) {
-        const double strength = sign_free_.C.row(j).norm();
-        if (strength < least) {
-          least = strength;
-          weakest = j;
-        }
-      }
-      if (decision.signs.size() > 0) {
-        Vector other = decision.signs;
-        other(weakest) *= -1;
-        const SeparableModel turned = fitted(other);
-        // A polish that turns the unit back is no competitor.
-        const Index d = turned.inputs();
-        const bool stayed =
-            other(weakest) * turned.V.row(weakest).head(d).dot(sign_free_.V.row(weakest).head(d)) > 0;
-        if (stayed && excess(turned) < best_excess + 12) decision.outcome = SignOutcome::kAmbiguous;
-      }
-      best_signed_ = best;
-    }
-    fit_.signs = decision;
+  }
+
+  // The weakest unit turned around must fit significantly worse, or its sign is a guess.
+  template <class Worse>
+  [[nodiscard]] bool weakest_sign_is_plain(const Vector& signs, const Worse& worse) const {
+    Index weakest = 0;
+    sign_free_.C.topRows(signs.size()).rowwise().norm().minCoeff(&weakest);
+    Vector other = signs;
+    other(weakest) *= -1;
+    const SeparableModel turned = with_these_signs(other);
+    // A polish that turns the unit back is no competitor.
+    const Index d = turned.inputs();
+    const bool stayed =
+        other(weakest) * turned.V.row(weakest).head(d).dot(sign_free_.V.row(weakest).head(d)) > 0;
+    return !stayed || worse(turned);
   }
 
   void noisy_finish() {
@@ -227,7 +239,7 @@ class Fitter {
     const ResidualSums rough = residual_sums(start, *samples_, kBlockRows, control_);
     const double rows = static_cast<double>(samples_->rows());
     const Vector spread =
-        (rough.squares / rows).cwiseMax(1e-24 * rough.squares.mean() / rows).cwiseMax(1e-300).cwiseSqrt();
+        (rough.squares / rows).cwiseMax(1e-24 * rough.squares.mean() / rows).cwiseMax(kTiny).cwiseSqrt();
     const SamplePtr weighted = weighted_outputs(samples_, spread.cwiseInverse());
     start.C = start.C * spread.cwiseInverse().asDiagonal();
     PolishOptions finish = options_.polish;

@@ -53,7 +53,7 @@ ConjugateStep::ConjugateStep(const SeparableModel& model, const SampleSource& sa
     block *= model.C.row(j).squaredNorm();
     const Vector v = model.V.row(j).normalized();
     block += block.diagonal().mean() * v * v.transpose();
-    block.diagonal().array() += 1e-12 * block.diagonal().mean() + 1e-300;
+    block.diagonal().array() += 1e-12 * block.diagonal().mean() + kTiny;
   }
   FF_.diagonal() *= 1 + 1e-14;
 }

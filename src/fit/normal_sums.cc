@@ -1,26 +1,22 @@
 #include "fit/normal_sums.h"
 
+#include <cblas.h>
+
 #include <Eigen/Dense>
 #include <cmath>
 
-extern "C" {
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void dpotrs_(const char* uplo, const int* n, const int* columns, const double* a, const int* lda, double* b,
-             const int* ldb, int* info);
-}
+#include "linalg/lapack.h"
 
 namespace exhume {
 namespace {
 
-// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed
-// factor.
+// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS
+// with a transposed factor.
 void add_gram(const Matrix& G, double factor, Matrix& gram) {
   if (G.size() == 0) return;
-  const char lower = 'L', transposed = 'T';
   const int size = static_cast<int>(G.cols()), rows = static_cast<int>(G.rows());
-  const double one = 1;
-  dsyrk_(&lower, &transposed, &size, &rows, &factor, G.data(), &rows, &one, gram.data(), &size);
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, size, rows, factor, G.data(), rows, 1, gram.data(),
+              size);
 }
 
 }  // namespace
@@ -76,18 +72,15 @@ namespace {
 // L of D (M + ridge) D = L L^T in the lower triangle, D = `scale` the inverse roots of M's diagonal; the
 // least ridge that works.
 bool factor_scaled(const Matrix& M, const Vector& scale, Matrix& factor) {
-  const int n = static_cast<int>(M.rows());
   for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
     factor = scale.asDiagonal() * M * scale.asDiagonal();
     factor.diagonal().array() += ridge;
-    int info = 0;
-    dpotrf_("L", &n, factor.data(), &n, &info);
-    if (info == 0) return true;
+    if (lapack::potrf(factor) == 0) return true;
   }
-  return n == 0;
+  return M.rows() == 0;
 }
 
-Vector scale_of(const Matrix& M) { return M.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse(); }
+Vector scale_of(const Matrix& M) { return M.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse(); }
 
 }  // namespace
 
@@ -96,9 +89,7 @@ Matrix solve_scaled(const Matrix& M, const Matrix& B) {
   Matrix factor;
   if (M.rows() == 0 || !factor_scaled(M, scale, factor)) return Matrix::Zero(B.rows(), B.cols());
   Matrix out = scale.asDiagonal() * B;
-  const int n = static_cast<int>(M.rows()), columns = static_cast<int>(B.cols());
-  int info = 0;
-  dpotrs_("L", &n, &columns, factor.data(), &n, out.data(), &n, &info);
+  lapack::potrs(factor, out);
   return scale.asDiagonal() * out;
 }
 
@@ -106,9 +97,7 @@ Matrix inverse_scaled(const Matrix& M) {
   const Vector scale = scale_of(M);
   Matrix out;
   if (M.rows() == 0 || !factor_scaled(M, scale, out)) return Matrix::Zero(M.rows(), M.cols());
-  const int n = static_cast<int>(M.rows());
-  int info = 0;
-  dpotri_("L", &n, out.data(), &n, &info);
+  lapack::potri(out);
   out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
   return scale.asDiagonal() * out * scale.asDiagonal();
 }
@@ -116,7 +105,7 @@ Matrix inverse_scaled(const Matrix& M) {
 Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& sums) {
   const Index k = model.units(), width = model.V.cols();
   // With F^T F = L L^T: G^T P G = G^T G - (L^-1 F^T G)^T (L^-1 F^T G), on the lower triangle.
-  const Vector scale = sums.FF.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  const Vector scale = scale_of(sums.FF);
   Matrix H = sums.GG;
   for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
     Matrix scaled = scale.asDiagonal() * sums.FF * scale.asDiagonal();

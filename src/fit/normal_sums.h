@@ -13,7 +13,7 @@ struct ModelBlock : ModelRows {
       : ModelRows(model, block.x(), with_slopes), Y(block.y()) {}
 };
 
-// F^T F, F^T Y and Y's own size.
+// F^T F and F^T Y.
 struct LinearSums {
   Matrix FF, FY;
   void merge(const LinearSums& other) {
@@ -50,12 +50,13 @@ struct NormalSums {
 [[nodiscard]] NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples,
                                      Index block_rows, const Control& control);
 
-// H_jl = (C_j . C_l) G_j^T P G_l with the scale of every unit fixed: along v_j itself, where a positively
-// homogeneous unit has no curvature, the mean curvature of its block is put. Full symmetric matrix.
+// H_jl = (C_j . C_l) G_j^T P G_l, k(d+1) x k(d+1), symmetric and full. Along v_j itself a
+// positively homogeneous unit has no curvature: there the mean curvature of its block is put, which
+// fixes the unit's scale.
 [[nodiscard]] Matrix projected_normal_matrix(const SeparableModel& model, const NormalSums& sums);
 
-// X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a tiny
-// ridge.
+// X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a ridge of
+// 1e-15, or the least of 1e-13, 1e-11, ... with which it works. Zero where none does.
 [[nodiscard]] Matrix solve_scaled(const Matrix& M, const Matrix& B);
 // M^-1 in the same way.
 [[nodiscard]] Matrix inverse_scaled(const Matrix& M);

@@ -32,7 +32,7 @@ double output_variation(const SampleSource& samples, Index block_rows, const Con
       },
       block_rows);
   const double n = static_cast<double>(std::max<Index>(samples.rows(), 1));
-  return std::max((sums.squares - sums.total.cwiseAbs2() / n).sum(), 1e-300);
+  return std::max((sums.squares - sums.total.cwiseAbs2() / n).sum(), kTiny);
 }
 
 // Rows a task: few, large tasks for small problems. Never depends on the number of threads.
@@ -42,7 +42,8 @@ Index task_rows(const PolishOptions& options, Index rows) {
   return std::max<Index>(128, (rows + tasks - 1) / tasks);
 }
 
-// The least-squares C for model.V, refined once with true residuals. Returns the sum of squares that is left.
+// The least-squares C for model.V, refined with true residuals while that helps, at most twice. Returns the
+// sum of squares that is left.
 double solve_linear_part(SeparableModel& model, const SampleSource& samples, Index block_rows,
                          const Control& control) {
   const LinearSums sums = linear_sums(model, samples, block_rows, control);
@@ -81,7 +82,7 @@ class DenseStep {
     H_ = projected_normal_matrix(model, sums);
     gradient_ = sums.gradient.reshaped();
     diagonal_ = H_.diagonal();
-    diagonal_.array() += 1e-12 * diagonal_.mean() + 1e-300;
+    diagonal_.array() += 1e-12 * diagonal_.mean() + kTiny;
   }
   [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const {
     Matrix damped = H_;

@@ -35,63 +35,83 @@ class TwoBest {
   Candidate first_, second_;
 };
 
-}  // namespace
+// L = sum_j xi_j a_j w_j^T as M xi = right: columns vec(a_j w_j^T), right-hand side vec(L).
+struct SignSystem {
+  Matrix M;      // (d m) x k
+  Vector right;  // d m
 
-SignDecision decide_signs(const SeparableModel& model, const SignOptions& options) {
-  const Index k = model.units(), d = model.inputs(), m = model.C.cols();
-  // Columns vec(a_j w_j^T), right-hand side vec(L).
-  Matrix M(d * m, k);
-  Vector right(d * m);
-  for (Index o = 0; o < m; ++o) {
-    for (Index j = 0; j < k; ++j)
-      M.block(o * d, j, d, 1) = model.C(j, o) * model.V.row(j).head(d).transpose();
-    right.segment(o * d, d) = model.C.block(k, o, d, 1);
+  explicit SignSystem(const SeparableModel& model) {
+    const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+    M.resize(d * m, k);
+    right.resize(d * m);
+    for (Index o = 0; o < m; ++o) {
+      for (Index j = 0; j < k; ++j)
+        M.block(o * d, j, d, 1) = model.C(j, o) * model.V.row(j).head(d).transpose();
+      right.segment(o * d, d) = model.C.block(k, o, d, 1);
+    }
   }
-  SignDecision decision;
-  decision.signs = Vector::Ones(k);
-  if (k == 0) {
-    decision.mismatch = right.norm();
-    decision.outcome = right.norm() <= options.tolerance ? SignOutcome::kUnique : SignOutcome::kUndecided;
-    return decision;
-  }
-  const double scale = std::max(right.norm(), M.norm());
-  Eigen::ColPivHouseholderQR<Matrix> qr(M);
-  qr.setThreshold(std::max(1e-9, options.tolerance / 10));
-  const Index rank = qr.rank(), free = k - rank;
-  if (free > options.most_free) {
-    decision.mismatch = std::numeric_limits<double>::infinity();
-    return decision;
-  }
-  // In pivoted order: R11 s1 + R12 s2 = (Q^T right)_1. Enumerate s2, solve for s1, round.
+};
+
+// The sign vectors that fit best, at least 64 of them where there are as many: the signs of the k - rank columns that
+// depend on the others are enumerated, those of the others solved for and rounded.
+std::vector<Vector> shortlist(const SignSystem& system, const Eigen::ColPivHouseholderQR<Matrix>& qr) {
+  constexpr std::size_t kKept = 64, kMost = 256;
+  const Index k = system.M.cols(), rank = qr.rank(), free = k - rank;
+  // In pivoted order: R11 s1 + R12 s2 = (Q^T right)_1.
   const Matrix R = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
-  const Vector top = (qr.householderQ().transpose() * right).head(rank);
+  const Vector top = (qr.householderQ().transpose() * system.right).head(rank);
   const auto R11 = R.leftCols(rank).template triangularView<Eigen::Upper>();
   const Vector base = R11.solve(top);
   const Matrix slope = free > 0 ? Matrix(R11.solve(R.rightCols(free))) : Matrix(rank, 0);
-  TwoBest best;
   const auto sign_of = [](double value) { return value < 0 ? -1.0 : 1.0; };
-  const auto mismatch = [&](const Vector& signs) { return (M * signs - right).norm() / scale; };
   const Eigen::VectorXi order = qr.colsPermutation().indices();
   Vector s2(free), s1(rank), signs(k);
   double best_roughness = std::numeric_limits<double>::infinity();
-  std::vector<std::pair<double, Vector>> shortlist;
+  std::vector<std::pair<double, Vector>> list;
   for (std::uint64_t code = 0; code < (std::uint64_t{1} << free); ++code) {
     for (Index f = 0; f < free; ++f) s2(f) = (code >> f & 1) != 0 ? -1.0 : 1.0;
     s1 = base - slope * s2;
     const Vector rounded = s1.unaryExpr(sign_of);
     const double roughness = (R.leftCols(rank) * (s1 - rounded)).norm();
-    if (shortlist.size() >= 64 && roughness > best_roughness) continue;
+    if (list.size() >= kKept && roughness > best_roughness) continue;
     for (Index i = 0; i < rank; ++i) signs(order(i)) = rounded(i);
     for (Index i = 0; i < free; ++i) signs(order(rank + i)) = s2(i);
-    shortlist.emplace_back(roughness, signs);
-    if (shortlist.size() > 256) {
-      std::nth_element(shortlist.begin(), shortlist.begin() + 63, shortlist.end(),
+    list.emplace_back(roughness, signs);
+    if (list.size() > kMost) {
+      std::nth_element(list.begin(), list.begin() + (kKept - 1), list.end(),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
-      best_roughness = shortlist[63].first;
-      shortlist.resize(64);
+      best_roughness = list[kKept - 1].first;
+      list.resize(kKept);
     }
   }
-  for (const auto& [roughness, each] : shortlist) {
+  std::vector<Vector> out;
+  for (auto& [roughness, each] : list) out.push_back(std::move(each));
+  return out;
+}
+
+}  // namespace
+
+SignDecision decide_signs(const SeparableModel& model, const SignOptions& options) {
+  const Index k = model.units();
+  const SignSystem system(model);
+  SignDecision decision;
+  decision.signs = Vector::Ones(k);
+  if (k == 0) {
+    decision.mismatch = system.right.norm();
+    decision.outcome =
+        decision.mismatch <= options.tolerance ? SignOutcome::kUnique : SignOutcome::kUndecided;
+    return decision;
+  }
+  Eigen::ColPivHouseholderQR<Matrix> qr(system.M);
+  qr.setThreshold(std::max(1e-9, options.tolerance / 10));
+  if (k - qr.rank() > options.most_free) {
+    decision.mismatch = std::numeric_limits<double>::infinity();
+    return decision;
+  }
+  const double scale = std::max(system.right.norm(), system.M.norm());
+  const auto mismatch = [&](const Vector& signs) { return (system.M * signs - system.right).norm() / scale; };
+  TwoBest best;
+  for (const Vector& each : shortlist(system, qr)) {
     best.offer(mismatch(each), each);
     for (Index j = 0; j < k; ++j) {  // neighbours: one unit turned
       Vector turned = each;

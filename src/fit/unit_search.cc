@@ -6,14 +6,16 @@
 #include <numeric>
 
 #include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
+#include "exhume/base/limits.h"
 #include "exhume/base/random.h"
+#include "exhume/data/reduce.h"
 #include "fit/normal_sums.h"
 
 namespace exhume {
 namespace {
 
 constexpr Index kRandomDirections = 192;
+constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
 // Cosine of (w, b) above which two units of an exact fit are tried as one.
@@ -50,8 +52,8 @@ ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSo
       block_rows);
 }
 
-// Directions in which the residual bends most: leading eigenvectors of every output's curvature, at most
-// `count`.
+// Directions in which the residual bends most: leading eigenvectors of every output's
+// curvature, at most `count`.
 Matrix bending_directions(const std::vector<Matrix>& curvature, Index count) {
   std::vector<std::pair<double, Vector>> found;
   for (const Matrix& M : curvature) {
@@ -103,6 +105,47 @@ Matrix random_units(Index count, Index d, std::uint64_t seed, std::uint64_t atte
   Matrix V(count, d + 1);
   V << W, 0.3 * b;
   return V;
+}
+
+// Units to try: the directions in which the residual bends most and random ones, each with every bias. Rows (w, b).
+Matrix candidate_grid(const SeparableModel& model, const SampleSource& samples, std::uint64_t seed,
+                      const Control& control) {
+  const Index d = model.inputs();
+  const ResidualCurvature curvature = residual_curvature(model, samples, kSearchBlock, control);
+  const Matrix bends = bending_directions(curvature.M, 2 * d);
+  Matrix directions(bends.rows() + kRandomDirections, d);
+  directions.topRows(bends.rows()) = bends;
+  directions.bottomRows(kRandomDirections) = random_units(kRandomDirections, d, seed, 1).leftCols(d);
+  const Index per = static_cast<Index>(std::size(kBiases));
+  Matrix V(directions.rows() * per, d + 1);
+  for (Index i = 0; i < directions.rows(); ++i) {
+    for (Index b = 0; b < per; ++b) {
+      V.row(i * per + b).head(d) = directions.row(i);
+      V(i * per + b, d) = kBiases[b];
+    }
+  }
+  return V;
+}
+
+CandidateSums candidate_sums(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
+                             const Control& control) {
+  const Index q = model.features(), m = samples.outputs(), total = V.rows();
+  return reduce_blocks(
+      samples,
+      CandidateSums{Matrix::Zero(q, q), Matrix::Zero(q, total), Matrix::Zero(total, m), Vector::Zero(total),
+                    0},
+      control, "",
+      [&](CandidateSums& to, const SampleBlock& block) {
+        const ModelBlock rows(model, block, false);
+        const Matrix R = rows.Y - rows.F * model.C;
+        const Matrix P = (rows.X1 * V.transpose()).cwiseAbs();
+        to.FF.noalias() += rows.F.transpose() * rows.F;
+        to.FP.noalias() += rows.F.transpose() * P;
+        to.PR.noalias() += P.transpose() * R;
+        to.PP += P.colwise().squaredNorm().transpose();
+        to.squares += R.squaredNorm();
+      },
+      kSearchBlock);
 }
 
 // One search; a class because its steps share a lot.
@@ -249,7 +292,7 @@ class Search {
         const double sign = cosine > 0 ? 1 : -1;
         SeparableModel joined = current.model;
         const double wi = current.model.C.row(i).norm(), wj = current.model.C.row(j).norm();
-        joined.V.row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, 1e-300);
+        joined.V.row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, kTiny);
         joined.V = drop_row(joined.V, i);
         PolishSummary tried = polished(joined, 40);
         if (tried.relative_mse > options_.exact_relative) continue;
@@ -287,8 +330,8 @@ class Search {
     return false;
   }
 
-  // With noise: units that the data do not ask for are dropped (their worth is within what d + 1 + m free
-  // parameters and the choice among candidates explain by chance).
+  // With noise: units that the data do not ask for are dropped, those worth less than Schwarz's price of
+  // their d + m free parameters, log(equations) times the variance each.
   PolishSummary tidied(PolishSummary current) {
     const double n = static_cast<double>(samples_.rows() * samples_.outputs());
     const double price = static_cast<double>(samples_.inputs() + samples_.outputs()) * std::log(n);
@@ -332,7 +375,7 @@ class Search {
   // Schwarz's criterion: -2 log likelihood of Gaussian noise, and log(rows) for every free parameter.
   [[nodiscard]] double criterion(Index k, double relative_mse) const {
     const double size = static_cast<double>(samples_.rows() * samples_.outputs());
-    return size * std::log(std::max(relative_mse, 1e-300)) + unknowns(k) * std::log(size);
+    return size * std::log(std::max(relative_mse, kTiny)) + unknowns(k) * std::log(size);
   }
   [[nodiscard]] double unknowns(Index k) const {
     return static_cast<double>(k * (samples_.inputs() + samples_.outputs()) +
@@ -359,39 +402,12 @@ SearchResult search_units(const Matrix& V, const SampleSource& samples, const Se
 
 Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
                            std::uint64_t seed, const Control& control) {
-  const Index d = model.inputs(), q = model.features(), m = samples.outputs();
-  constexpr Index kBlock = 512;
-  const ResidualCurvature curvature = residual_curvature(model, samples, kBlock, control);
-  const Matrix bends = bending_directions(curvature.M, 2 * d);
-  Matrix directions(bends.rows() + kRandomDirections, d);
-  directions.topRows(bends.rows()) = bends;
-  directions.bottomRows(kRandomDirections) = random_units(kRandomDirections, d, seed, 1).leftCols(d);
-  const Index per = static_cast<Index>(std::size(kBiases)), total = directions.rows() * per;
-  Matrix V(total, d + 1);
-  for (Index i = 0; i < directions.rows(); ++i) {
-    for (Index b = 0; b < per; ++b) {
-      V.row(i * per + b).head(d) = directions.row(i);
-      V(i * per + b, d) = kBiases[b];
-    }
-  }
-  CandidateSums empty{Matrix::Zero(q, q), Matrix::Zero(q, total), Matrix::Zero(total, m), Vector::Zero(total),
-                      0};
-  const CandidateSums sums = reduce_blocks(
-      samples, empty, control, "",
-      [&](CandidateSums& to, const SampleBlock& block) {
-        const ModelBlock rows(model, block, false);
-        const Matrix R = rows.Y - rows.F * model.C;
-        const Matrix P = (rows.X1 * V.transpose()).cwiseAbs();
-        to.FF.noalias() += rows.F.transpose() * rows.F;
-        to.FP.noalias() += rows.F.transpose() * P;
-        to.PR.noalias() += P.transpose() * R;
-        to.PP += P.colwise().squaredNorm().transpose();
-        to.squares += R.squaredNorm();
-      },
-      kBlock);
+  const Matrix V = candidate_grid(model, samples, seed, control);
+  const CandidateSums sums = candidate_sums(model, samples, V, control);
+  const Index total = V.rows(), q = model.features(), m = samples.outputs();
   const double freedom =
       static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
-  const double variance = std::max(sums.squares / std::max(freedom, 1.0), 1e-300);
+  const double variance = std::max(sums.squares / std::max(freedom, 1.0), kTiny);
   const Matrix explained = solve_scaled(sums.FF, sums.FP);
   const Vector left = sums.PP - sums.FP.cwiseProduct(explained).colwise().sum().transpose();
   Vector scores(total);
@@ -404,7 +420,7 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
   Candidates result;
   result.tested = total;
   const Index keep = std::min(count, total);
-  result.V.resize(keep, d + 1);
+  result.V.resize(keep, V.cols());
   result.scores.resize(keep);
   for (Index i = 0; i < keep; ++i) {
     result.V.row(i) = V.row(order[static_cast<size_t>(i)]);
@@ -414,20 +430,16 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
 }
 
 Vector unit_worth(const SeparableModel& model, const SampleSource& samples, const Control& control) {
-  constexpr Index kBlock = 512;
   const Index k = model.units();
-  const LinearSums sums = linear_sums(model, samples, kBlock, control);
+  const LinearSums sums = linear_sums(model, samples, kSearchBlock, control);
   const Matrix inverse = inverse_scaled(sums.FF);
   Vector worth(k);
-  for (Index j = 0; j < k; ++j) worth(j) = model.C.row(j).squaredNorm() / std::max(inverse(j, j), 1e-300);
+  for (Index j = 0; j < k; ++j) worth(j) = model.C.row(j).squaredNorm() / std::max(inverse(j, j), kTiny);
   return worth / static_cast<double>(samples.rows() * samples.outputs());
 }
 
 double chance_level(Index outputs, Index tested) {
-  // Laurent and Massart: P(chi2_m > m + 2 sqrt(m t) + 2 t) <= exp(-t).
-  const double t = std::log(static_cast<double>(std::max<Index>(tested, 1)) / 1e-4);
-  const double m = static_cast<double>(outputs);
-  return m + 2 * std::sqrt(m * t) + 2 * t;
+  return chi_squared_limit(static_cast<double>(outputs), kUnitFalseAlarm, static_cast<double>(tested));
 }
 
 Matrix without_doubles(const Matrix& V, double tolerance) {

@@ -31,7 +31,7 @@ fs::path folder_of(const fs::path& path) {
 [[noreturn]] void refuse_folder(const fs::path& folder, int error) {
   if (error == ENOSPC || error == EDQUOT) {
     throw ResourceError(fmt::format(
-        "there is no room left on the disk of the folder {}; free some or choose another", folder.string()));
+        "there is no space left on the disk of the folder {}; free some or choose another", folder.string()));
   }
   throw DataError(
       fmt::format("the folder {} cannot be written to: {}; choose a folder that exists and is yours to write",

@@ -40,6 +40,96 @@ void validate(const Tensors& tensors) {
   }
 }
 
+// The header, and where the buffer starts.
+struct FileLayout {
+  SafetensorsHeader header;
+  std::uint64_t start = 0;
+};
+
+// Looks at the length before anything is allocated.
+FileLayout read_header(const RandomAccessFile& file) {
+  const std::string& name = file.name();
+  std::uint64_t length = 0;
+  if (file.size() < sizeof length) {
+    throw DataError(
+        fmt::format("{} is cut off: it has only {} bytes; copy or save it again", name, file.size()));
+  }
+  file.read(0, &length, sizeof length);
+  if (length > kLongestHeader) {
+    throw DataError(
+        fmt::format("{} claims a header of {} bytes, more than {}; it is damaged or not a .safetensors file, "
+                    "so check the path",
+                    name, length, kLongestHeader));
+  }
+  if (length > file.size() - sizeof length) {
+    throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
+  }
+  std::string json(static_cast<std::size_t>(length), '\0');
+  file.read(sizeof length, json.data(), length);
+  return {parse_safetensors_header(json, name), sizeof length + length};
+}
+
+// Throws unless the entries, in the order of their offsets, cover the buffer without gap or overlap and each is as
+// long as its shape and type say.
+void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t buffer, const std::string& name) {
+  std::uint64_t expected = 0;
+  for (const TensorEntry& entry : entries) {
+    if (entry.dtype != "F64" && entry.dtype != "F32") {
+      throw DataError(
+          fmt::format("{}: '{}' has dtype {}; save it as F64 or F32", name, entry.name, entry.dtype));
+    }
+    const auto bytes = array_bytes(entry.shape, entry.dtype == "F64" ? 8 : 4);
+    if (!bytes) {
+      throw DataError(
+          fmt::format("{}: '{}' claims a shape that no memory can hold, {}; save the network again", name,
+                      entry.name, show_shape(entry.shape)));
+    }
+    if (entry.begin != expected) {
+      throw DataError(
+          fmt::format("{}: the data of '{}' start at byte {} of the buffer but should at {}; there is a gap "
+                      "or an overlap, so save the network again",
+                      name, entry.name, entry.begin, expected));
+    }
+    if (entry.end < entry.begin || entry.end - entry.begin != *bytes) {
+      throw DataError(
+          fmt::format("{}: '{}' of shape {} needs {} bytes but its data_offsets are [{}, {}]; save the "
+                      "network again",
+                      name, entry.name, show_shape(entry.shape), *bytes, entry.begin, entry.end));
+    }
+    expected = entry.end;
+  }
+  if (expected > buffer) {
+    throw DataError(
+        fmt::format("{} is cut off: its tensors need {} bytes and {} are there; copy or save it again", name,
+                    expected, buffer));
+  }
+  if (expected < buffer) {
+    throw DataError(
+        fmt::format("{} has {} bytes that belong to no tensor; it is damaged, so save the network again",
+                    name, buffer - expected));
+  }
+}
+
+StoredTensor read_tensor(const RandomAccessFile& file, std::uint64_t start, TensorEntry entry) {
+  StoredTensor tensor{std::move(entry.name), std::move(entry.shape), {}};
+  const std::uint64_t bytes = entry.end - entry.begin;
+  if (entry.dtype == "F64") {
+    tensor.data.resize(bytes / 8);
+    file.read(start + entry.begin, tensor.data.data(), bytes);
+  } else {
+    std::vector<float> single(bytes / 4);
+    file.read(start + entry.begin, single.data(), bytes);
+    tensor.data.assign(single.begin(), single.end());
+  }
+  const std::size_t bad = first_not_finite(tensor.data.data(), tensor.data.size());
+  if (bad < tensor.data.size()) {
+    throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the network again",
+                                file.name(), tensor.name, name_not_finite(tensor.data[bad]),
+                                show_position(tensor.shape, bad)));
+  }
+  return tensor;
+}
+
 }  // namespace
 
 std::string safetensors_bytes(const Tensors& tensors) {
@@ -85,89 +175,16 @@ void write_safetensors(const std::filesystem::path& path, const Tensors& tensors
 
 Tensors read_safetensors(const std::filesystem::path& path) {
   const RandomAccessFile file(path);
-  const std::string& name = file.name();
-  std::uint64_t length = 0;
-  if (file.size() < sizeof length) {
-    throw DataError(
-        fmt::format("{} is cut off: it has only {} bytes; copy or save it again", name, file.size()));
-  }
-  file.read(0, &length, sizeof length);
-  if (length > kLongestHeader) {
-    throw DataError(
-        fmt::format("{} claims a header of {} bytes, more than {}; it is damaged or not a .safetensors file, "
-                    "so check the path",
-                    name, length, kLongestHeader));
-  }
-  if (length > file.size() - sizeof length) {
-    throw DataError(fmt::format("{} is cut off inside its header; copy or save it again", name));
-  }
-  std::string json(static_cast<std::size_t>(length), '\0');
-  file.read(sizeof length, json.data(), length);
-  SafetensorsHeader header = parse_safetensors_header(json, name);
-  const std::uint64_t start = sizeof length + length, buffer = file.size() - start;
-
-  std::stable_sort(header.entries.begin(), header.entries.end(),
-                   [](const TensorEntry& a, const TensorEntry& b) {
-                     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-                   });
-  std::uint64_t expected = 0;
-  for (const TensorEntry& entry : header.entries) {
-    if (entry.dtype != "F64" && entry.dtype != "F32") {
-      throw DataError(
-          fmt::format("{}: '{}' has dtype {}; save it as F64 or F32", name, entry.name, entry.dtype));
-    }
-    const auto bytes = array_bytes(entry.shape, entry.dtype == "F64" ? 8 : 4);
-    if (!bytes) {
-      throw DataError(
-          fmt::format("{}: '{}' claims a shape that no memory can hold, {}; save the network again", name,
-                      entry.name, show_shape(entry.shape)));
-    }
-    if (entry.begin != expected) {
-      throw DataError(
-          fmt::format("{}: the data of '{}' start at byte {} of the buffer but should at {}; there is a gap "
-                      "or an overlap, so save the network again",
-                      name, entry.name, entry.begin, expected));
-    }
-    if (entry.end < entry.begin || entry.end - entry.begin != *bytes) {
-      throw DataError(
-          fmt::format("{}: '{}' of shape {} needs {} bytes but its data_offsets are [{}, {}]; save the "
-                      "network again",
-                      name, entry.name, show_shape(entry.shape), *bytes, entry.begin, entry.end));
-    }
-    expected = entry.end;
-  }
-  if (expected > buffer) {
-    throw DataError(
-        fmt::format("{} is cut off: its tensors need {} bytes and {} are there; copy or save it again", name,
-                    expected, buffer));
-  }
-  if (expected < buffer) {
-    throw DataError(
-        fmt::format("{} has {} bytes that belong to no tensor; it is damaged, so save the network again",
-                    name, buffer - expected));
-  }
-
+  FileLayout layout = read_header(file);
+  std::vector<TensorEntry>& entries = layout.header.entries;
+  std::stable_sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  check_entries(entries, file.size() - layout.start, file.name());
   Tensors tensors;
-  tensors.metadata = std::move(header.metadata);
-  for (TensorEntry& entry : header.entries) {
-    StoredTensor tensor{std::move(entry.name), std::move(entry.shape), {}};
-    const std::uint64_t bytes = entry.end - entry.begin;
-    if (entry.dtype == "F64") {
-      tensor.data.resize(bytes / 8);
-      file.read(start + entry.begin, tensor.data.data(), bytes);
-    } else {
-      std::vector<float> single(bytes / 4);
-      file.read(start + entry.begin, single.data(), bytes);
-      tensor.data.assign(single.begin(), single.end());
-    }
-    const std::size_t bad = first_not_finite(tensor.data.data(), tensor.data.size());
-    if (bad < tensor.data.size()) {
-      throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the network again",
-                                  name, tensor.name, name_not_finite(tensor.data[bad]),
-                                  show_position(tensor.shape, bad)));
-    }
-    tensors.list.push_back(std::move(tensor));
-  }
+  tensors.metadata = std::move(layout.header.metadata);
+  for (TensorEntry& entry : entries)
+    tensors.list.push_back(read_tensor(file, layout.start, std::move(entry)));
   return tensors;
 }
 

@@ -12,8 +12,8 @@
 namespace exhume {
 namespace {
 
-// nlohmann's document parser keeps the last of two equal keys and turns 2^64 into a double; its events show
-// both.
+// nlohmann's document parser keeps the last of two equal keys and turns 2^64 into a double;
+// its events show both.
 class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(const std::string& file) : file_(file) {}

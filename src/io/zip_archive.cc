@@ -10,7 +10,7 @@
 namespace exhume {
 namespace {
 
-// Deflate codes at best 258 bytes in 2 bits; the rest is room for headers of tiny entries.
+// Deflate codes at best 258 bytes in 2 bits; the rest is for the headers of tiny entries.
 constexpr std::uint64_t kBestDeflate = 1032;
 
 }  // namespace

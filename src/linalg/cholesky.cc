@@ -1,24 +1,23 @@
 #include "exhume/linalg/cholesky.h"
 
+#include <cblas.h>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "exhume/base/blas.h"
 #include "exhume/base/parallel.h"
-
-extern "C" void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+#include "linalg/lapack.h"
 
 namespace exhume {
 namespace {
 
 constexpr Index kPanel = 256;  // columns factored at once
 constexpr Index kTile = 512;   // rows and columns of a tile of the update: large enough for full speed
-
-constexpr double kOne = 1, kMinusOne = -1;
 
 }  // namespace
 
@@ -33,8 +32,7 @@ Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
   std::vector<std::pair<Index, Index>> tiles;
   for (Index first = 0; first < n; first += kPanel) {
     const int width = static_cast<int>(std::min(kPanel, n - first));
-    int info = 0;
-    dpotrf_("L", &width, at(first, first), &stride, &info);
+    const int info = lapack::potrf(k.block(first, first, width, width));
     if (info != 0) return first + info - 1;
     const Index below = first + width;
     if (below == n) break;
@@ -42,7 +40,8 @@ Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
     parallel_for(strips, control, [&](Index s) {
       const Index row = below + s * kTile;
       const int height = static_cast<int>(std::min(kTile, n - row));
-      dtrsm_("R", "L", "T", "N", &height, &width, &kOne, at(first, first), &stride, at(row, first), &stride);
+      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, height, width, 1,
+                  at(first, first), stride, at(row, first), stride);
     });
     tiles.clear();
     for (Index j = 0; j < strips; ++j) {
@@ -54,10 +53,11 @@ Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
       const int height = static_cast<int>(std::min(kTile, n - row));
       const int cols = static_cast<int>(std::min(kTile, n - column));
       if (i == j) {
-        dsyrk_("L", "N", &height, &width, &kMinusOne, at(row, first), &stride, &kOne, at(row, row), &stride);
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, height, width, -1, at(row, first), stride, 1,
+                    at(row, row), stride);
       } else {
-        dgemm_("N", "T", &height, &cols, &width, &kMinusOne, at(row, first), &stride, at(column, first),
-               &stride, &kOne, at(row, column), &stride);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, height, cols, width, -1, at(row, first), stride,
+                    at(column, first), stride, 1, at(row, column), stride);
       }
     });
     control.report("cholesky", 1 - std::pow(static_cast<double>(n - below) / static_cast<double>(n), 3));
@@ -72,16 +72,17 @@ void cholesky_solve(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Matrix> b
   // The substitution reads the whole triangle from memory: once for all columns, unless there are too few of
   // them to pay for the packing that a matrix solve does.
   if (columns > 4) {
-    dtrsm_("L", "L", "N", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(),
-           &b_stride);
-    dtrsm_("L", "L", "T", "N", &n, &columns, &kOne, const_cast<double*>(factor.data()), &stride, b.data(),
-           &b_stride);
+    for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans}) {
+      cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, side, CblasNonUnit, n, columns, 1, factor.data(),
+                  stride, b.data(), b_stride);
+    }
     return;
   }
-  const int one = 1;
   for (Index c = 0; c < columns; ++c) {
-    dtrsv_("L", "N", "N", &n, factor.data(), &stride, b.data() + c * b.outerStride(), &one);
-    dtrsv_("L", "T", "N", &n, factor.data(), &stride, b.data() + c * b.outerStride(), &one);
+    for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans}) {
+      cblas_dtrsv(CblasColMajor, CblasLower, side, CblasNonUnit, n, factor.data(), stride,
+                  b.data() + c * b.outerStride(), 1);
+    }
   }
 }
 

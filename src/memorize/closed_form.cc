@@ -11,22 +11,13 @@
 #include <Eigen/QR>
 
 #include "exhume/base/blas.h"
-#include "exhume/linalg/cholesky.h"
 #include "exhume/base/error.h"
-#include "exhume/linalg/lanczos.h"
-#include "exhume/memorize/quadratic_forms.h"
 #include "exhume/base/parallel.h"
 #include "exhume/base/random.h"
-
-extern "C" {
-void dgeqp3_(const int* m, const int* n, double* a, const int* lda, int* jpvt, double* tau, double* work,
-             const int* lwork, int* info);
-void dormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k, const double* a,
-             const int* lda, const double* tau, double* c, const int* ldc, double* work, const int* lwork,
-             int* info);
-void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv, int* rank,
-             const double* tol, double* work, int* info);
-}
+#include "exhume/linalg/cholesky.h"
+#include "exhume/linalg/lanczos.h"
+#include "exhume/memorize/quadratic_forms.h"
+#include "linalg/lapack.h"
 
 namespace exhume {
 namespace {
@@ -54,7 +45,7 @@ struct Rows {
   [[nodiscard]] Index k() const { return z.cols(); }
 };
 
-// A way to solve K alpha = r approximately: the change of the forms that removes the residual r (n x m).
+// Solves K alpha = r approximately: the change of the forms that removes the residual r (n x m).
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -63,6 +54,26 @@ class Solver {
   virtual bool inverse(Vector& v) = 0;
   [[nodiscard]] virtual Index rank() const = 0;
 };
+
+// Rows of `from` (n x m) times their scales in the order of the first `count` pivots, and back; rows without a pivot
+// become zero. Pivots are LAPACK's: they count from 1.
+Matrix to_pivots(const Rows& rows, const std::vector<int>& pivots, Index count, const Matrix& from) {
+  Matrix out(count, from.cols());
+  for (Index j = 0; j < count; ++j) {
+    const Index p = pivots[static_cast<std::size_t>(j)] - 1;
+    out.row(j) = rows.scale(p) * from.row(p);
+  }
+  return out;
+}
+
+Matrix from_pivots(const Rows& rows, const std::vector<int>& pivots, const Matrix& from) {
+  Matrix out = Matrix::Zero(rows.n(), from.cols());
+  for (Index j = 0; j < from.rows(); ++j) {
+    const Index p = pivots[static_cast<std::size_t>(j)] - 1;
+    out.row(p) = rows.scale(p) * from.row(j);
+  }
+  return out;
+}
 
 // The scaled kernel's lower triangle, tile by tile.
 void form_kernel(const Rows& rows, Eigen::Ref<Matrix> kernel) {
@@ -141,16 +152,7 @@ class PivotedQr : public Solver {
     });
     times.kernel_seconds += seconds_since(start);
     start = Clock::now();
-    const int m = static_cast<int>(size), columns = static_cast<int>(n);
-    pivot_.assign(static_cast<std::size_t>(n), 0);
-    tau_.resize(std::min(size, n));
-    int info = 0, query = -1;
-    double wanted = 0;
-    dgeqp3_(&m, &columns, phi_.data(), &m, pivot_.data(), tau_.data(), &wanted, &query, &info);
-    int length = static_cast<int>(wanted);
-    work_.resize(length);
-    dgeqp3_(&m, &columns, phi_.data(), &m, pivot_.data(), tau_.data(), work_.data(), &length, &info);
-    if (info != 0) throw std::runtime_error("dgeqp3 failed");
+    if (lapack::geqp3(phi_, pivot_, tau_) != 0) throw std::runtime_error("dgeqp3 failed");
     const double tiny = 16 * static_cast<double>(std::max(size, n)) * std::numeric_limits<double>::epsilon();
     for (rank_ = 0; rank_ < tau_.size() && std::abs(phi_(rank_, rank_)) > tiny * std::abs(phi_(0, 0));)
       ++rank_;
@@ -164,27 +166,14 @@ class PivotedQr : public Solver {
   Forms correction(const Matrix& residual) override {
     const SingleThreadedBlas single;
     const Index n = rows_.n(), m = residual.cols(), k = rows_.k();
-    Matrix permuted(n, m);
-    for (Index j = 0; j < n; ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      permuted.row(j) = rows_.scale(p) * residual.row(p);
-    }
+    const Matrix permuted = to_pivots(rows_, pivot_, n, residual);
     Matrix t = Matrix::Zero(phi_.rows(), m);
     if (rank_ == n) {
       t.topRows(n) = phi_.topRows(n).triangularView<Eigen::Upper>().transpose().solve(permuted);
     } else if (rank_ > 0) {
       t.topRows(rank_) = tall_.solve(permuted);
     }
-    const int rows = static_cast<int>(phi_.rows()), columns = static_cast<int>(m),
-              reflectors = static_cast<int>(tau_.size());
-    int info = 0, query = -1;
-    double wanted = 0;
-    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows, &wanted,
-            &query, &info);
-    int length = static_cast<int>(wanted);
-    work_.resize(length);
-    dormqr_("L", "N", &rows, &columns, &reflectors, phi_.data(), &rows, tau_.data(), t.data(), &rows,
-            work_.data(), &length, &info);
+    lapack::ormqr(phi_, tau_, t);
     Forms forms;
     for (Index o = 0; o < m; ++o) {
       Matrix form(k, k);
@@ -200,18 +189,11 @@ class PivotedQr : public Solver {
   bool inverse(Vector& v) override {
     const Index n = rows_.n();
     if (rank_ < n) return false;
-    Vector w(n);
-    for (Index j = 0; j < n; ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      w(j) = rows_.scale(p) * v(p);
-    }
+    Vector w = to_pivots(rows_, pivot_, n, v);
     const auto r = phi_.topRows(n).triangularView<Eigen::Upper>();
     r.transpose().solveInPlace(w);
     r.solveInPlace(w);
-    for (Index j = 0; j < n; ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      v(p) = rows_.scale(p) * w(j);
-    }
+    v = from_pivots(rows_, pivot_, w);
     return true;
   }
   Index rank() const override { return rank_; }
@@ -220,7 +202,7 @@ class PivotedQr : public Solver {
   const Rows& rows_;
   Matrix phi_;  // R above the diagonal, reflectors below
   std::vector<int> pivot_;
-  Vector tau_, work_;
+  Vector tau_;
   Index rank_ = 0;
   Eigen::HouseholderQR<Matrix> tall_;
 };
@@ -234,40 +216,20 @@ class PivotedCholesky : public Solver {
     form_kernel(rows, factor_);
     times.kernel_seconds += seconds_since(start);
     start = Clock::now();
-    const int n = static_cast<int>(rows.n());
-    pivot_.resize(static_cast<std::size_t>(n));
-    Vector work(2 * n);
-    const double tolerance = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-    int info = 0;
-    dpstrf_("L", &n, factor_.data(), &n, pivot_.data(), &rank_, &tolerance, work.data(), &info);
+    const double tolerance = 4 * static_cast<double>(rows.n()) * std::numeric_limits<double>::epsilon();
+    lapack::pstrf(factor_, tolerance, pivot_, rank_);
     times.factor_seconds += seconds_since(start);
   }
   Forms correction(const Matrix& residual) override {
-    Matrix part(rank_, residual.cols());
-    for (Index j = 0; j < rank_; ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      part.row(j) = rows_.scale(p) * residual.row(p);
-    }
+    Matrix part = to_pivots(rows_, pivot_, rank_, residual);
     cholesky_solve(factor_.topLeftCorner(rank_, rank_), part);
-    Matrix alpha = Matrix::Zero(rows_.n(), residual.cols());
-    for (Index j = 0; j < rank_; ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      alpha.row(p) = rows_.scale(p) * part.row(j);
-    }
-    return weighted_grams(rows_.z, alpha, rows_.control);
+    return weighted_grams(rows_.z, from_pivots(rows_, pivot_, part), rows_.control);
   }
   bool inverse(Vector& v) override {
     if (rank_ < rows_.n()) return false;
-    Vector w(v.size());
-    for (Index j = 0; j < v.size(); ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      w(j) = rows_.scale(p) * v(p);
-    }
+    Matrix w = to_pivots(rows_, pivot_, v.size(), v);
     cholesky_solve(factor_, w);
-    for (Index j = 0; j < v.size(); ++j) {
-      const Index p = pivot_[static_cast<std::size_t>(j)] - 1;
-      v(p) = rows_.scale(p) * w(j);
-    }
+    v = from_pivots(rows_, pivot_, w);
     return true;
   }
   Index rank() const override { return rank_; }
@@ -342,6 +304,50 @@ void refine(Solver& solver, const Rows& rows, const Eigen::Ref<const RowMatrix>&
   fit.solve_seconds += seconds_since(start);
 }
 
+// Bytes that the solvers take, against the limit.
+struct Memory {
+  double limit, kernel, phi, others;
+
+  Memory(const Rows& rows, Index outputs, const ClosedFormOptions& options) : limit(options.memory_bytes) {
+    const double n = static_cast<double>(rows.n()), k = static_cast<double>(rows.k());
+    kernel = 8 * n * n;
+    phi = PivotedQr::bytes(rows.n(), rows.k());
+    others = 8 * (2 * n * k +
+                  static_cast<double>(rows.control.workers() + 4) * static_cast<double>(outputs) * k * k);
+    small_ = rows.n() < 46000;
+  }
+  [[nodiscard]] bool anything_fits() const { return others <= limit; }
+  [[nodiscard]] bool kernel_fits() const { return kernel + others <= limit && small_; }
+  // Phi and the workspace of its factorisation, while the Cholesky factor is still there to fall back on.
+  [[nodiscard]] bool qr_fits() const { return 2 * phi + kernel + others <= limit; }
+
+ private:
+  bool small_;  // n^2 is a 32-bit number, as LAPACK counts
+};
+
+// The fit by a pivoted factorisation, kept where it is no worse than that of `solver`, if there is one.
+void pivot(const Rows& rows, const Eigen::Ref<const RowMatrix>& y, const ClosedFormOptions& options,
+           const Memory& memory, std::unique_ptr<Solver>& solver, ClosedForm& fit) {
+  const ClosedForm before = fit;
+  std::unique_ptr<Solver> pivoted;
+  if (memory.qr_fits()) {
+    pivoted = std::make_unique<PivotedQr>(rows, fit);
+  } else {
+    solver.reset();
+    pivoted = std::make_unique<PivotedCholesky>(rows, fit);
+  }
+  refine(*pivoted, rows, y, options.max_refinements, 0, fit);
+  fit.solver = KernelSolver::kPivoted;
+  if (solver == nullptr || fit.relative_error <= before.relative_error) {
+    solver = std::move(pivoted);
+    return;
+  }
+  fit.forms = before.forms;
+  fit.relative_error = before.relative_error;
+  fit.refinements = before.refinements;
+  fit.solver = KernelSolver::kCholesky;
+}
+
 void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
   const auto clock = Clock::now();
   const Index n = rows.n();
@@ -354,8 +360,7 @@ void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
   const auto product = [&](const Vector& in, Vector& out) {
     out = form_values(rows.z, weighted_grams(rows.z, in, rows.control), rows.control).col(0);
   };
-  // The start that shows the largest eigenvalue at once: the kernel is a positive matrix, nearly constant
-  // rows.
+  // A positive start shows the largest eigenvalue almost at once: the kernel is a positive matrix.
   const LanczosResult top = lanczos(product, start.cwiseAbs(), options);
   fit.sigma_max = std::sqrt(std::max(0.0, top.largest));
   Vector probe = start;
@@ -399,15 +404,13 @@ const char* to_string(KernelSolver solver) {
 }
 
 void ClosedFormOptions::validate() const {
-  if (!(memory_bytes > 0))
-    throw std::invalid_argument(fmt::format("memory_bytes is {}; it must be positive", memory_bytes));
-  if (max_refinements < 0)
-    throw std::invalid_argument(fmt::format("max_refinements is {}; it must be 0 or more", max_refinements));
-  if (!(cg_tolerance > 0))
-    throw std::invalid_argument(fmt::format("cg_tolerance is {}; it must be positive", cg_tolerance));
-  if (cg_max_iterations < 1)
-    throw std::invalid_argument(
-        fmt::format("cg_max_iterations is {}; it must be 1 or more", cg_max_iterations));
+  const auto require = [](bool holds, const char* name, double value, const char* range) {
+    if (!holds) throw std::invalid_argument(fmt::format("{} is {}; it must be {}", name, value, range));
+  };
+  require(memory_bytes > 0, "memory_bytes", memory_bytes, "positive");
+  require(max_refinements >= 0, "max_refinements", max_refinements, "0 or more");
+  require(cg_tolerance > 0, "cg_tolerance", cg_tolerance, "positive");
+  require(cg_max_iterations >= 1, "cg_max_iterations", cg_max_iterations, "1 or more");
 }
 
 double relative_error(const Eigen::Ref<const Matrix>& values, const Eigen::Ref<const RowMatrix>& y) {
@@ -426,20 +429,17 @@ ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Re
     throw std::invalid_argument("there is nothing to fit: no rows or no columns");
   const SingleThreadedBlas single;
   const Rows rows(z, control);
-  const double n = static_cast<double>(rows.n()), k = static_cast<double>(rows.k());
-  const double others =
-      8 * (2 * n * k + static_cast<double>(control.workers() + 4) * static_cast<double>(y.cols()) * k * k);
-  const bool kernel_fits = 8 * n * n + others <= options.memory_bytes && n < 46000;
-  if (others > options.memory_bytes) {
+  const Memory memory(rows, y.cols(), options);
+  if (!memory.anything_fits()) {
     throw ResourceError(
         fmt::format("{} rows of {} features need {:.1f} GiB without any kernel; the limit is {:.1f} GiB",
-                    rows.n(), rows.k(), others / 0x1p30, options.memory_bytes / 0x1p30));
+                    rows.n(), rows.k(), memory.others / 0x1p30, memory.limit / 0x1p30));
   }
-  ClosedForm fit;
-  std::unique_ptr<Solver> solver;
   KernelSolver wanted = options.solver;
   if (wanted == KernelSolver::kAuto)
-    wanted = kernel_fits ? KernelSolver::kCholesky : KernelSolver::kConjugateGradients;
+    wanted = memory.kernel_fits() ? KernelSolver::kCholesky : KernelSolver::kConjugateGradients;
+  ClosedForm fit;
+  std::unique_ptr<Solver> solver;
   if (wanted == KernelSolver::kConjugateGradients) {
     fit.solver = wanted;
     solver = std::make_unique<ConjugateGradients>(rows, options, fit);
@@ -453,31 +453,9 @@ ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z, const Eigen::Re
         refine(*solver, rows, y, options.max_refinements, 0, fit);
       }
     }
-    const bool may_pivot = options.solver != KernelSolver::kCholesky;
-    const bool poor = solver == nullptr || !(fit.relative_error <= options.good_fit);
-    // Phi and the workspace of its factorisation, while the Cholesky factor is still there to fall back on.
-    const bool qr_fits =
-        2 * PivotedQr::bytes(rows.n(), rows.k()) + 8 * n * n + others <= options.memory_bytes;
-    if (solver == nullptr || (poor && may_pivot && qr_fits)) {
-      const ClosedForm before = fit;
-      std::unique_ptr<Solver> pivoted;
-      if (qr_fits) {
-        pivoted = std::make_unique<PivotedQr>(rows, fit);
-      } else {
-        solver.reset();
-        pivoted = std::make_unique<PivotedCholesky>(rows, fit);
-      }
-      refine(*pivoted, rows, y, options.max_refinements, 0, fit);
-      fit.solver = KernelSolver::kPivoted;
-      if (solver == nullptr || fit.relative_error <= before.relative_error) {
-        solver = std::move(pivoted);
-      } else {
-        fit.forms = before.forms;
-        fit.relative_error = before.relative_error;
-        fit.refinements = before.refinements;
-        fit.solver = KernelSolver::kCholesky;
-      }
-    }
+    const bool poor = !(fit.relative_error <= options.good_fit);
+    const bool may_pivot = options.solver != KernelSolver::kCholesky && memory.qr_fits();
+    if (solver == nullptr || (poor && may_pivot)) pivot(rows, y, options, memory, solver, fit);
   }
   fit.rank = solver->rank();
   fit.full_rank = fit.rank == rows.n();

@@ -12,9 +12,9 @@
 #include <Eigen/SVD>
 
 #include "exhume/base/blas.h"
+#include "exhume/base/random.h"
 #include "exhume/linalg/lanczos.h"
 #include "exhume/memorize/quadratic_forms.h"
-#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {
@@ -152,80 +152,113 @@ void practical(const QuadraticObjective& objective, const DescentOptions& option
   finish(out, point, options.max_iterations, DescentOutcome::kIterations);
 }
 
+// One epoch after the other over shuffled minibatches, with the moments of Kingma and Ba.
+class Adam {
+ public:
+  Adam(const QuadraticObjective& objective, const DescentOptions& options)
+      : objective_(objective),
+        options_(options),
+        batch_(std::min<Index>(options.batch, objective.rows())),
+        W_(start(objective, options)),
+        first_(Matrix::Zero(W_.rows(), W_.cols())),
+        second_(first_),
+        gradient_(W_.rows(), W_.cols()),
+        rows_(batch_, objective.features()),
+        labels_(batch_),
+        order_(static_cast<std::size_t>(objective.rows())),
+        shuffle_(options.seed, "memorize adam shuffle") {
+    std::iota(order_.begin(), order_.end(), Index{0});
+  }
+
+  [[nodiscard]] const Matrix& W() const { return W_; }
+  [[nodiscard]] int steps() const { return steps_; }
+
+  // All rows once, or until the iterations are used up.
+  void epoch(double rate, const Control& control) {
+    const Index n = objective_.rows();
+    for (Index i = n - 1; i > 0; --i) {
+      std::swap(order_[static_cast<std::size_t>(i)],
+                order_[shuffle_.below(static_cast<std::uint64_t>(i) + 1, draws_++)]);
+    }
+    for (Index begin = 0; begin < n && steps_ < options_.max_iterations; begin += batch_) {
+      control.check();
+      set_gradient(begin, std::min(batch_, n - begin));
+      step(rate);
+    }
+    if (!W_.allFinite())
+      throw std::invalid_argument(
+          fmt::format("Adam diverged at rate {:g}; use a smaller one or rows of unit norm", rate));
+  }
+
+ private:
+  static Matrix start(const QuadraticObjective& objective, const DescentOptions& options) {
+    if (options.start) return *options.start;
+    RowMatrix uniform(objective.units(), objective.features());
+    Stream(options.seed, "memorize adam start").fill_uniform(0, uniform);
+    return (2 * uniform.array() - 1) / std::sqrt(static_cast<double>(objective.features()));
+  }
+
+  // Of the minibatch of `size` rows that begins at `begin` of the shuffled order.
+  void set_gradient(Index begin, Index size) {
+    const Vector& a = objective_.signs();
+    for (Index i = 0; i < size; ++i) {
+      const Index from = order_[static_cast<std::size_t>(begin + i)];
+      rows_.row(i) = objective_.z().row(from);
+      labels_(i) = objective_.y()(from);
+    }
+    const auto x = rows_.topRows(size);
+    const RowMatrix p = x * W_.transpose();
+    const Vector delta = p.array().square().matrix() * a - labels_.head(size);
+    const RowMatrix weighted =
+        (p.array().colwise() * delta.array()).rowwise() * (a.transpose().array() / static_cast<double>(size));
+    gradient_.noalias() = weighted.transpose() * x;
+    gradient_ += objective_.gamma() * W_;
+  }
+
+  void step(double rate) {
+    ++steps_;
+    first_ = options_.beta1 * first_ + (1 - options_.beta1) * gradient_;
+    second_ = options_.beta2 * second_ + (1 - options_.beta2) * gradient_.cwiseAbs2();
+    const double first_scale = 1 / (1 - std::pow(options_.beta1, steps_)),
+                 second_scale = 1 / (1 - std::pow(options_.beta2, steps_));
+    W_.array() -= rate * first_scale * first_.array() /
+                  ((second_scale * second_.array()).sqrt() + options_.adam_epsilon);
+  }
+
+  const QuadraticObjective& objective_;
+  const DescentOptions& options_;
+  Index batch_;
+  Matrix W_, first_, second_, gradient_;
+  RowMatrix rows_;
+  Vector labels_;
+  std::vector<Index> order_;
+  Stream shuffle_;
+  std::uint64_t draws_ = 0;
+  int steps_ = 0;
+};
+
 void adam(const QuadraticObjective& objective, const DescentOptions& options, const Control& control,
           Descent& out) {
-  const Index n = objective.rows(), r = objective.units(), k = objective.features();
-  const Index batch = std::min<Index>(options.batch, n);
-  const auto& z = objective.z();
-  const auto& y = objective.y();
-  const Vector& a = objective.signs();
-  const double target = options.target * reference_loss(y);
-  Matrix W;
-  if (options.start) {
-    W = *options.start;
-  } else {
-    RowMatrix uniform(r, k);
-    Stream(options.seed, "memorize adam start").fill_uniform(0, uniform);
-    W = (2 * uniform.array() - 1) / std::sqrt(static_cast<double>(k));
-  }
-  Matrix first = Matrix::Zero(r, k), second = Matrix::Zero(r, k), gradient(r, k);
-  RowMatrix rows(batch, k);
-  Vector labels(batch);
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
-  const Stream shuffle(options.seed, "memorize adam shuffle");
-  std::uint64_t draws = 0;
-  int t = 0;
-  for (int epoch = 0; t < options.max_iterations; ++epoch) {
-    const Point whole = objective.at(W);
-    out.history.push_back({t, whole.f, whole.g, whole.gradient.norm(),
-                           options.rate * std::pow(options.decay, epoch / options.decay_epochs), false,
-                           false});
-    finish(out, whole, t, DescentOutcome::kIterations);
-    if (whole.f <= target) {
-      out.outcome = DescentOutcome::kTarget;
-      return;
-    }
+  const double target = options.target * reference_loss(objective.y());
+  Adam descent(objective, options);
+  const auto record_epoch = [&](double rate) {
+    const Point whole = objective.at(descent.W());
+    out.history.push_back({descent.steps(), whole.f, whole.g, whole.gradient.norm(), rate, false, false});
+    finish(out, whole, descent.steps(),
+           whole.f <= target ? DescentOutcome::kTarget : DescentOutcome::kIterations);
+  };
+  for (int epoch = 0; descent.steps() < options.max_iterations; ++epoch) {
+    const double rate = options.rate * std::pow(options.decay, epoch / options.decay_epochs);
+    record_epoch(rate);
+    if (out.outcome == DescentOutcome::kTarget) return;
     if (control.out_of_time()) {
       out.outcome = DescentOutcome::kTime;
       return;
     }
-    for (Index i = n - 1; i > 0; --i) {
-      std::swap(order[static_cast<std::size_t>(i)],
-                order[shuffle.below(static_cast<std::uint64_t>(i) + 1, draws++)]);
-    }
-    const double rate = options.rate * std::pow(options.decay, epoch / options.decay_epochs);
-    for (Index begin = 0; begin < n && t < options.max_iterations; begin += batch) {
-      control.check();
-      const Index size = std::min(batch, n - begin);
-      for (Index i = 0; i < size; ++i) {
-        const Index from = order[static_cast<std::size_t>(begin + i)];
-        rows.row(i) = z.row(from);
-        labels(i) = y(from);
-      }
-      const auto x = rows.topRows(size);
-      const RowMatrix p = x * W.transpose();
-      const Vector delta = p.array().square().matrix() * a - labels.head(size);
-      const RowMatrix weighted = (p.array().colwise() * delta.array()).rowwise() *
-                                 (a.transpose().array() / static_cast<double>(size));
-      gradient.noalias() = weighted.transpose() * x;
-      gradient += objective.gamma() * W;
-      ++t;
-      first = options.beta1 * first + (1 - options.beta1) * gradient;
-      second = options.beta2 * second + (1 - options.beta2) * gradient.cwiseAbs2();
-      const double first_scale = 1 / (1 - std::pow(options.beta1, t)),
-                   second_scale = 1 / (1 - std::pow(options.beta2, t));
-      W.array() -= rate * first_scale * first.array() /
-                   ((second_scale * second.array()).sqrt() + options.adam_epsilon);
-    }
-    if (!W.allFinite())
-      throw std::invalid_argument(
-          fmt::format("Adam diverged at rate {:g}; use a smaller one or rows of unit norm", rate));
-    control.report("adam", static_cast<double>(t) / options.max_iterations);
+    descent.epoch(rate, control);
+    control.report("adam", static_cast<double>(descent.steps()) / options.max_iterations);
   }
-  const Point whole = objective.at(W);
-  out.history.push_back({t, whole.f, whole.g, whole.gradient.norm(), 0, false, false});
-  finish(out, whole, t, whole.f <= target ? DescentOutcome::kTarget : DescentOutcome::kIterations);
+  record_epoch(0);
 }
 
 }  // namespace

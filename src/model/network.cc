@@ -15,8 +15,8 @@ void require(bool fits, const char* what, Index have, Index want) {
   if (!fits) throw std::invalid_argument(fmt::format("network: {} is {}, expected {}", what, have, want));
 }
 
-// Squared distance of every unit of `p` to every unit of `q`: k x k. With `turn`, units of p are turned
-// around.
+// Squared distance of every unit of `p` to every unit of `q`: k x k. With `turn`, units of
+// p are turned around.
 Matrix unit_distances(const Network& p, const Network& q, bool turn) {
   const Index k = p.hidden();
   const double sign = turn ? -1 : 1;

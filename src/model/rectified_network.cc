@@ -108,7 +108,7 @@ double relative_error(const Network& network, const Rectifier& rectifier,
         (evaluate(network, rectifier, x.middleRows(first, size)) - y.middleRows(first, size)).squaredNorm();
     variation += (y.middleRows(first, size).rowwise() - mean.transpose()).squaredNorm();
   }
-  return squares / std::max(variation, 1e-300);
+  return squares / std::max(variation, kTiny);
 }
 
 void regress_outputs(Network& network, const Rectifier& rectifier, const Eigen::Ref<const RowMatrix>& x,
@@ -139,10 +139,10 @@ Vector unit_from_output(const Matrix& x, const Vector& h, const Rectifier& recti
     Vector solution = qr.solve(t);
     solution += qr.solve(t - X1 * solution);
     unit.head(solution.size()) = solution;
-    unit /= std::max(unit.head(x.cols()).norm(), 1e-300);
+    unit /= std::max(unit.head(x.cols()).norm(), kTiny);
   } else {
     const ScaleSearch search(X1, h, rectifier);
-    const double middle = -std::log(std::max(h.norm() / std::sqrt(static_cast<double>(h.size())), 1e-300));
+    const double middle = -std::log(std::max(h.norm() / std::sqrt(static_cast<double>(h.size())), kTiny));
     const Vector solution = search.solve(search.search(middle - 6, middle + 6));
     unit.head(solution.size()) = solution;
   }

@@ -112,9 +112,9 @@ Matrix CrossMoments::linear_part_controlled() const {
   const Index q = features(inputs);
   if (count < 4 * q) return linear_part();
   Matrix G = Matrix(gram.selfadjointView<Eigen::Lower>()) / static_cast<double>(count);
-  // Features may be dependent (inputs of +-1 have x_a^2 = 1): a ridge far below sampling error keeps it
-  // solvable.
-  const Vector scale = G.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  // Features may be dependent (inputs of +-1 have x_a^2 = 1): a ridge far below sampling
+  // error keeps it solvable.
+  const Vector scale = G.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   G = scale.asDiagonal() * G * scale.asDiagonal();
   G.diagonal().array() += 1e-10;
   const Matrix right = scale.asDiagonal() * phi_y / static_cast<double>(count);

@@ -105,7 +105,7 @@ Matrix augmented_distinguishing_matrix(const Matrix& W, const SampleSource& samp
 
 DistinguishingSummary distinguishing_summary(const Matrix& W, const SampleSource& samples,
                                              const Control& control) {
-  const Matrix unit = W.rowwise().norm().cwiseMax(1e-300).cwiseInverse().asDiagonal() * W;
+  const Matrix unit = W.rowwise().norm().cwiseMax(kTiny).cwiseInverse().asDiagonal() * W;
   const Matrix M = augmented_distinguishing_matrix(unit, samples, control);
   DistinguishingSummary out;
   // More columns than rows cannot be independent.

@@ -20,9 +20,9 @@ class SingleThreadedBlas {
 // The kernels OpenBLAS chose for this processor ("SkylakeX", "Haswell", ...), or "" if it is another library.
 [[nodiscard]] std::string blas_kernels();
 
-// An old OpenBLAS does not know new processors and falls back to kernels that are five times slower. This is
-// the value of OPENBLAS_CORETYPE with which to start the process for full speed, or "" where the choice is
-// good.
+// An old OpenBLAS does not know new processors and falls back to kernels that are five times slower.
+// This is the value of OPENBLAS_CORETYPE with which to start the process for full speed, or "" where
+// the choice is good.
 [[nodiscard]] std::string better_blas_kernels();
 
 }  // namespace exhume

@@ -24,7 +24,7 @@ class Control {
   int threads = 1;                                        // workers; 0 means one a core
   std::function<void(const Progress&)> on_progress;       // empty: silent
   std::function<bool()> should_stop;                      // true ends the work with Interrupted
-  Clock::time_point deadline = Clock::time_point::max();  // roads that search stop here and return their best
+  Clock::time_point deadline = Clock::time_point::max();  // searches stop here and return their best
 
   // Worker threads that will be used: `threads`, or the number of cores where it is 0. At least 1.
   [[nodiscard]] int workers() const;

@@ -1,7 +1,7 @@
 // Work by several threads, with results that do not depend on how many.
 //
-// `parallel_for` runs independent tasks. `BlockTree` joins the results of numbered blocks in a fixed binary tree
-// over their numbers:
+// `parallel_for` runs independent tasks. `BlockTree` joins the results of numbered blocks in a fixed binary
+// tree over their numbers:
 //
 //     block   0   1   2   3   4          left child first, always; a node without a sibling is passed up
 //              \ /     \ /    |
@@ -10,8 +10,8 @@
 //                  0123       4
 //                     \______/
 //
-// so floating-point sums are the same bits for any number of threads. At most (threads + log2 blocks) values live
-// at once. Passes over the rows of samples: data/reduce.h.
+// so floating-point sums are the same bits for any number of threads. About threads + log2(blocks) values
+// live at once. Passes over the rows of samples: data/reduce.h.
 #pragma once
 
 #include <functional>

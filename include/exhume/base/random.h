@@ -1,8 +1,12 @@
 // Random numbers that depend on what they are for, not on when they are drawn.
 //
-// Philox-4x32-10 (Random123) is a function from (key, counter) to 128 random bits. The key is the user's seed
-// and a purpose; the counter is a position (usually a row number and a column). So any thread can draw row
-// 1,000,000 without drawing the rows before it, and two purposes never share numbers.
+// Philox-4x32-10 (Random123) is a function from (key, counter) to 128 random bits:
+//
+//     key       64 bits    the user's seed
+//     counter  128 bits    64 of a row number, 32 of a pair of columns, 32 of a purpose: FNV-1a of its name
+//
+// So any thread can draw row 1,000,000 without drawing the rows before it, and two purposes share no numbers
+// unless the hashes of their names are equal.
 //
 // Normals come from Box-Muller on 53-bit uniforms, written here because std::normal_distribution differs
 // between standard libraries.

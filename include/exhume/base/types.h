@@ -1,4 +1,4 @@
-// The matrix types that every room shares.
+// The matrix types that all layers share.
 //
 // Samples are stored one a row, row-major, as files and NumPy hold them. Everything else (weights, moments,
 // bases) is column-major, as BLAS likes it. Both are double precision.

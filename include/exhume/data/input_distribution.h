@@ -44,8 +44,8 @@ enum class Distribution {
 
 class InputDistribution {
  public:
-  // `table`: the rows of kRows, N x d; throws std::invalid_argument where they are missing or have another
-  // width.
+  // `table`: the rows of kRows, N x d; throws std::invalid_argument where they are missing
+  // or have another width.
   InputDistribution(Distribution distribution, Index inputs, double perturb,
                     std::shared_ptr<const RowMatrix> table, std::uint64_t seed, std::string_view purpose);
   // Rows first_row, first_row + 1, ... of the distribution.

@@ -1,7 +1,6 @@
 // Planted networks: a random teacher, and samples of it that are made while they are read.
 //
-//   y = f(x) + s e,    x = mu + S z,    e standard normal, z standard normal or as input_distribution.h has
-//   it
+//   y = f(x) + s e,    x = mu + S z      e standard normal; z as input_distribution.h draws it
 //
 // f is a two-layer ReLU network with unit rows of W; S is symmetric, its squared eigenvalues spread evenly in
 // the logarithm from 1/sqrt(C) to sqrt(C) along random axes, so the covariance has condition number C.
@@ -17,8 +16,8 @@
 
 #include "exhume/base/control.h"
 #include "exhume/data/input_distribution.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/network.h"
 
 namespace exhume {
 

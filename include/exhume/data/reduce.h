@@ -16,9 +16,9 @@
 
 namespace exhume {
 
-// Reduces rows [0, source.rows()) of `source`: every block goes through add(accumulator, block), starting
-// from a copy of `empty`, and the accumulators are merged in the fixed tree. `stage` names the pass for
-// progress.
+// Reduces rows [0, source.rows()) of `source`: every block goes through add(accumulator, block),
+// starting from a copy of `empty`, and the accumulators are merged in the fixed tree. `stage` names
+// the pass for progress.
 template <class Value, class Add>
 [[nodiscard]] Value reduce_blocks(const SampleSource& source, const Value& empty, const Control& control,
                                   std::string_view stage, const Add& add, Index block_rows = kBlockRows) {

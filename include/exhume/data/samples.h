@@ -27,7 +27,7 @@ class SampleBlock {
 
   // Points at row-major arrays that outlive the block.
   void view(Index first_row, Index rows, Index inputs, const double* x, Index outputs, const double* y);
-  // Room of its own (reused from call to call), to be filled through own_x() and own_y().
+  // Memory of its own (reused from call to call), to be filled through own_x() and own_y().
   void allocate(Index first_row, Index rows, Index inputs, Index outputs);
   RowMatrix& own_x() { return own_x_; }
   RowMatrix& own_y() { return own_y_; }

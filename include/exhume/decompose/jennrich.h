@@ -5,8 +5,9 @@
 // with the u_i independent, the v_i independent and no two w_i parallel (paper depth2, Theorem A.5). Two
 // random contractions of the third mode share their factors,
 //
-//     X = sum_k g_k T_k = U D_X V^T,   Y = sum_k h_k T_k = U D_Y V^T,   X z_i = (D_X/D_Y)_ii Y z_i,   u_i ||
-//     Y z_i.
+//     X = sum_k g_k T_k = U D_X V^T,   Y = sum_k h_k T_k = U D_Y V^T,   X z_i = (D_X/D_Y)_ii Y z_i,
+//
+// and u_i is parallel to Y z_i.
 //
 // How it is done here. Every mode is first compressed to its leading r (or n3, if fewer) singular directions,
 // so X and Y are r x r and the noise outside the signal is gone; the pencil (X, Y) is solved by the QZ
@@ -34,8 +35,8 @@ struct JennrichOptions {
   void validate() const;
 };
 
-// Throws std::invalid_argument where the slices do not fit together or rank exceeds n1 or n2. Rank 0 gives no
-// terms.
+// Throws std::invalid_argument where the slices do not fit together or rank exceeds n1 or n2. Rank
+// 0 gives no terms.
 [[nodiscard]] RankOneTerms jennrich(const std::vector<Matrix>& slices, Index rank,
                                     const JennrichOptions& options = {});
 

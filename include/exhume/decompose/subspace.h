@@ -1,4 +1,4 @@
-// Rank-one elements of a subspace of symmetric matrices: the one primitive under most roads.
+// Rank-one elements of a subspace of symmetric matrices: the one primitive under most routes.
 //
 // Given S close to span{v_1 v_1^T, ..., v_k v_k^T}, find the unit vectors v_i (up to sign). With a
 // Frobenius-orthonormal basis B_1..B_r of S,
@@ -48,7 +48,8 @@ struct RankOneElements {
                                                     const PowerOptions& options);
 
 // Least F to accept when the basis was estimated with error: the smallest kept singular value is `signal`,
-// the noise floor is `noise`. By Wedin, |P_S^(vv^T)|^2 >= 1 - (noise/signal)^2 or so; clamped to [0.3, 0.95].
+// the noise floor is `noise`. By Wedin |P_S(vv^T)|^2 is about 1 - (noise/signal)^2 at least; with a margin, 1
+// - 1.5 (noise/signal)^2, clamped to [0.3, 0.95].
 [[nodiscard]] double accept_threshold(double signal, double noise);
 
 // How many singular values stand out from the noise, and the subspace of the leading ones.

@@ -2,11 +2,11 @@
 //
 //   search_units (sign-free, on a subset that is large enough)
 //     -> signs from the linear term, confirmed by the sum of squares
-//     -> signed polish: without noise on the subset, to the last digit; with noise on all rows, with every
-//     output
-//        weighted by its own noise, which makes it the maximum-likelihood fit
+//     -> signed polish: without noise, on the subset, to the last digit;
+//                       with noise, on all rows, with every output weighted by its own noise, which makes it
+//                       the maximum-likelihood fit
 //
-// Every road ends here, whatever its start. All in standardised coordinates (standardise.h).
+// Every route ends here, whatever its start. All in standardised coordinates (standardise.h).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/fit/polish.h"
 #include "exhume/data/samples.h"
+#include "exhume/fit/polish.h"
 #include "exhume/fit/signs.h"
 #include "exhume/fit/unit_search.h"
 

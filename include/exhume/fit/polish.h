@@ -12,25 +12,26 @@
 // so one Gram matrix of (G, F) serves all outputs. Above `dense_limit` unknowns H is never formed: products
 // with the joint Gauss-Newton matrix cost O(n k (d + m)) and conjugate gradients solve.
 //
-// Sign-free form: phi = |.|, with the linear feature x. The sign of (w_j, b_j) does not matter, so a start
-// need not know it, since max(z,0) = (z + |z|)/2. Signed form: phi = max(., 0) without it; statistically
-// efficient.
+// Sign-free form: phi = |.|, with the linear feature x. The sign of (w_j, b_j) does not matter,
+// so a start need not know it, since max(z,0) = (z + |z|)/2. Signed form: phi = max(., 0)
+// without it; statistically efficient.
 //
-// Accuracy. Residuals are always recomputed from the samples and C is refined with them, so the accuracy is
-// that of the problem (eps times the condition of the Jacobian), although normal equations are used inside.
+// Accuracy. Residuals are always recomputed from the samples and C is refined with them, at most twice, so
+// the accuracy is that of the problem (eps times the condition of the Jacobian), although normal equations
+// are used inside.
 #pragma once
 
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/model/separable_model.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/separable_model.h"
 
 namespace exhume {
 
 struct PolishOptions {
   int max_iterations = 60;
-  double damping = 1e-2;           // first lambda of (H + lambda diag H) step = -gradient
+  double damping = 1e-2;           // first lambda of (H + lambda diag H) step = gradient
   double enough_relative = 4e-30;  // stop when mean squared residual / variance of y falls below
   double least_progress = 1e-4;    // stop when `patience` steps in a row improve less than this share
   int patience = 3;

@@ -1,7 +1,8 @@
 // The signs of the units, which the sign-free form leaves open.
 //
-// f(x) = sum_j a_j |w_j.x + b_j| + L x + c0 equals the ReLU network sum_j 2 a_j max(xi_j (w_j.x + b_j), 0) +
-// c with signs xi_j = +-1 exactly where
+//     f(x) = sum_j a_j |w_j.x + b_j| + L x + c0
+//
+// equals the ReLU network sum_j 2 a_j max(xi_j (w_j.x + b_j), 0) + c with signs xi_j = +-1 exactly where
 //
 //     L = sum_j xi_j a_j w_j^T      (m d equations; the constant c is free and takes the rest).
 //
@@ -23,12 +24,12 @@ enum class SignOutcome {
 struct SignDecision {
   SignOutcome outcome = SignOutcome::kUndecided;
   Vector signs;          // +-1, k of them
-  double mismatch = 0;   // |L - sum xi a w^T| / |L|
+  double mismatch = 0;   // |L - sum xi a w^T| / max(|L|, (sum |a w^T|^2)^(1/2))
   double runner_up = 0;  // the mismatch of the next best sign vector
 };
 
 struct SignOptions {
-  double tolerance = 1e-6;  // mismatch up to which a sign vector fits; from the noise where there is some
+  double tolerance = 1e-6;  // mismatch up to which a sign vector fits; 1e-3 where there is noise
   int most_free = 20;       // enumerate up to 2^this
 };
 

@@ -3,8 +3,7 @@
 //
 // Adding. A candidate unit f = |w.x + b| would lower the sum of squares by
 //
-//     score(f) = |f'^T R|^2 / |f'|^2,     f' = f projected off the features F of the model, R = residual (n x
-//     m),
+//     score(f) = |f'^T R|^2 / |f'|^2      f' = f projected off the features F of the model; R = residual, n x m
 //
 // and if R is noise of variance s^2, score / s^2 is chi-squared with m degrees of freedom. Candidates are the
 // eigenvectors of the residual's own second moments and random directions, each with several biases. Where
@@ -13,9 +12,9 @@
 // Dropping. Unit j is worth |C_j|^2 / ((F^T F)^-1)_jj: the increase of the sum of squares without it. Doubled
 // units are worth little, so they go first.
 //
-// Nothing is assumed of the inputs. The sign-free form (polish.h) is used throughout. A local minimum is left
-// by going through k + 1 or k + 2 units (add, polish, drop, polish), and by starting again at random if that
-// fails.
+// Nothing is assumed of the inputs. The sign-free form (polish.h) is used throughout. A local minimum is
+// left by going through k + 1 or k + 2 units (add, polish, drop, polish), and by starting again at
+// random if that fails.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,8 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/fit/polish.h"
 #include "exhume/data/samples.h"
+#include "exhume/fit/polish.h"
 
 namespace exhume {
 
@@ -35,9 +34,9 @@ struct SearchOptions {
   double exact_relative = 1e-24;  // mean squared residual / variance of y at which the fit is exact
   int most_restarts = 40;
   int most_repairs = 6;  // attempts to leave one local minimum, before a restart
-  // An exact fit on continuous inputs sheds units that are doubled or idle. On inputs with discrete columns
-  // other units may be superfluous too: try without each of the weakest, and repair, before settling for a
-  // size.
+  // An exact fit on continuous inputs sheds units that are doubled or idle. On inputs with discrete
+  // columns other units may be superfluous too: try without each of the weakest, and repair, before
+  // settling for a size.
   bool thorough_pruning = false;
   bool noise_is_final = true;  // stop where no structure is left; otherwise go on for an exact fit
   PolishOptions polish;
@@ -61,8 +60,8 @@ struct SearchResult {
   std::vector<double> descent;  // of the polish that led to the result
 };
 
-// Starts from the units V ((any number) x (d+1); may be empty). `samples` should be in memory and
-// standardised.
+// Starts from the units V ((any number) x (d+1); may be empty). `samples` should be
+// in memory and standardised.
 [[nodiscard]] SearchResult search_units(const Matrix& V, const SampleSource& samples,
                                         const SearchOptions& options, const Control& control);
 
@@ -75,16 +74,16 @@ struct Candidates {
 [[nodiscard]] Candidates candidate_units(const SeparableModel& model, const SampleSource& samples,
                                          Index count, std::uint64_t seed, const Control& control);
 
-// The increase of the mean square without unit j (outputs of unit variance: a share of the variance): k of
-// them.
+// The increase of the mean square without unit j (outputs of unit variance: a share of the
+// variance): k of them.
 [[nodiscard]] Vector unit_worth(const SeparableModel& model, const SampleSource& samples,
                                 const Control& control);
 
-// Score that the best of `tested` candidates exceeds by chance with probability 1e-4, m degrees of freedom.
+// The score that the best of `tested` candidates exceeds by chance with probability kUnitFalseAlarm
+// (base/limits.h): chi-squared, m degrees of freedom.
 [[nodiscard]] double chance_level(Index outputs, Index tested);
 
-// Units that are equal up to sign (same line |w.x + b| = 0 within `tolerance`) joined into one; idle ones
-// dropped.
+// Of units (w, b) that are equal up to sign, within `tolerance` in every entry, only the first.
 [[nodiscard]] Matrix without_doubles(const Matrix& V, double tolerance);
 
 }  // namespace exhume

@@ -2,9 +2,9 @@
 //
 //   open beside  ->  write  ->  fsync  ->  rename over the target  ->  fsync the folder
 //
-// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the temporary
-// is removed. A folder that cannot be written to is a DataError naming the folder; a full disk is a
-// ResourceError.
+// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the
+// temporary is removed. A folder that cannot be written to is a DataError naming the folder; a full
+// disk is a ResourceError.
 #pragma once
 
 #include <filesystem>

@@ -3,12 +3,12 @@
 // Opening reads the file once: it checks every cell, counts the rows and remembers where every 4096th row
 // starts (8 bytes for 4096 rows, so memory hardly grows). `read` seeks there and parses again.
 //
-// Separator: semicolon, comma, tab or runs of white space, the first of these that the first line contains. A
-// first line with a cell that is text is a header and skipped. A UTF-8 byte order mark, CRLF, blank lines at
-// the end and a missing last newline are fine. A cell is a decimal number, perhaps with a sign, blanks around
-// it or double quotes; text, an empty cell, nan, inf, hexadecimal and numbers outside the range of double
-// precision are refused, and so are rows of different lengths, with line and column counted from 1 as editors
-// do.
+// Separator: semicolon, comma, tab or runs of white space, the first of these that the first line
+// contains. A first line with a cell that is text is a header and skipped. A UTF-8 byte order mark, CRLF,
+// blank lines at the end and a missing last newline are fine. A cell is a decimal number, perhaps with a
+// sign, blanks around it or double quotes; text, an empty cell, nan, inf, hexadecimal and numbers outside
+// the range of double precision are refused, and so are rows of different lengths, with line and column
+// counted from 1 as editors do.
 #pragma once
 
 #include <filesystem>

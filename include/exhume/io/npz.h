@@ -11,15 +11,15 @@
 #include <filesystem>
 #include <string>
 
+#include "exhume/data/samples.h"
 #include "exhume/io/tensors.h"
 #include "exhume/model/network.h"
-#include "exhume/data/samples.h"
 
 namespace exhume {
 
 struct NpzOptions {
-  std::uint64_t memory_limit = std::uint64_t{8}
-                               << 30;  // bytes of doubles over all arrays read; ResourceError above
+  // Bytes of doubles over all arrays read; ResourceError above.
+  std::uint64_t memory_limit = std::uint64_t{8} << 30;
 };
 
 // Every array, by name, in the order of the archive. NaN and infinities are passed on.

@@ -14,8 +14,8 @@
 
 namespace exhume {
 
-// Throws std::invalid_argument for a network whose shapes do not fit, and for weights beyond single
-// precision.
+// Throws std::invalid_argument for a network whose shapes do not fit, and for
+// weights beyond single precision.
 [[nodiscard]] std::string onnx_bytes(const Network& network,
                                      OnnxPrecision precision = OnnxPrecision::kDouble);
 void write_onnx(const std::filesystem::path& path, const Network& network,

@@ -37,8 +37,8 @@ class OnnxGraph {
 
   void input(std::string_view name, const std::vector<Extent>& shape);
   void output(std::string_view name, const std::vector<Extent>& shape);
-  // Weights, in the graph's precision. Throw std::invalid_argument for a number that single precision cannot
-  // hold.
+  // Weights, in the graph's precision. Throw std::invalid_argument for a number that
+  // single precision cannot hold.
   void constant(std::string_view name, const Matrix& value);  // 2-D
   void constant(std::string_view name, const Vector& value);  // 1-D
   // Whole numbers, as Reshape, Slice and their like take them; always INT64, 1-D.

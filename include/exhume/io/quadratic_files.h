@@ -1,8 +1,7 @@
 // Quadratic networks in files that other programs read.
 //
 //   .safetensors   F64 tensors W (r x k), A (m x r) and, in three layers, R (k x d); metadata
-//                  "activation": "square", "first_activation": "power", "power": "2" (the last two in three
-//                  layers)
+//                  "activation": "square" and, in three layers, "first_activation": "power", "power": "2"
 //   .onnx          x -Gemm(R)- Mul.. -Gemm(W)- Mul -Gemm(A)-> y, powers by multiplication, double precision
 #pragma once
 
@@ -10,10 +9,10 @@
 #include <map>
 #include <string>
 
+#include "exhume/data/samples.h"
 #include "exhume/io/onnx_graph.h"
 #include "exhume/io/tensors.h"
 #include "exhume/model/quadratic_network.h"
-#include "exhume/data/samples.h"
 
 namespace exhume {
 

@@ -1,8 +1,8 @@
 // Named tensors in one file that other programs read: .safetensors.
 //
 //   N (u64, little endian) | N bytes of JSON | buffer
-//   JSON: {"__metadata__": {"key": "value"}, "W": {"dtype": "F64", "shape": [3, 4], "data_offsets": [0, 96]},
-//   ...}
+//   JSON: {"__metadata__": {"key": "value"},
+//          "W": {"dtype": "F64", "shape": [3, 4], "data_offsets": [0, 96]}, ...}
 //
 // Written: F64, row-major, tensors back to back in the order of the list, JSON keys in a fixed order, the
 // header padded with spaces to a multiple of 8. The same tensors give the same bytes. Read strictly: N at
@@ -20,8 +20,8 @@
 
 namespace exhume {
 
-// Throws std::invalid_argument for names given twice, "__metadata__", sizes that do not fit, or invalid
-// UTF-8.
+// Throws std::invalid_argument for names given twice, "__metadata__", sizes that do not
+// fit, or invalid UTF-8.
 [[nodiscard]] std::string safetensors_bytes(const Tensors& tensors);
 void write_safetensors(const std::filesystem::path& path, const Tensors& tensors);
 [[nodiscard]] Tensors read_safetensors(const std::filesystem::path& path);

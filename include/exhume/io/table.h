@@ -22,8 +22,8 @@ class Table {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual Index rows() const = 0;
   [[nodiscard]] virtual Index cols() const = 0;
-  // Writes rows [first, first + count), row-major, to out[0 .. count * cols()). Thread-safe. Throws
-  // DataError.
+  // Writes rows [first, first + count), row-major, to out[0 .. count *
+  // cols()). Thread-safe. Throws DataError.
   virtual void read(Index first, Index count, double* out) const = 0;
   // SHA-256 of the file's bytes, hashed while they are read; reads what nobody has asked for yet.
   [[nodiscard]] virtual std::string digest(const Control& control) const = 0;

@@ -1,7 +1,6 @@
 // Named arrays of doubles, as .safetensors and .npz files hold them, and networks made of them.
 //
-//   f(x) = A max(Wx + b, 0) + c + L x     <->     W: k x d   b: k   A: m x k   c: m   L: m x d, only where
-//   present
+//   f(x) = A max(Wx + b, 0) + c + L x     <->     W: k x d   b: k   A: m x k   c: m   L: m x d, or not there
 #pragma once
 
 #include <map>
@@ -35,8 +34,8 @@ struct Tensors {
 
 [[nodiscard]] Tensors to_tensors(const Network& network);
 
-// Throws DataError unless the tensors are exactly W, b, A, c and perhaps L, with shapes that fit and finite
-// entries.
+// Throws DataError unless the tensors are exactly W, b, A, c and perhaps L, with shapes that
+// fit and finite entries.
 [[nodiscard]] Network to_network(const Tensors& tensors, const std::string& file);
 
 }  // namespace exhume

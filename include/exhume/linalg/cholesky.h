@@ -12,9 +12,9 @@
 
 namespace exhume {
 
-// Factors the lower triangle of `k` in place; the strict upper triangle is not touched. Returns the first
-// column whose pivot was not positive (the matrix is not numerically positive definite; `k` is then spoilt),
-// or -1.
+// Factors the lower triangle of `k` in place; the strict upper triangle is not touched. Returns the
+// first column whose pivot was not positive (the matrix is not numerically positive definite; `k` is
+// then spoilt), or -1.
 [[nodiscard]] Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control = {});
 
 // b <- K^-1 b, from the lower triangle that cholesky_in_place left. b: n x m. 2 n^2 m operations.

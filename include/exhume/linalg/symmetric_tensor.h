@@ -34,8 +34,8 @@ struct SymmetricTensor {
 // Where the entry with these indices (in any order) stands.
 [[nodiscard]] Index symmetric_tensor_position(std::vector<Index> indices);
 
-// Root of the number of permutations of every entry, N(d, p) of them: entries times these are isometric
-// coordinates.
+// Root of the number of permutations of every entry, N(d, p) of them: entries times
+// these are isometric coordinates.
 [[nodiscard]] Vector symmetric_weights(Index dimension, int order);
 
 // Isometric coordinates of w_i (x) ... (x) w_i (p times) for every row w_i of W: N(d, p) x k.

@@ -3,25 +3,21 @@
 // Wanted: symmetric M_o with z_j^T M_o z_j = y_jo for every row j and output o. Among them the one of least
 // Frobenius norm is a combination of the rows' own rank-one matrices:
 //
-//   M_o = sum_j alpha_jo z_j z_j^T,     K alpha = Y,     K_ij = (z_i . z_j)^2        K: n x n   alpha, Y: n x
-//   m
+//   M_o = sum_j alpha_jo z_j z_j^T,     K alpha = Y,     K_ij = (z_i . z_j)^2       K: n x n;  alpha, Y: n x m
 //
-// and its eigenvectors are the units (set_quadratic_forms): at most k a output, where Lemma 1 asks for 2k
-// + 2.
+// and its eigenvectors are the units (set_quadratic_forms): at most k an output, where Lemma 1 asks for 2k + 2.
 //
 //   Cholesky         K is formed in place, in the only n^2 numbers there are, scaled to unit diagonal (rows
-//   divided
-//                    by their norms), and factored; n^3 / 3 operations. The default.
-//   pivoted          where K is not numerically positive definite, or the fit is not good: QR with column
-//   pivoting
-//                    of Phi = [z_j (x) z_j], whose condition number is the root of K's, if it fits in memory;
-//                    else Cholesky with complete pivoting, which fits the rows it found independent.
-//   conj. gradients  where K does not fit in memory: K v = values(gram(v)) at 4 n k^2 operations, never
-//   formed.
+//                    divided by their norms), and factored; n^3 / 3 operations. The default.
+//   pivoted          QR with column pivoting of Phi = [z_j (x) z_j], whose condition number is the root of K's:
+//                    where K is not numerically positive definite or the fit is not good, if Phi fits in
+//                    memory. Where K is not definite and Phi does not fit: Cholesky with complete pivoting,
+//                    which fits the rows it found independent.
+//   conj. gradients  where K does not fit in memory: K v = values(gram(v)) at 4 n k^2 operations, never formed.
 //
 // All end with iterative refinement of M itself, not of alpha: the residual y_j - z_j^T M z_j is what the
-// network will leave, its correction is small, and so the error goes down to eps cond(Phi), not eps
-// cond(Phi)^2.
+// network will leave, its correction is small, and so the error goes down to eps cond(Phi), not to
+// eps cond(Phi)^2.
 #pragma once
 
 #include <cstdint>
@@ -63,14 +59,14 @@ struct ClosedForm {
   double kernel_seconds = 0, factor_seconds = 0, solve_seconds = 0, spectrum_seconds = 0;
 };
 
-// z: n x k, y: n x m. Throws ResourceError if not even the k x k matrices fit, std::invalid_argument,
-// Interrupted.
+// z: n x k, y: n x m.
+// Throws ResourceError if not even the k x k matrices fit, std::invalid_argument, Interrupted.
 [[nodiscard]] ClosedForm fit_closed_form(const Eigen::Ref<const RowMatrix>& z,
                                          const Eigen::Ref<const RowMatrix>& y,
                                          const ClosedFormOptions& options = {}, const Control& control = {});
 
-// sum of squares of (values - y) / sum of squares of (y - column means); / sum of squares of y if y is
-// constant.
+// sum of squares of (values - y) / sum of squares of (y - column means); / sum of squares of y
+// if y is constant.
 [[nodiscard]] double relative_error(const Eigen::Ref<const Matrix>& values,
                                     const Eigen::Ref<const RowMatrix>& y);
 

@@ -8,14 +8,13 @@
 // With the k x k matrix  M = 1/n sum_j delta_j z_j z_j^T  everything is a few matrix products (appendix C):
 //
 //   grad g(W)     = diag(a) W M + gamma W
-//   Hess g(W)[V]  = diag(a) V M + diag(a) W N + gamma V,   N = 2/n sum_j s_j z_j z_j^T,   s_j = z_j^T (W^T
-//   diag(a) V) z_j
+//   Hess g(W)[V]  = diag(a) V M + diag(a) W N + gamma V,
+//                   N = 2/n sum_j s_j z_j z_j^T,   s_j = z_j^T (W^T diag(a) V) z_j
 //
 // and along a line W - t G the outputs are quadratic in t, so any number of trial steps costs O(n) each.
 //
 // The landscape. lambda_min(Hess f) >= -||M||_2 always, with equality if r >= 2k + 2 (Lemma 3), and
-// f <= n k ||M||_2^2 / (4 sigma^2) (Lemma 4). So every second-order stationary point is a global minimum
-// (Lemma 1):
+// f <= n k ||M||_2^2 / (4 sigma^2) (Lemma 4). So a second-order stationary point is a global minimum (Lemma 1):
 //
 //   lambda_min(Hess f(W)) >= -eps   =>   f(W) <= n k eps^2 / (4 sigma^2).
 #pragma once
@@ -134,7 +133,7 @@ struct DescentOptions {
 struct DescentStep {
   int iteration = 0;
   double f = 0, g = 0, gradient_norm = 0;  // over all rows; Adam: once an epoch
-  double step = 0;                         // the step that led here
+  double step = 0;                         // the first step tried from here; Adam: the rate
   bool perturbed = false;  // a perturbation was added at this iterate, before the values above were taken
   bool in_phase = false;   // within `wait` iterations of a perturbation
 };
@@ -173,8 +172,8 @@ struct Descent {
   std::vector<DescentStep> history;
 };
 
-// Minimises g (gamma from Theorem 4 in the printed rule, from the options otherwise). Throws
-// std::invalid_argument, Interrupted.
+// Minimises g (gamma from Theorem 4 in the printed rule, from the options otherwise).
+// Throws std::invalid_argument, Interrupted.
 [[nodiscard]] Descent descend(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Vector>& y,
                               Index units, const DescentOptions& options, const Control& control = {});
 

@@ -3,13 +3,12 @@
 // The labels enter a two-layer network through x^T M x = <M, x (x) x>: linearly. Whatever the labels, they
 // can be fitted if and only if the n vectors x_j (x) x_j are linearly independent, i.e.
 //
-//   Phi = [x_1 (x) x_1, ..., x_n (x) x_n],  d^2 x n,  has full column rank;      sigma = its smallest
-//   singular value
+//   Phi = [x_1 (x) x_1, ..., x_n (x) x_n],   d^2 x n,   has full column rank,
 //
-// and then how well is a matter of sigma. Phi^T Phi = K, K_ij = (x_i . x_j)^2, so sigma^2 = lambda_min(K). In
-// three layers the same holds for z = (R x)^p. The vectors x (x) x live in a space of dimension d (d+1) / 2;
-// with the first layer, in the image of the polynomials of degree 2p, of dimension C(d + 2p - 1, 2p), and in
-// k (k+1) / 2.
+// and then how well is a matter of sigma, its smallest singular value. Phi^T Phi = K, K_ij = (x_i . x_j)^2,
+// so sigma^2 = lambda_min(K). In three layers the same holds for z = (R x)^p. The vectors x (x) x live in a
+// space of dimension d (d+1) / 2; with the first layer, in the image of the polynomials of degree 2p, of
+// dimension C(d + 2p - 1, 2p), and in k (k+1) / 2.
 //
 // Two rows on one line through the origin (x' = c x, c = -1 included) are always dependent: the network's
 // values there differ by the factor c^2 (c^2p), and other labels are refused by naming the rows.
@@ -43,8 +42,8 @@ struct ThreeLayerSize {
 struct Conflict {
   Index first = 0, second = 0;
   double scale = 1;
-  [[nodiscard]] std::string describe(
-      const Eigen::Ref<const RowMatrix>& y) const;  // one sentence; rows from 0
+  // One sentence; rows are counted from 0.
+  [[nodiscard]] std::string describe(const Eigen::Ref<const RowMatrix>& y) const;
 };
 
 // Pairs of rows on a common line, found by sorting: O(n log n + n d). At most `limit` conflicts, by first

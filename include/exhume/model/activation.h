@@ -4,9 +4,9 @@
 //   kAbsolute   |z|: the sign-free form of a ReLU, since max(z, 0) = (z + |z|)/2; turning (w, b) around does
 //               not change it, so the polish need not know the sign
 //
-// and the leaky ReLU max(z, a z) of slope a below zero, 0 <= a < 1, by a function of its own: since
-// max(z, a z) = a z + (1 - a) max(z, 0), a leaky network is a ReLU network with a linear term, and only roads
-// that start without one (routes/symmetric_printed.h) need it as it is.
+// and the leaky ReLU max(z, a z) of slope a below zero, 0 <= a < 1, by a function of its own: since max(z, a
+// z) = a z + (1 - a) max(z, 0), a leaky network is a ReLU network with a linear term, and only routes that
+// start without one (the printed algorithms of paper symmetric) need it as it is.
 #pragma once
 
 #include "exhume/base/types.h"

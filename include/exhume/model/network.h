@@ -41,8 +41,7 @@ struct Network {
 
 // How far apart two networks are after the best matching of their units.
 struct Alignment {
-  std::vector<Index>
-      match;  // unit i of the first corresponds to unit match[i] of the second, canonical order
+  std::vector<Index> match;  // unit i of the first is unit match[i] of the second, both in canonical order
   std::vector<bool> turned;  // unit i of the first had to be turned around (only with `free_signs`)
   double worst_error = 0;    // largest |difference| over W, b, A, c and L, rows of W of unit norm
   double rms_error = 0;      // root mean square over the same parameters

@@ -1,9 +1,9 @@
-// Two-layer networks with a rectified activation, and what all roads of the paper rectified share.
+// Two-layer networks with a rectified activation, and what all routes of paper rectified share.
 //
 //     y = A f(Wx + b) + c        f of rectifier.h; W: k x d, unit rows where f is multiplicative; A: m x k
 //
 // The papers' letters: X = inputs as columns, A (theirs) = outputs, U = A, V = W. The paper has no b and no
-// c; where a road can find them at no cost, it does.
+// c; where a route can find them at no cost, it does.
 #pragma once
 
 #include "exhume/model/network.h"

@@ -27,9 +27,9 @@ struct Rectifier {
 [[nodiscard]] Rectifier rectified_power(int power);  // z^power, power >= 1
 [[nodiscard]] Rectifier rectified_exponential();     // e^z - 1
 
-// A user's own pair. The slope is taken by differences where none is given. Throws std::invalid_argument with
-// the argument at which the pair fails to be inverse to each other or phi fails to increase; finds the
-// degree.
+// A user's own pair. The slope is taken by differences where none is given. Throws
+// std::invalid_argument with the argument at which the pair fails to be inverse to each other or phi
+// fails to increase; finds the degree.
 [[nodiscard]] Rectifier make_rectifier(std::string name, std::function<double(double)> phi,
                                        std::function<double(double)> inverse,
                                        std::function<double(double)> slope = {});

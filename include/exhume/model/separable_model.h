@@ -2,8 +2,9 @@
 //
 //     f(x) = C^T F(x; V),    F(x; V) = ( phi(v_1 . x~), ..., phi(v_k . x~), [x], 1 ),    x~ = (x, 1)
 //
-// V: k x (d+1), rows (w_j, b_j); C: q x m; x itself is a feature where `linear_term`. Sign-free form: phi = |.|, with the
-// linear feature. Signed form: phi = max(., 0), or a rectifier; without linear feature it is a network.
+// V: k x (d+1), rows (w_j, b_j); C: q x m; x itself is a feature where `linear_term`. Sign-free form:
+// phi = |.|, with the linear feature. Signed form: phi = max(., 0), or a rectifier; without linear
+// feature it is a network.
 #pragma once
 
 #include <memory>

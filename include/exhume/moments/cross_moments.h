@@ -1,5 +1,5 @@
-// Cross moments of inputs and outputs that the pure-neuron detector is made of (paper symmetric, Algorithm 2,
-// step 2):
+// Cross moments of inputs and outputs that the pure-neuron detector is made of (paper symmetric,
+// Algorithm 2, step 2):
 //
 //     E[xx^T]   E[yx^T]   E[yy^T]   E[y (x) x^(x)3]   E[y (x) y (x) x (x) x]
 //
@@ -19,8 +19,8 @@
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 
@@ -39,8 +39,8 @@ struct CrossMoments {
   [[nodiscard]] Matrix mean_yy() const;    // E[yy^T], m x m
   [[nodiscard]] Vector mean_y() const;     // E[y], m
   [[nodiscard]] Matrix mean_yyxx() const;  // p x p'
-  // E[(y_o (q.x)) vech(xx^T)] for every row q of Q (r x d) and every output: p x (r m), column of (q, o) at q
-  // m + o.
+  // E[(y_o (q_i.x)) vech(xx^T)] for every row q_i of Q (r x d) and every output: p x (r m), that of (i, o) in
+  // column i m + o.
   [[nodiscard]] Matrix mean_yqxx(const Matrix& Q) const;
 
   // The linear part of y by least squares, m x d. First E[yx^T] E[xx^T]^-1, as the paper has it; then that of

@@ -5,10 +5,10 @@
 //
 //     f(u) = K E[(u.y)(u^T Q x) xx^T] - E[(u.y)^2 xx^T] + E[(u.y)^2 - K (u.y)(u^T Q x)] E[xx^T]
 //
-// vanishes where u.y is a single neuron. The last term cancels noise; Algorithm 2 leaves it out. f is
-// quadratic in u, so f(u) = T vech(uu^T) with T: p x p', p = d(d+1)/2, p' = m(m+1)/2, in coordinates of
-// symmetric_matrix.h on both sides, and with z_i the rows of A^-1 the null space of T is the span of vech(z_i
-// z_i^T).
+// vanishes where u.y is a single neuron. The last term cancels noise; Algorithm 2 leaves it out. f
+// is quadratic in u, so f(u) = T vech(uu^T) with T: p x p', p = d(d+1)/2, p' = m(m+1)/2, in
+// coordinates of symmetric_matrix.h on both sides. With z_i the rows of A^-1, the null space of T is
+// the span of the vech(z_i z_i^T).
 //
 // Leaky ReLU s(t) = max(t, at), 0 <= a < 1. Since s(t) = (1+a)/2 t + (1-a)/2 |t|, only constants change:
 //
@@ -21,9 +21,9 @@
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/moments/cross_moments.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
+#include "exhume/moments/cross_moments.h"
 
 namespace exhume {
 
@@ -53,9 +53,10 @@ struct NullSpace {
 };
 [[nodiscard]] NullSpace null_space(const Matrix& T, Index count);
 
-// N, p x k(k-1)/2: column of the pair i < j, in the order (0,1), (0,2), (1,2), (0,3), ..., is the coordinate
-// vector of
+// N, p x k(k-1)/2: one column a pair i < j, in the order (0,1), (0,2), (1,2), (0,3), ..., the coordinates of
+//
 //     N_ij = E[(w_i.x)(w_j.x) xx^T 1{(w_i.x)(w_j.x) <= 0}].
+//
 // Coordinates are an isometry, so the singular values are those of the d^2-row matrix of Definition 1.
 [[nodiscard]] Matrix distinguishing_matrix(const Matrix& W, const SampleSource& samples,
                                            const Control& control);

@@ -5,8 +5,8 @@
 // For standardised inputs the Hermite features are nearly orthogonal with squared norms p!, so the normal
 // matrix is nearly diag(p!) and about ten iterations suffice. The features, (d+3 choose 3) of them, are never
 // formed: with K(x) = vech(xx^T), a cubic is K(x)^T Q_3 x, two matrix products a block. Works for any inputs;
-// it only converges more slowly where they are far from Gaussian. Cost an iteration: 2 n m d p flops, p =
-// d(d+1)/2.
+// it only converges more slowly where they are far from Gaussian. An iteration costs 2 n m d p flops,
+// p = d(d+1)/2.
 #pragma once
 
 #include "exhume/base/control.h"
