@@ -16,8 +16,8 @@
 namespace exhume {
 namespace {
 
-// Exact fits end with residuals near eps and a Jacobian whose condition is below 1e4 for these networks, so with
-// weights good to 1e-11.
+// Exact fits end with residuals near eps and a Jacobian whose condition is below 1e4 for these networks, so
+// with weights good to 1e-11.
 constexpr double kExactWeights = 1e-10;
 // "Exact" over all rows, as fit.cc has it: mean squared residual over the outputs' variance.
 constexpr double kExactResidual = 1e-20;
@@ -102,8 +102,8 @@ TEST(Fit, AUnitThatTheFirstSubsetHardlySeesIsFound) {
 }
 
 TEST(Fit, NoiseEndsAsNoiseWithTheVarianceOfEveryOutput) {
-  // The residuals' variance over n - p rows has a relative standard error of sqrt(2 / n) under Gaussian noise; six of
-  // them are exceeded with probability 2e-9, so by one of the 8 below with less than 1e-7.
+  // The residuals' variance over n - p rows has a relative standard error of sqrt(2 / n) under Gaussian
+  // noise; six of them are exceeded with probability 2e-9, so by one of the 8 below with less than 1e-7.
   constexpr double kTail = 6;
   constexpr Index kRows = 8000;
   const double sizes[] = {0.05, 0.4};
@@ -144,8 +144,8 @@ TEST(Fit, NoiseAloneLeavesNoUnits) {
       fit_units(Matrix(0, 4), affine(samples, standardise(second_moments(*samples, {})).map), {}, {});
   EXPECT_EQ(fit.outcome, SearchOutcome::kNoise);
   EXPECT_EQ(fit.model.units(), 0);
-  // Variance 1 but for a linear fit of 3 coefficients to 4,000 rows, chi-squared of mean 3: 30 is exceeded with less
-  // than 1e-5.
+  // Variance 1 but for a linear fit of 3 coefficients to 4,000 rows, chi-squared of mean 3: 30 is exceeded
+  // with less than 1e-5.
   EXPECT_LE(fit.relative_mse, 1 + 1e-12);
   EXPECT_GE(fit.relative_mse, 1 - 30.0 / 4000);
 }

@@ -87,8 +87,8 @@ TEST(Inspect, ReportsEveryTestOnceInAFixedOrder) {
 }
 
 TEST(Inspect, GaussianInputsPassEverything) {
-  // Thresholds have a probability of 1e-6 for each of three statistics, so 12 looks fail with less than 4e-5. The
-  // kurtosis of an input is 3 with a standard error of sqrt(24 / 4096) = 0.08: 20 is out of reach.
+  // Thresholds have a probability of 1e-6 for each of three statistics, so 12 looks fail with less than 4e-5.
+  // The kurtosis of an input is 3 with a standard error of sqrt(24 / 4096) = 0.08: 20 is out of reach.
   for (const std::uint64_t seed : {2, 3, 4, 5}) {
     for (const Index d : {1, 3, 8}) {
       const Matrix mix = Stream(seed, "mix").normal_matrix(d, d) + 3 * Matrix::Identity(d, d);
@@ -104,8 +104,8 @@ TEST(Inspect, GaussianInputsPassEverything) {
 }
 
 TEST(Inspect, MardiasStatisticsAreThoseOfTheDefinition) {
-  // 200 rows: all of them are looked at. Relative rounding of sums of 40,000 cubes, times the condition of the
-  // covariance, which is below 1e3 here.
+  // 200 rows: all of them are looked at. Relative rounding of sums of 40,000 cubes, times the condition of
+  // the covariance, which is below 1e3 here.
   constexpr double kTolerance = 1e-9;
   for (const Index d : {2, 3, 4}) {
     const RowMatrix x =
@@ -127,9 +127,9 @@ TEST(Inspect, MardiasStatisticsAreThoseOfTheDefinition) {
 }
 
 TEST(Inspect, SkewInputsAreNotGaussian) {
-  // Exponential coordinates have a sample skewness of 2 with a standard error of about 0.6 over 1,000 rows. Twice the
-  // threshold of 72 is missed only where the sum of their four squares is below 0.87, so where all four are 2.6
-  // standard errors too small: less than 1e-8.
+  // Exponential coordinates have a sample skewness of 2 with a standard error of about 0.6 over 1,000 rows.
+  // Twice the threshold of 72 is missed only where the sum of their four squares is below 0.87, so where all
+  // four are 2.6 standard errors too small: less than 1e-8.
   const Inspection inspection = of_inputs(drawn(Distribution::kExponential, 5000, 4, 7));
   EXPECT_FALSE(named(inspection, kSkewness).holds);
   EXPECT_GT(named(inspection, kSkewness).value, 2);
@@ -137,8 +137,8 @@ TEST(Inspect, SkewInputsAreNotGaussian) {
 }
 
 TEST(Inspect, LightTailsAreNotGaussian) {
-  // Uniform coordinates: mean |z|^4 is 1.2 d below the Gaussian one, 1.2 d / sqrt(8 d (d+2) / 4096) = 21 standard
-  // errors for d = 3 against a threshold of 5.4. Symmetric, so the other tests hold.
+  // Uniform coordinates: mean |z|^4 is 1.2 d below the Gaussian one, 1.2 d / sqrt(8 d (d+2) / 4096) = 21
+  // standard errors for d = 3 against a threshold of 5.4. Symmetric, so the other tests hold.
   const Inspection inspection = of_inputs(drawn(Distribution::kCube, 5000, 3, 8));
   EXPECT_FALSE(named(inspection, kKurtosis).holds);
   EXPECT_TRUE(named(inspection, kSkewness).holds);
@@ -147,7 +147,8 @@ TEST(Inspect, LightTailsAreNotGaussian) {
   EXPECT_TRUE(inspection.symmetric);
 }
 
-// Two pieces, [0, 1] with probability 9/10 and [3, 4] otherwise: mean 0.8, third moment about it 1.94, sixth 45.6.
+// Two pieces, [0, 1] with probability 9/10 and [3, 4] otherwise: mean 0.8, third moment about it 1.94, sixth
+// 45.6.
 RowMatrix lopsided(Index rows, std::uint64_t seed) {
   const RowMatrix u = uniforms(rows, 2, seed);
   RowMatrix x(rows, 1);
@@ -174,8 +175,8 @@ TEST(Inspect, SymmetryIsTheTStatisticOfThirdMoments) {
 }
 
 TEST(Inspect, OneLopsidedInputIsNotSymmetric) {
-  // t is near 1.94 / sqrt(45.6) * sqrt(4096) = 18.4. It goes with the root of the number of large values, 410 +- 19, so
-  // its standard error is about 0.5, against a limit of 10.9.
+  // t is near 1.94 / sqrt(45.6) * sqrt(4096) = 18.4. It goes with the root of the number of large values, 410
+  // +- 19, so its standard error is about 0.5, against a limit of 10.9.
   RowMatrix x = drawn(Distribution::kCube, 5000, 3, 10);
   EXPECT_TRUE(of_inputs(x).symmetric);
   x.col(1) = lopsided(5000, 10);
@@ -185,9 +186,9 @@ TEST(Inspect, OneLopsidedInputIsNotSymmetric) {
   EXPECT_TRUE(named(inspection, kTails).holds);
 }
 
-// A bug of the library: the limit of 2 * 5.4 standard errors is above what exponential inputs reach on 4,096 rows, 2 /
-// sqrt(265) * 64 = 7.9. A sum of symmetric terms over the root of its squares is sub-Gaussian (Efron), so the factor of
-// two buys nothing.
+// A bug of the library: the limit of 2 * 5.4 standard errors is above what exponential inputs reach on 4,096
+// rows, 2 / sqrt(265) * 64 = 7.9. A sum of symmetric terms over the root of its squares is sub-Gaussian
+// (Efron), so the factor of two buys nothing.
 TEST(Inspect, DISABLED_ExponentialInputsAreNotSymmetric) {
   EXPECT_FALSE(of_inputs(drawn(Distribution::kExponential, 100000, 3, 11)).symmetric);
 }
@@ -253,8 +254,8 @@ TEST(Inspect, OneBrokenOutputIsNotWhole) {
 }
 
 TEST(Inspect, LooksAtRowsFromEndToEnd) {
-  // A last row in 20,000 that is an outlier is seen by the test of tails: kurtosis of one value of 1e6 among n rows is
-  // near n.
+  // A last row in 20,000 that is an outlier is seen by the test of tails: kurtosis of one value of 1e6 among
+  // n rows is near n.
   RowMatrix x = normals(20000, 1, 18);
   x(19999, 0) = 1e6;
   EXPECT_GT(named(of_inputs(x), kTails).value, 4000);
@@ -275,8 +276,8 @@ TEST(Inspect, AConstantInputIsLeftOutOfTheOthersStatistics) {
   EXPECT_TRUE(inspection.gaussian && inspection.symmetric);
 }
 
-// A bug of the library: where the mean of a constant column is rounded, what is left is the same tiny number in every
-// row; scaled to variance one it is neither Gaussian nor symmetric, and t = sqrt(n).
+// A bug of the library: where the mean of a constant column is rounded, what is left is the same tiny number
+// in every row; scaled to variance one it is neither Gaussian nor symmetric, and t = sqrt(n).
 TEST(Inspect, DISABLED_AConstantInputWhoseMeanIsRoundedIsLeftOutToo) {
   for (const Index rows : {3001, 3003, 3005, 3007}) {
     RowMatrix x(rows, 3);
@@ -299,8 +300,8 @@ TEST(Inspect, TwoAndThreeRowsGiveFiniteStatistics) {
   }
 }
 
-// A bug of the library: no direction has variance, so 0 / 0 is compared; the values are not numbers and the inputs not
-// Gaussian.
+// A bug of the library: no direction has variance, so 0 / 0 is compared; the values are not numbers and the
+// inputs not Gaussian.
 TEST(Inspect, DISABLED_OneRowOrConstantInputsGiveFiniteStatistics) {
   for (const RowMatrix& x : {RowMatrix(normals(1, 2, 21)), RowMatrix(RowMatrix::Constant(100, 2, 0.5))}) {
     for (const Assumption& test : of_inputs(x).tests) EXPECT_TRUE(std::isfinite(test.value)) << test.name;

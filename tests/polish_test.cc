@@ -13,6 +13,7 @@
 #include "exhume/moments/standardise.h"
 #include "fit/gauss_newton_cg.h"
 #include "fit/normal_sums.h"
+#include "refusal.h"
 
 namespace exhume {
 namespace {
@@ -40,9 +41,9 @@ TEST(Polish, ReachesTheLastBitFromARoughStart) {
   }
 }
 
-// The Gauss-Newton problem of a small model by plain loops and a dense QR: what the polish's sums, products and
-// steps must agree with. Rows of J are (row i, output o) at i m + o; columns of V are (unit j, input a) at
-// j (d+1) + a, those of C are (feature f, output o) at f m + o.
+// The Gauss-Newton problem of a small model by plain loops and a dense QR: what the polish's sums, products
+// and steps must agree with. Rows of J are (row i, output o) at i m + o; columns of V are (unit j, input a)
+// at j (d+1) + a, those of C are (feature f, output o) at f m + o.
 struct DenseProblem {
   Matrix F;         // n x q
   Matrix G;         // n x k(d+1)
@@ -230,9 +231,9 @@ TEST(Polish, ADenseStepIsTheDampedLeastSquaresStep) {
 }
 
 TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
-  // Conjugate gradients on A stop at a residual r with r.M^-1 r <= kForcing^2 g.M^-1 g. Then the error e of the
-  // step has e.A e = r.A^-1 r <= kForcing^2 g.M^-1 g / (least eigenvalue of M^-1 A), and its part in V is no
-  // larger in the norm of the Schur complement of A on V.
+  // Conjugate gradients on A stop at a residual r with r.M^-1 r <= kForcing^2 g.M^-1 g. Then the error e of
+  // the step has e.A e = r.A^-1 r <= kForcing^2 g.M^-1 g / (least eigenvalue of M^-1 A), and its part in V is
+  // no larger in the norm of the Schur complement of A on V.
   constexpr double kForcing = 1e-3;  // as in gauss_newton_cg.cc
   for (const Shape& s : kShapes) {
     for (const double lambda : {1e-6, 1e-2, 1.0}) {
@@ -247,8 +248,8 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
         Matrix J = Matrix::Zero(rows + s.k + P, P + Q);
         J.topLeftCorner(rows, P) = dense.JV;
         J.topRightCorner(rows, Q) = dense.JC;
-        // gauss_newton_cg.cc takes the mean curvature of the block that already holds the scale: (1 + 1 / (d+1))
-        // times the preconditioner's. Any positive curvature fixes the scale.
+        // gauss_newton_cg.cc takes the mean curvature of the block that already holds the scale: (1 + 1 /
+        // (d+1)) times the preconditioner's. Any positive curvature fixes the scale.
         const double again = 1 + 1 / static_cast<double>(w);
         J.block(rows, 0, s.k, P) = std::sqrt(again) * scale;
         J.block(rows + s.k, 0, P, P) = Matrix((lambda * diagonal).cwiseSqrt().asDiagonal());
@@ -301,7 +302,8 @@ TEST(Polish, AboveAndBelowTheDenseLimitIsTheSameAnswer) {
                         free = polish(p.model, *samples, below, {});
     ASSERT_LT(dense.relative_mse, 1e-26);
     ASSERT_LT(free.relative_mse, 1e-26);
-    // Two fits with residuals r and r' differ by at most (|r| + |r'|) / (least singular value), to first order.
+    // Two fits with residuals r and r' differ by at most (|r| + |r'|) / (least singular value), to first
+    // order.
     const DenseProblem problem = dense_problem(dense.model, p.x, p.y);
     const Matrix scale = scale_rows(dense.model, problem.K.colwise().squaredNorm().transpose());
     Matrix K(problem.K.rows() + scale.rows(), problem.K.cols());
@@ -356,9 +358,16 @@ TEST(Polish, AModelWithoutUnitsIsALinearFit) {
 }
 
 TEST(Polish, RefusesBadOptions) {
-  PolishOptions options;
-  options.damping = 0;
-  EXPECT_THROW(options.validate(), std::invalid_argument);
+  const auto refuse = [](const PolishOptions& options, std::initializer_list<const char*> words) {
+    SeparableModel model;
+    model.V = Matrix::Ones(1, 2);
+    const SamplePtr samples = memory_samples(RowMatrix::Ones(3, 1), RowMatrix::Ones(3, 1));
+    expect_refused<std::invalid_argument>([&] { (void)polish(model, *samples, options, {}); }, words);
+  };
+  refuse({.max_iterations = -1}, {"max_iterations is -1", "at least 0"});
+  refuse({.damping = 0}, {"damping is 0", "above 0"});
+  refuse({.damping = std::nan("")}, {"damping is nan", "above 0"});
+  refuse({.block_rows = -5}, {"block_rows is -5", "at least 0"});
 }
 
 TEST(Signs, AmbiguousWhereWeightsAreDependent) {

@@ -25,8 +25,8 @@ SamplePtr integer_samples(Index n, Index d, Index m, std::uint64_t seed) {
 }
 
 TEST(CrossMoments, AreTheSumsOfProductsOnIntegers) {
-  // Coordinates without a root of two are whole numbers below 3^4 * 4,097 and must be equal. With it, the factor, every
-  // feature and every sum of n terms is rounded once.
+  // Coordinates without a root of two are whole numbers below 3^4 * 4,097 and must be equal. With it, the
+  // factor, every feature and every sum of n terms is rounded once.
   constexpr double kRounding = 2.3e-16;
   for (const Index n : {1, 2, 511, 513, 4097}) {
     for (const auto& [d, m] : {std::pair<Index, Index>{1, 1}, {3, 2}, {9, 3}, {17, 1}}) {
@@ -96,10 +96,10 @@ TEST(CrossMoments, AreTheSumsOfProductsOnIntegers) {
 }
 
 TEST(CrossMoments, AgreeWithThePopulationWithinTheirSamplingError) {
-  // Gaussian inputs, two orthonormal units z_1, z_2 without bias, y = A (z_1+, z_2+). With z+ = max(z, 0):
-  // E z+ = 1 / sqrt(2 pi), E z+ z = 1/2, E z+ z^2 = 2 / sqrt(2 pi), E z+ z^3 = 3/2 (also of the square times z^2).
-  // An entry is a mean of n independent terms; six standard errors are exceeded with probability 2e-9 each, by one of
-  // the 72 entries of the two seeds with less than 1e-6.
+  // Gaussian inputs, two orthonormal units z_1, z_2 without bias, y = A (z_1+, z_2+). With z+ = max(z, 0): E
+  // z+ = 1 / sqrt(2 pi), E z+ z = 1/2, E z+ z^2 = 2 / sqrt(2 pi), E z+ z^3 = 3/2 (also of the square times
+  // z^2). An entry is a mean of n independent terms; six standard errors are exceeded with probability 2e-9
+  // each, by one of the 72 entries of the two seeds with less than 1e-6.
   constexpr double kTail = 6;
   constexpr Index kRows = 100000, kInputs = 3, kOutputs = 2;
   const double half_mean = 1 / std::sqrt(2 * M_PI);
@@ -128,7 +128,8 @@ TEST(CrossMoments, AgreeWithThePopulationWithinTheirSamplingError) {
         const Vector xx = x.col(a).cwiseProduct(x.col(b));
         for (Index o = 0; o < kOutputs; ++o) {
           for (Index c = 0; c < kInputs; ++c) {
-            // E[z+ x_a x_b x_c]: third Hermite coefficient (zero without bias) and the pairings with E[z+ x] = w / 2.
+            // E[z+ x_a x_b x_c]: third Hermite coefficient (zero without bias) and the pairings with E[z+ x]
+            // = w / 2.
             double expected = 0;
             for (Index i = 0; i < 2; ++i) {
               const auto w = network.W.row(i);
