@@ -230,6 +230,66 @@ TEST(Polish, ADenseStepIsTheDampedLeastSquaresStep) {
   }
 }
 
+// J of the joint, damped problem in (V, C) that ConjugateStep solves: J^T J is its matrix.
+Matrix joint_jacobian(const SeparableModel& model, const DenseProblem& dense, double lambda) {
+  const Index k = model.units(), P = dense.JV.cols(), Q = dense.JC.cols(), rows = dense.JV.rows();
+  const Vector curvature = dense.JV.colwise().squaredNorm().transpose();
+  const Matrix scale = scale_rows(model, curvature);
+  const Vector diagonal = curvature + scale.colwise().squaredNorm().transpose();
+  Matrix J = Matrix::Zero(rows + k + P, P + Q);
+  J.topLeftCorner(rows, P) = dense.JV;
+  J.topRightCorner(rows, Q) = dense.JC;
+  // gauss_newton_cg.cc takes the mean curvature of the block that already holds the scale, (1 + 1 / (d+1))
+  // times the preconditioner's. Any positive curvature fixes the scale.
+  J.block(rows, 0, k, P) = std::sqrt(1 + 1 / static_cast<double>(model.V.cols())) * scale;
+  J.block(rows + k, 0, P, P) = Matrix((lambda * diagonal).cwiseSqrt().asDiagonal());
+  return J;
+}
+
+// ConjugateStep::apply is private; an explicit instantiation may name it all the same.
+template <auto Member>
+struct Opened {
+  friend auto conjugate_apply() { return Member; }
+};
+auto conjugate_apply();
+template struct Opened<&ConjugateStep::apply>;
+
+template <class Direction>
+Direction product(Direction (ConjugateStep::*apply)(const Direction&, double, const SeparableModel&) const,
+                  const ConjugateStep& step, const Matrix& V, const Matrix& C, double lambda,
+                  const SeparableModel& model) {
+  return (step.*apply)(Direction{V, C}, lambda, model);
+}
+
+TEST(Polish, MatrixFreeProductsAgreeWithDenseOnes) {
+  // Relative to the product of sizes: rounding of sums of n terms, and the ridge of 1e-12 on damped diagonals.
+  for (const Shape& s : kShapes) {
+    const double tolerance = 8 * 2.3e-16 * static_cast<double>(s.n) + 2e-12;
+    for (const double lambda : {0.0, 1e-2, 10.0}) {
+      SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 38);
+      p.model.C += 0.1 * Stream(39, "C").normal_matrix(p.model.C.rows(), p.model.C.cols());
+      const DenseProblem dense = dense_problem(p.model, p.x, p.y);
+      const Matrix J = joint_jacobian(p.model, dense, lambda);
+      const SamplePtr samples = memory_samples(p.x, p.y);
+      const Control control;
+      const ConjugateStep step(p.model, *samples, kBlock, control);
+      const Matrix V = Stream(40, "V").normal_matrix(s.d + 1, s.k);
+      const RowMatrix C = Stream(40, "C").normal_matrix(p.model.C.rows(), s.m);
+      Vector z(V.size() + C.size());
+      z << V.reshaped(), Eigen::Map<const Vector>(C.data(), C.size());
+      const Vector expected = J.transpose() * (J * z);
+      const double size = largest(J.cwiseAbs().transpose() * (J.cwiseAbs() * z.cwiseAbs()));
+      const auto found = product(conjugate_apply(), step, V, C, lambda, p.model);
+      const RowMatrix found_C = found.C;
+      EXPECT_LE(largest(found.V.reshaped() - expected.head(V.size())), tolerance * size)
+          << s.d << " inputs, " << s.k << " units, lambda " << lambda;
+      EXPECT_LE(largest(Eigen::Map<const Vector>(found_C.data(), C.size()) - expected.tail(C.size())),
+                tolerance * size)
+          << s.d << " inputs, " << s.k << " units, lambda " << lambda;
+    }
+  }
+}
+
 TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
   // Conjugate gradients on A stop at a residual r with r.M^-1 r <= kForcing^2 g.M^-1 g. Then the error e of
   // the step has e.A e = r.A^-1 r <= kForcing^2 g.M^-1 g / (least eigenvalue of M^-1 A), and its part in V is
@@ -242,17 +302,7 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
         if (!best) p.model.C += 0.1 * Stream(39, "C").normal_matrix(p.model.C.rows(), p.model.C.cols());
         const DenseProblem dense = dense_problem(p.model, p.x, p.y);
         const Index w = s.d + 1, P = s.k * w, Q = dense.JC.cols(), rows = s.n * s.m;
-        const Vector curvature = dense.JV.colwise().squaredNorm().transpose();
-        const Matrix scale = scale_rows(p.model, curvature);
-        const Vector diagonal = curvature + scale.colwise().squaredNorm().transpose();
-        Matrix J = Matrix::Zero(rows + s.k + P, P + Q);
-        J.topLeftCorner(rows, P) = dense.JV;
-        J.topRightCorner(rows, Q) = dense.JC;
-        // gauss_newton_cg.cc takes the mean curvature of the block that already holds the scale: (1 + 1 /
-        // (d+1)) times the preconditioner's. Any positive curvature fixes the scale.
-        const double again = 1 + 1 / static_cast<double>(w);
-        J.block(rows, 0, s.k, P) = std::sqrt(again) * scale;
-        J.block(rows + s.k, 0, P, P) = Matrix((lambda * diagonal).cwiseSqrt().asDiagonal());
+        const Matrix J = joint_jacobian(p.model, dense, lambda);
         Vector b = Vector::Zero(J.rows());
         b.head(rows) = dense.residual;
         const Matrix expected = dense_step(J, b, s.k, w);
@@ -261,8 +311,9 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
         Matrix M =
             Matrix::Zero(P + Q, P + Q);  // the preconditioner: A without what couples units, or V and C
         for (Index j = 0; j < s.k; ++j) {
-          const Matrix row = scale.block(j, j * w, 1, w);
-          M.block(j * w, j * w, w, w) = A.block(j * w, j * w, w, w) - (again - 1) * row.transpose() * row;
+          const Matrix row = J.block(rows + j, j * w, 1, w);  // its scale there is w / (w + 1) of that in A
+          M.block(j * w, j * w, w, w) =
+              A.block(j * w, j * w, w, w) - row.transpose() * row / static_cast<double>(w + 1);
         }
         M.bottomRightCorner(Q, Q) = A.bottomRightCorner(Q, Q);
         const double least =
