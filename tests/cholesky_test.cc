@@ -33,7 +33,8 @@ TEST(Cholesky, FactorsAndSolvesAtSizesAroundTheBlocks) {
       const Matrix x = Stream(8, "x").normal_matrix(n, columns);
       Matrix b = k * x;
       cholesky_solve(factor, b);
-      EXPECT_LE((b - x).norm(), 1e-10 * x.norm()) << n;
+      // The condition number is below 4.1 / 0.01 and the error eps times it times the size, at most.
+      EXPECT_LE((b - x).norm(), 2.3e-16 * 410 * static_cast<double>(n + 10) * x.norm()) << n;
     }
   }
 }
@@ -46,12 +47,16 @@ TEST(Cholesky, BitsDoNotDependOnThreads) {
   EXPECT_TRUE((one.array() == three.array()).all());
 }
 
-TEST(Cholesky, ReadsOnlyTheLowerTriangle) {
-  Matrix k = positive_definite(300);
-  const Matrix upper = Matrix::Constant(300, 300, -3).triangularView<Eigen::StrictlyUpper>();
-  k.triangularView<Eigen::StrictlyUpper>() = upper;
-  ASSERT_EQ(cholesky_in_place(k), -1);
-  EXPECT_EQ(k(0, 299), -3);
+TEST(Cholesky, ReadsAndWritesOnlyTheLowerTriangle) {
+  Matrix whole = positive_definite(300), half = whole;
+  half.triangularView<Eigen::StrictlyUpper>().setConstant(-3);
+  ASSERT_EQ(cholesky_in_place(whole), -1);
+  ASSERT_EQ(cholesky_in_place(half), -1);
+  for (Index j = 0; j < 300; ++j) {
+    for (Index i = 0; i < 300; ++i) {
+      ASSERT_EQ(half(i, j), i >= j ? whole(i, j) : -3) << i << " " << j;
+    }
+  }
 }
 
 TEST(Cholesky, NamesTheFirstColumnThatIsNotPositive) {

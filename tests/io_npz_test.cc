@@ -6,6 +6,7 @@
 
 #include "corruption.h"
 #include "exhume/base/error.h"
+#include "exhume/base/random.h"
 #include "exhume/io/npz.h"
 #include "npy_bytes.h"
 #include "property.h"
@@ -120,10 +121,10 @@ TEST(IoNpz, FortranOrderInThreeDimensions) {
 TEST(IoNpz, NetworksAndWriting) {
   const TempDir dir;
   Network network;
-  network.W = Matrix::Random(3, 2);
-  network.b = Vector::Random(3);
-  network.A = Matrix::Random(2, 3);
-  network.c = Vector::Random(2);
+  network.W = Stream(1, "W").normal_matrix(3, 2);
+  network.b = Stream(1, "b").normal_matrix(3, 1);
+  network.A = Stream(1, "A").normal_matrix(2, 3);
+  network.c = Stream(1, "c").normal_matrix(2, 1);
   write_npz(dir / "n.npz", to_tensors(network));
   const Network found = read_network_npz(dir / "n.npz");
   EXPECT_EQ(found.W, network.W);

@@ -1,61 +1,21 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <map>
 
 #include "exhume/base/error.h"
-#include "exhume/io/npy.h"
+#include "exhume/base/random.h"
 #include "exhume/io/onnx.h"
 #include "exhume/model/network.h"
-#include "exhume/base/random.h"
+#include "onnx_fields.h"
 #include "refusal.h"
-#include "temp_dir.h"
 
 namespace exhume {
 namespace {
 
-// A reader of the wire format, naive on purpose: field number -> values in order; varints as text.
-std::multimap<int, std::string> fields(std::string_view bytes) {
-  std::multimap<int, std::string> found;
-  std::size_t at = 0;
-  const auto varint = [&] {
-    std::uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes.at(at++));
-      value |= std::uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < bytes.size()) {
-    const std::uint64_t tag = varint();
-    const int field = static_cast<int>(tag >> 3);
-    if ((tag & 7) == 0) {
-      found.emplace(field, std::to_string(varint()));
-    } else if ((tag & 7) == 2) {
-      const std::uint64_t size = varint();
-      found.emplace(field, bytes.substr(at, size));
-      at += size;
-    } else {
-      found.emplace(field, bytes.substr(at, 4));
-      at += 4;
-    }
-  }
-  return found;
-}
-
-std::string one(const std::multimap<int, std::string>& message, int field) {
-  EXPECT_EQ(message.count(field), 1u) << "field " << field;
-  const auto found = message.find(field);
-  return found == message.end() ? "" : found->second;
-}
-
-std::vector<std::string> all(const std::multimap<int, std::string>& message, int field) {
-  std::vector<std::string> values;
-  const auto [first, last] = message.equal_range(field);
-  for (auto it = first; it != last; ++it) values.push_back(it->second);
-  return values;
-}
+using testing::all;
+using testing::fields;
+using testing::one;
+using Names = std::vector<std::string>;
 
 Network random_network(Index d, Index k, Index m, bool linear) {
   Network network;
@@ -66,8 +26,6 @@ Network random_network(Index d, Index k, Index m, bool linear) {
   if (linear) network.L = Stream(1, "L").normal_matrix(m, d);
   return network;
 }
-
-using Names = std::vector<std::string>;
 
 TEST(IoOnnx, FieldsAreWhereTheFormatWantsThem) {
   const Network network = random_network(4, 3, 2, true);
@@ -136,8 +94,6 @@ TEST(IoOnnx, SinglePrecisionRefusesWhatItCannotHold) {
   network.b.resize(3);
   EXPECT_THROW((void)onnx_bytes(network), std::invalid_argument);
 }
-
-// Needs Python with onnx and onnxruntime: EXHUME_ONNX_PYTHON names the interpreter.
 
 }  // namespace
 }  // namespace exhume

@@ -4,9 +4,10 @@
 
 #include <Eigen/Dense>
 
+#include "exhume/base/error.h"
+#include "exhume/base/random.h"
 #include "exhume/memorize/closed_form.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {
@@ -237,12 +238,14 @@ TEST(Descent, RefusesNonsense) {
   EXPECT_THROW((void)descend(x, y, 4, options), std::invalid_argument) << "no sigma";
 }
 
-TEST(Descent, CanBeInterruptedAndTimed) {
+TEST(Descent, IsInterruptedAndStopsPastItsDeadline) {
   const Instance in = instance(50, 20, 1);
   Control control;
   control.should_stop = [] { return true; };
-  EXPECT_ANY_THROW((void)descend(in.x, in.y, 42, {}, control));
-  EXPECT_EQ(descend(in.x, in.y, 42, {}, Control().within(0)).outcome, DescentOutcome::kTime);
+  EXPECT_THROW((void)descend(in.x, in.y, 42, {}, control), Interrupted);
+  Control late;
+  late.deadline = Control::Clock::now();
+  EXPECT_EQ(descend(in.x, in.y, 42, {}, late).outcome, DescentOutcome::kTime);
 }
 
 }  // namespace

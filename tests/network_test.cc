@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "exhume/base/random.h"
+#include "refusal.h"
 
 namespace exhume {
 namespace {
@@ -87,7 +88,7 @@ TEST(Network, AssignmentBeatsEveryPermutation) {
 TEST(Network, ValidateNamesTheShape) {
   Network network = random_network(3, 4, 2, 6);
   network.b.conservativeResize(3);
-  EXPECT_THROW(network.validate(), std::invalid_argument);
+  expect_refused<std::invalid_argument>([&] { network.validate(); }, {"size of b is 3", "4"});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 
 #include "exhume/base/random.h"
@@ -67,12 +68,14 @@ TEST(Planted, InputsHaveTheMeanAndConditionAskedFor) {
   const Index n = 100000;
   const SamplePtr samples = planted_samples(network, {.samples = n, .mean = 2, .condition = 25, .seed = 10});
   RowMatrix x = read(*samples, 0, n).x();
-  // Each mean has standard deviation at most sqrt(5 / n) = 0.007.
-  EXPECT_LT((x.colwise().mean().array() - 2).abs().maxCoeff(), 0.05);
+  // Each mean has standard deviation at most sqrt(5 / n) = 0.007; six of them.
+  EXPECT_LT((x.colwise().mean().array() - 2).abs().maxCoeff(), 6 * std::sqrt(5.0 / n));
   x.rowwise() -= x.colwise().mean().eval();
   const Matrix covariance = x.transpose() * x / static_cast<double>(n);
   const Vector eigenvalues = Eigen::SelfAdjointEigenSolver<Matrix>(covariance).eigenvalues();
-  EXPECT_NEAR(eigenvalues.maxCoeff() / eigenvalues.minCoeff(), 25, 1.5);
+  // Each has a relative standard error of sqrt(2 / n), their ratio sqrt(4 / n): six of them, and a bias of d
+  // / n.
+  EXPECT_NEAR(eigenvalues.maxCoeff() / eigenvalues.minCoeff(), 25, 25 * 6.1 * std::sqrt(4.0 / n));
 }
 
 TEST(Planted, NoiseHasItsStandardDeviation) {
@@ -84,7 +87,8 @@ TEST(Planted, NoiseHasItsStandardDeviation) {
   const RowMatrix difference = RowMatrix(read(*planted_samples(network, noisy), 0, n).y()) -
                                RowMatrix(read(*planted_samples(network, clean), 0, n).y());
   const double sd = std::sqrt(difference.squaredNorm() / static_cast<double>(difference.size()));
-  EXPECT_NEAR(sd / output_scale(network, clean), 0.1, 0.002);
+  // A standard deviation from 2 n normals has a relative standard error of 1 / sqrt(4 n); six of them.
+  EXPECT_NEAR(sd / output_scale(network, clean), 0.1, 0.1 * 6 / std::sqrt(4.0 * n));
 }
 
 TEST(Planted, SeedsDiffer) {

@@ -5,12 +5,15 @@
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/moments/moments.h"
-#include "exhume/data/planted.h"
 #include "exhume/base/random.h"
+#include "exhume/data/planted.h"
 #include "exhume/fit/signs.h"
 #include "exhume/fit/standard_errors.h"
+#include "exhume/moments/moments.h"
 #include "exhume/moments/standardise.h"
+#include "fit/gauss_newton_cg.h"
+#include "fit/normal_sums.h"
+#include "refusal.h"
 
 namespace exhume {
 namespace {
@@ -38,7 +41,332 @@ TEST(Polish, ReachesTheLastBitFromARoughStart) {
   }
 }
 
+// The Gauss-Newton problem of a small model by plain loops and a dense QR: what the polish's sums, products
+// and steps must agree with. Rows of J are (row i, output o) at i m + o; columns of V are (unit j, input a)
+// at j (d+1) + a, those of C are (feature f, output o) at f m + o.
+struct DenseProblem {
+  Matrix F;         // n x q
+  Matrix G;         // n x k(d+1)
+  Matrix JV, JC;    // n m x k(d+1), n m x q m
+  Vector residual;  // n m
+  Matrix K;         // JV projected off the columns of JC: Kaufman's Jacobian
+};
+
+DenseProblem dense_problem(const SeparableModel& model, const RowMatrix& x, const RowMatrix& y) {
+  const Index n = x.rows(), d = x.cols(), m = y.cols(), k = model.V.rows(), w = d + 1;
+  const Index q = k + (model.linear_term ? d : 0) + 1;
+  DenseProblem out;
+  out.F = Matrix::Zero(n, q);
+  out.G = Matrix::Zero(n, k * w);
+  out.JV = Matrix::Zero(n * m, k * w);
+  out.JC = Matrix::Zero(n * m, q * m);
+  out.residual = Vector::Zero(n * m);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < k; ++j) {
+      double z = model.V(j, d);
+      for (Index a = 0; a < d; ++a) z += model.V(j, a) * x(i, a);
+      const bool relu = model.activation == Activation::kRelu;
+      const double slope = z > 0 ? 1 : relu ? 0 : -1;
+      out.F(i, j) = slope * z;
+      for (Index a = 0; a < w; ++a) {
+        out.G(i, j * w + a) = slope * (a < d ? x(i, a) : 1);
+        for (Index o = 0; o < m; ++o) out.JV(i * m + o, j * w + a) = out.G(i, j * w + a) * model.C(j, o);
+      }
+    }
+    for (Index a = 0; model.linear_term && a < d; ++a) out.F(i, k + a) = x(i, a);
+    out.F(i, q - 1) = 1;
+    for (Index o = 0; o < m; ++o) {
+      out.residual(i * m + o) = y(i, o);
+      for (Index f = 0; f < q; ++f) {
+        out.JC(i * m + o, f * m + o) = out.F(i, f);
+        out.residual(i * m + o) -= out.F(i, f) * model.C(f, o);
+      }
+    }
+  }
+  const Eigen::HouseholderQR<Matrix> qr(out.JC);
+  const Matrix Q = qr.householderQ() * Matrix::Identity(n * m, q * m);
+  out.K = out.JV - Q * (Q.transpose() * out.JV);
+  return out;
+}
+
+// The linear part that fits best for model.V, by a dense QR.
+void solve_linear_part_densely(SeparableModel& model, const RowMatrix& x, const RowMatrix& y) {
+  model.C = Matrix::Zero(model.features(), y.cols());
+  model.C = dense_problem(model, x, y).F.colPivHouseholderQr().solve(Matrix(y));
+}
+
+// The mean curvature of unit j along its own scale, put on the direction v_j: rows sqrt(mean) v_j^T.
+Matrix scale_rows(const SeparableModel& model, const Vector& curvature) {
+  const Index k = model.units(), w = model.V.cols();
+  Matrix rows = Matrix::Zero(k, k * w);
+  for (Index j = 0; j < k; ++j) {
+    rows.block(j, j * w, 1, w) = std::sqrt(curvature.segment(j * w, w).mean()) * model.V.row(j).normalized();
+  }
+  return rows;
+}
+
+// The least-squares solution of A z = b by a dense QR: V's part of it, unit by unit.
+Matrix dense_step(const Matrix& A, const Vector& b, Index units, Index width) {
+  const Vector z = A.colPivHouseholderQr().solve(b);
+  return Eigen::Map<const RowMatrix>(z.data(), units, width);
+}
+
+struct SmallProblem {
+  SeparableModel model;
+  RowMatrix x, y;
+};
+
+// A model a little off the network that made the noisy rows; C as good as V allows.
+SmallProblem small_problem(Activation activation, Index d, Index k, Index m, Index n, std::uint64_t seed) {
+  SmallProblem out;
+  const Network network = plant({.inputs = d, .hidden = k, .outputs = m, .seed = seed});
+  out.x = Stream(seed, "x").normal_matrix(n, d);
+  out.y = evaluate(network, out.x) + 0.05 * Stream(seed, "noise").normal_matrix(n, m);
+  out.model.activation = activation;
+  out.model.linear_term = activation == Activation::kAbsolute;
+  out.model.V.resize(k, d + 1);
+  out.model.V << network.W, network.b;
+  out.model.V += 0.05 * Stream(seed, "start").normal_matrix(k, d + 1);
+  for (Index j = 0; j < k; ++j) out.model.V.row(j) /= out.model.V.row(j).head(d).norm();
+  solve_linear_part_densely(out.model, out.x, out.y);
+  return out;
+}
+
+struct Shape {
+  Activation activation;
+  Index d, k, m, n;
+};
+// One input, one unit, one output; odd sizes; more outputs than units; rows that do not fill the last block.
+constexpr Shape kShapes[] = {{Activation::kAbsolute, 1, 1, 1, 40},
+                             {Activation::kAbsolute, 3, 2, 1, 151},
+                             {Activation::kRelu, 3, 2, 3, 129},
+                             {Activation::kRelu, 5, 3, 2, 200},
+                             {Activation::kAbsolute, 4, 3, 5, 100}};
+constexpr Index kBlock = 64;  // several blocks, the last one short
+
+double largest(const Matrix& M) { return M.size() == 0 ? 0 : M.cwiseAbs().maxCoeff(); }
+
+TEST(Polish, SumsOverRowsAgreeWithDenseOnes) {
+  constexpr double kRounding = 2.3e-16;
+  for (const Shape& s : kShapes) {
+    const SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 35);
+    const SamplePtr samples = memory_samples(p.x, p.y);
+    const DenseProblem dense = dense_problem(p.model, p.x, p.y);
+    // Sums of n products, each with an error of a few roundings of the largest.
+    const auto tolerance = [&](const Matrix& a, const Matrix& b) {
+      return 8 * kRounding * static_cast<double>(s.n) * (largest(a) * largest(b) + 1);
+    };
+    const Matrix R = Eigen::Map<const RowMatrix>(dense.residual.data(), s.n, s.m);
+    const LinearSums linear = linear_sums(p.model, *samples, kBlock, {});
+    EXPECT_LE(largest(linear.FF - dense.F.transpose() * dense.F), tolerance(dense.F, dense.F));
+    EXPECT_LE(largest(linear.FY - dense.F.transpose() * p.y), tolerance(dense.F, p.y));
+    const ResidualSums residual = residual_sums(p.model, *samples, kBlock, {});
+    EXPECT_LE(largest(residual.squares - R.colwise().squaredNorm().transpose()), tolerance(R, R));
+    // R itself is a difference of terms as large as y.
+    EXPECT_LE(largest(residual.FR - dense.F.transpose() * R), tolerance(dense.F, p.y));
+    const NormalSums sums = normal_sums(p.model, *samples, kBlock, {});
+    const Matrix GG = dense.G.transpose() * dense.G;
+    EXPECT_LE(largest(Matrix((sums.GG - GG).triangularView<Eigen::Lower>())), tolerance(dense.G, dense.G));
+    EXPECT_LE(largest(sums.GF - dense.G.transpose() * dense.F), tolerance(dense.G, dense.F));
+    EXPECT_LE(largest(sums.FF - dense.F.transpose() * dense.F), tolerance(dense.F, dense.F));
+    const Vector gradient = dense.JV.transpose() * dense.residual;
+    EXPECT_LE(largest(sums.gradient.reshaped() - gradient),
+              static_cast<double>(s.m) * tolerance(dense.JV, p.y));
+  }
+}
+
+TEST(Polish, TheProjectedNormalMatrixIsThatOfKaufmansJacobian) {
+  for (const Shape& s : kShapes) {
+    const SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 36);
+    const SamplePtr samples = memory_samples(p.x, p.y);
+    const DenseProblem dense = dense_problem(p.model, p.x, p.y);
+    Matrix expected = dense.K.transpose() * dense.K;
+    const Matrix scale = scale_rows(p.model, expected.diagonal());
+    expected += scale.transpose() * scale;
+    const Matrix found = projected_normal_matrix(p.model, normal_sums(p.model, *samples, kBlock, {}));
+    // The normal equations of the projection lose the square of F's condition number, against 1 / eps.
+    const Eigen::JacobiSVD<Matrix> svd(dense.F);
+    const double condition = svd.singularValues()(0) / svd.singularValues().tail(1)(0);
+    EXPECT_LE((found - expected).norm(), 1e-14 * condition * condition * dense.JV.squaredNorm())
+        << s.d << " inputs, " << s.k << " units, " << s.m << " outputs";
+    EXPECT_EQ(found, Matrix(found.transpose()));
+  }
+}
+
+TEST(Polish, ADenseStepIsTheDampedLeastSquaresStep) {
+  constexpr double kLambda = 1e-2;
+  for (const Shape& s : kShapes) {
+    const SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 37);
+    const DenseProblem dense = dense_problem(p.model, p.x, p.y);
+    const Index w = s.d + 1, P = s.k * w, rows = s.n * s.m;
+    const Vector curvature = dense.K.colwise().squaredNorm().transpose();
+    const Matrix scale = scale_rows(p.model, curvature);
+    const Vector diagonal = curvature + scale.colwise().squaredNorm().transpose();
+    Matrix A = Matrix::Zero(rows + s.k + P, P);
+    A << dense.K, scale, Matrix((kLambda * diagonal).cwiseSqrt().asDiagonal());
+    Vector b = Vector::Zero(A.rows());
+    b.head(rows) = dense.residual;
+    SeparableModel expected = p.model;
+    expected.V += dense_step(A, b, s.k, w);
+    for (Index j = 0; j < s.k; ++j) expected.V.row(j) /= expected.V.row(j).head(s.d).norm();
+    solve_linear_part_densely(expected, p.x, p.y);
+    const Vector after = dense_problem(expected, p.x, p.y).residual;
+    ASSERT_LT(after.norm(), dense.residual.norm()) << "the reference step must be one that is taken";
+
+    PolishOptions once;
+    once.max_iterations = 1;
+    once.damping = kLambda;
+    const PolishSummary summary = polish(p.model, *memory_samples(p.x, p.y), once, {});
+    ASSERT_EQ(summary.iterations, 1);
+    ASSERT_EQ(summary.descent.size(), 2U);
+    // The damped equations have a condition number below 1 / kLambda times that of their diagonal, which is
+    // scaled away; 1e-9 leaves a factor of 1e5 for it over 1e-14.
+    EXPECT_LE(largest(summary.model.V - expected.V), 1e-9) << s.d << " inputs, " << s.k << " units";
+    EXPECT_LE(largest(summary.model.C - expected.C), 1e-9 * (1 + largest(expected.C)));
+    double variation = 0;
+    for (Index o = 0; o < s.m; ++o) variation += (p.y.col(o).array() - p.y.col(o).mean()).square().sum();
+    EXPECT_NEAR(summary.relative_mse, after.squaredNorm() / variation, 1e-9 * summary.relative_mse);
+    EXPECT_NEAR(summary.descent[0], dense.residual.squaredNorm() / variation, 1e-9 * summary.descent[0]);
+  }
+}
+
+// J of the joint, damped problem in (V, C) that ConjugateStep solves: J^T J is its matrix.
+Matrix joint_jacobian(const SeparableModel& model, const DenseProblem& dense, double lambda) {
+  const Index k = model.units(), P = dense.JV.cols(), Q = dense.JC.cols(), rows = dense.JV.rows();
+  const Vector curvature = dense.JV.colwise().squaredNorm().transpose();
+  const Matrix scale = scale_rows(model, curvature);
+  const Vector diagonal = curvature + scale.colwise().squaredNorm().transpose();
+  Matrix J = Matrix::Zero(rows + k + P, P + Q);
+  J.topLeftCorner(rows, P) = dense.JV;
+  J.topRightCorner(rows, Q) = dense.JC;
+  // gauss_newton_cg.cc takes the mean curvature of the block that already holds the scale, (1 + 1 / (d+1))
+  // times the preconditioner's. Any positive curvature fixes the scale.
+  J.block(rows, 0, k, P) = std::sqrt(1 + 1 / static_cast<double>(model.V.cols())) * scale;
+  J.block(rows + k, 0, P, P) = Matrix((lambda * diagonal).cwiseSqrt().asDiagonal());
+  return J;
+}
+
+// ConjugateStep::apply is private; an explicit instantiation may name it all the same.
+template <auto Member>
+struct Opened {
+  friend auto conjugate_apply() { return Member; }
+};
+auto conjugate_apply();
+template struct Opened<&ConjugateStep::apply>;
+
+template <class Direction>
+Direction product(Direction (ConjugateStep::*apply)(const Direction&, double, const SeparableModel&) const,
+                  const ConjugateStep& step, const Matrix& V, const Matrix& C, double lambda,
+                  const SeparableModel& model) {
+  return (step.*apply)(Direction{V, C}, lambda, model);
+}
+
+TEST(Polish, MatrixFreeProductsAgreeWithDenseOnes) {
+  // Relative to the product of sizes: rounding of sums of n terms, and the ridge of 1e-12 on damped diagonals.
+  for (const Shape& s : kShapes) {
+    const double tolerance = 8 * 2.3e-16 * static_cast<double>(s.n) + 2e-12;
+    for (const double lambda : {0.0, 1e-2, 10.0}) {
+      SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 38);
+      p.model.C += 0.1 * Stream(39, "C").normal_matrix(p.model.C.rows(), p.model.C.cols());
+      const DenseProblem dense = dense_problem(p.model, p.x, p.y);
+      const Matrix J = joint_jacobian(p.model, dense, lambda);
+      const SamplePtr samples = memory_samples(p.x, p.y);
+      const Control control;
+      const ConjugateStep step(p.model, *samples, kBlock, control);
+      const Matrix V = Stream(40, "V").normal_matrix(s.d + 1, s.k);
+      const RowMatrix C = Stream(40, "C").normal_matrix(p.model.C.rows(), s.m);
+      Vector z(V.size() + C.size());
+      z << V.reshaped(), Eigen::Map<const Vector>(C.data(), C.size());
+      const Vector expected = J.transpose() * (J * z);
+      const double size = largest(J.cwiseAbs().transpose() * (J.cwiseAbs() * z.cwiseAbs()));
+      const auto found = product(conjugate_apply(), step, V, C, lambda, p.model);
+      const RowMatrix found_C = found.C;
+      EXPECT_LE(largest(found.V.reshaped() - expected.head(V.size())), tolerance * size)
+          << s.d << " inputs, " << s.k << " units, lambda " << lambda;
+      EXPECT_LE(largest(Eigen::Map<const Vector>(found_C.data(), C.size()) - expected.tail(C.size())),
+                tolerance * size)
+          << s.d << " inputs, " << s.k << " units, lambda " << lambda;
+    }
+  }
+}
+
 TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
+  // Conjugate gradients on A stop at a residual r with r.M^-1 r <= kForcing^2 g.M^-1 g. Then the error e of
+  // the step has e.A e = r.A^-1 r <= kForcing^2 g.M^-1 g / (least eigenvalue of M^-1 A), and its part in V is
+  // no larger in the norm of the Schur complement of A on V.
+  constexpr double kForcing = 1e-3;  // as in gauss_newton_cg.cc
+  for (const Shape& s : kShapes) {
+    for (const double lambda : {1e-6, 1e-2, 1.0}) {
+      for (const bool best : {true, false}) {
+        SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 38);
+        if (!best) p.model.C += 0.1 * Stream(39, "C").normal_matrix(p.model.C.rows(), p.model.C.cols());
+        const DenseProblem dense = dense_problem(p.model, p.x, p.y);
+        const Index w = s.d + 1, P = s.k * w, Q = dense.JC.cols(), rows = s.n * s.m;
+        const Matrix J = joint_jacobian(p.model, dense, lambda);
+        Vector b = Vector::Zero(J.rows());
+        b.head(rows) = dense.residual;
+        const Matrix expected = dense_step(J, b, s.k, w);
+
+        const Matrix A = J.transpose() * J;
+        Matrix M =
+            Matrix::Zero(P + Q, P + Q);  // the preconditioner: A without what couples units, or V and C
+        for (Index j = 0; j < s.k; ++j) {
+          const Matrix row = J.block(rows + j, j * w, 1, w);  // its scale there is w / (w + 1) of that in A
+          M.block(j * w, j * w, w, w) =
+              A.block(j * w, j * w, w, w) - row.transpose() * row / static_cast<double>(w + 1);
+        }
+        M.bottomRightCorner(Q, Q) = A.bottomRightCorner(Q, Q);
+        const double least =
+            Eigen::GeneralizedSelfAdjointEigenSolver<Matrix>(A, M, Eigen::EigenvaluesOnly).eigenvalues()(0);
+        ASSERT_GT(least, 1e-9) << "the reference must be well posed";
+        const Vector g = J.transpose() * b;
+        const double bound = kForcing * kForcing * g.dot(M.ldlt().solve(g)) / least;
+        const Matrix S =
+            A.topLeftCorner(P, P) -
+            A.topRightCorner(P, Q) * A.bottomRightCorner(Q, Q).ldlt().solve(A.bottomLeftCorner(Q, P));
+
+        const SamplePtr samples = memory_samples(p.x, p.y);
+        const Control control;
+        const Matrix found = ConjugateStep(p.model, *samples, kBlock, control).step(lambda, p.model);
+        const RowMatrix error = found - expected;
+        const Eigen::Map<const Vector> e(error.data(), error.size());
+        EXPECT_LE(e.dot(S * e), 1.01 * bound) << s.d << " inputs, " << s.k << " units, lambda " << lambda;
+        // And the bound says something: the step itself is far larger.
+        const RowMatrix whole = expected;
+        const Eigen::Map<const Vector> v(whole.data(), whole.size());
+        EXPECT_LE(bound, 0.05 * v.dot(S * v)) << s.d << " inputs, " << s.k << " units, lambda " << lambda;
+      }
+    }
+  }
+}
+
+TEST(Polish, AboveAndBelowTheDenseLimitIsTheSameAnswer) {
+  for (const Shape& s : kShapes) {
+    SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 34);
+    const Network network = plant({.inputs = s.d, .hidden = s.k, .outputs = s.m, .seed = 34});
+    p.y = evaluate(network, p.x);  // without noise: the minimum does not lie on a kink
+    const SamplePtr samples = memory_samples(p.x, p.y);
+    PolishOptions at, below;
+    at.dense_limit = p.model.V.size();         // formed
+    below.dense_limit = p.model.V.size() - 1;  // never formed
+    const PolishSummary dense = polish(p.model, *samples, at, {}),
+                        free = polish(p.model, *samples, below, {});
+    ASSERT_LT(dense.relative_mse, 1e-26);
+    ASSERT_LT(free.relative_mse, 1e-26);
+    // Two fits with residuals r and r' differ by at most (|r| + |r'|) / (least singular value), to first
+    // order.
+    const DenseProblem problem = dense_problem(dense.model, p.x, p.y);
+    const Matrix scale = scale_rows(dense.model, problem.K.colwise().squaredNorm().transpose());
+    Matrix K(problem.K.rows() + scale.rows(), problem.K.cols());
+    K << problem.K, scale;
+    const double least = Eigen::JacobiSVD<Matrix>(K).singularValues().tail(1)(0);
+    const double residuals = problem.residual.norm() + dense_problem(free.model, p.x, p.y).residual.norm();
+    EXPECT_LE((dense.model.V - free.model.V).norm(), 2 * residuals / least + 1e-14) << s.d << " " << s.k;
+    EXPECT_LE(largest(dense.model.V.leftCols(s.d) - free.model.V.leftCols(s.d)), 1e-10);
+  }
+}
+
+TEST(Polish, ReachesRoundingWithoutTheNormalMatrix) {
   const Network network = plant({.inputs = 8, .hidden = 6, .outputs = 2, .seed = 31});
   const SamplePtr samples = planted_samples(network, {.samples = 1500, .seed = 32});
   PolishOptions free;
@@ -81,9 +409,16 @@ TEST(Polish, AModelWithoutUnitsIsALinearFit) {
 }
 
 TEST(Polish, RefusesBadOptions) {
-  PolishOptions options;
-  options.damping = 0;
-  EXPECT_THROW(options.validate(), std::invalid_argument);
+  const auto refuse = [](const PolishOptions& options, std::initializer_list<const char*> words) {
+    SeparableModel model;
+    model.V = Matrix::Ones(1, 2);
+    const SamplePtr samples = memory_samples(RowMatrix::Ones(3, 1), RowMatrix::Ones(3, 1));
+    expect_refused<std::invalid_argument>([&] { (void)polish(model, *samples, options, {}); }, words);
+  };
+  refuse({.max_iterations = -1}, {"max_iterations is -1", "at least 0"});
+  refuse({.damping = 0}, {"damping is 0", "above 0"});
+  refuse({.damping = std::nan("")}, {"damping is nan", "above 0"});
+  refuse({.block_rows = -5}, {"block_rows is -5", "at least 0"});
 }
 
 TEST(Signs, AmbiguousWhereWeightsAreDependent) {

@@ -4,8 +4,8 @@
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/fit/polish.h"
 #include "exhume/base/random.h"
+#include "exhume/fit/polish.h"
 #include "exhume/routes/rectified/ica.h"
 #include "exhume/routes/rectified/pattern_finish.h"
 #include "exhume/routes/rectified/starts.h"
@@ -208,6 +208,22 @@ TEST(Polish, WorksWithEveryRectifiedActivation) {
     EXPECT_LT(summary.relative_mse, 1e-25) << name;
     EXPECT_LT(align(to_network(summary.model), rows.truth).worst_error, kExact) << name;
   }
+}
+
+// A bug of the library: ConjugateStep holds the scale of every unit, also where it is not free (e^z - 1). Two
+// hundred steps end at 1.6e-16 where six dense ones are exact.
+TEST(Polish, DISABLED_MatrixFreeStepsLeaveAScaleThatIsNotFreeAlone) {
+  const auto f = std::make_shared<Rectifier>(rectified_exponential());
+  const PlantedRows rows = planted_rows(4, 3, 2, 3000, 81, *f);
+  SeparableModel model;
+  model.activation = Activation::kRelu;
+  model.rectifier = f;
+  model.linear_term = false;
+  model.V = Matrix::Zero(3, 5);
+  model.V.leftCols(4) = rows.truth.W + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
+  PolishOptions options;
+  options.dense_limit = 0;
+  EXPECT_LT(polish(model, *memory_samples(rows.x, rows.y), options, {}).relative_mse, 1e-25);
 }
 
 }  // namespace

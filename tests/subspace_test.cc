@@ -68,7 +68,7 @@ TEST(Subspace, NothingIsAcceptedInASpanWithoutRankOneElements) {
   EXPECT_EQ(found.directions.cols(), 0);
 }
 
-TEST(Subspace, NumberOfUnitsComesFromTheGap) {
+TEST(Subspace, UnitsStandAboveTheNoiseFloor) {
   const Matrix K = rank_one_coordinates(unit_columns(8, 5, 7));
   const Matrix mix = Stream(8, "mix").normal_matrix(5, 9);
   const double noise = 0.02;

@@ -162,11 +162,18 @@ TEST(Detectors, AKinkIsSeenAndAParabolaIsSmall) {
   RowMatrix x(400000, 2);
   Stream(26, "x").fill_normal(0, x);
   RowMatrix y(400000, 1);
-  for (Index r = 0; r < x.rows(); ++r) y(r, 0) = 2 * std::max(x(r, 0) - 1, 0.0);
+  constexpr double kCurvature = 0.2, kWidth = 0.25;
+  for (Index r = 0; r < x.rows(); ++r) {
+    y(r, 0) = 2 * std::max(x(r, 0) - 1, 0.0) + kCurvature * x(r, 1) * x(r, 1) / 2;
+  }
   const SamplePtr samples = memory_samples(x, y);
-  const Detection seen = detect(*samples, Detector::kKink, Matrix::Identity(2, 2), Vector::Ones(2), 0.25);
-  EXPECT_NEAR(seen.value(0), 2, 0.1);
-  EXPECT_LT(std::abs(seen.score()(1)), 5);
+  const Detection seen = detect(*samples, Detector::kKink, Matrix::Identity(2, 2), Vector::Ones(2), kWidth);
+  // Slab means weigh rows by the density, which falls by a tenth over half a slab: up to O(width) of the
+  // value.
+  EXPECT_NEAR(seen.value(0), 2, 2 * kWidth * kWidth + 5 * seen.error(0));
+  // A smooth function gives 2 f'' e (detectors.h), here 0.1: a twentieth of the kink. Five standard errors.
+  EXPECT_NEAR(seen.value(1), 2 * kCurvature * kWidth, 5 * seen.error(1) + kCurvature * kWidth * kWidth);
+  EXPECT_LT(seen.error(1), 0.1);
 }
 
 TEST(Detectors, TheClimbEndsAtTheDirection) {
