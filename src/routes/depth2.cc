@@ -122,8 +122,8 @@ Matrix active_subspace(const SamplePtr& standard, const Control& control) {
   };
   const Matrix T1 = first.estimate(1), D1 = first.noise(1);
   const Matrix T2 = unfold(second.estimate(2) * Omega), D2 = unfold(second.noise(2) * Omega);
-  const double noise1 = std::max(D1.norm() / std::sqrt(static_cast<double>(D1.size())), 1e-300);
-  const double noise2 = std::max(D2.norm() / std::sqrt(static_cast<double>(D2.size())), 1e-300);
+  const double noise1 = std::max(D1.norm() / std::sqrt(static_cast<double>(D1.size())), kTiny);
+  const double noise2 = std::max(D2.norm() / std::sqrt(static_cast<double>(D2.size())), kTiny);
   Matrix T(d, T1.cols() + T2.cols()), D(d, T1.cols() + T2.cols());
   T << T1 / noise1, T2 / noise2;
   D << D1 / noise1, D2 / noise2;
@@ -164,7 +164,7 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
     const SamplePtr left = residual(samples, degree, control);
     const HermiteMoments moments = hermite_moments(*left, order, control);
     const Matrix T = moments.estimate(order), D = moments.noise(order);
-    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), 1e-300);
+    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), kTiny);
     gram.noalias() += T * T.transpose() / variance;
     // T T^T - D D^T = (T_even T_odd^T + T_odd T_even^T)/2: noise has expectation zero and both signs.
     crossed.noalias() -= D * D.transpose() / variance;

@@ -138,7 +138,7 @@ RegressionResult regression_network(const SamplePtr& standard, const RegressionO
   double bound = 1;
   for (Index i = 0; i < k; ++i) {
     const double a = std::abs(out.units.A(0, i));
-    bound = std::max({bound, a, 1 / std::max(a, 1e-300), std::abs(out.units.b(i))});
+    bound = std::max({bound, a, 1 / std::max(a, kTiny), std::abs(out.units.b(i))});
   }
   bound = options.bound.value_or(std::min(bound, kMostBound));
   const double count = static_cast<double>(std::max<Index>(k, 1)), inputs = static_cast<double>(d);

@@ -31,7 +31,7 @@ struct Whitening {
 };
 Whitening whitening(const Matrix& S) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(S);
-  const double largest = std::max(eigen.eigenvalues().maxCoeff(), 1e-300);
+  const double largest = std::max(eigen.eigenvalues().maxCoeff(), kTiny);
   const Index r = (eigen.eigenvalues().array() > kNoVariance * largest).count();
   const Matrix vectors = eigen.eigenvectors().rightCols(r);
   const Vector root = eigen.eigenvalues().tail(r).cwiseSqrt();
@@ -129,7 +129,7 @@ DetectorDiagnosis diagnose(const Halves& halves, const SymmetricOptions& options
   out.noise = spectral_norm(D * null_basis);
   out.signal = signal;
   out.samples = halves.half[0].count + halves.half[1].count;
-  const double ratio = DetectorDiagnosis::kClear * out.noise / std::max(out.signal, 1e-300);
+  const double ratio = DetectorDiagnosis::kClear * out.noise / std::max(out.signal, kTiny);
   out.samples_needed = static_cast<double>(out.samples) * ratio * ratio;
   return out;
 }
@@ -147,7 +147,7 @@ void SymmetricOptions::validate() const {
 }
 
 std::string DetectorDiagnosis::words() const {
-  const double ratio = signal / std::max(noise, 1e-300);
+  const double ratio = signal / std::max(noise, kTiny);
   if (clear()) {
     return fmt::format(
         "the pure neurons stand out clearly: the detector's gap is {:.1f} times its sampling noise", ratio);
@@ -254,7 +254,7 @@ SpectralStart symmetric_start(const SymmetricNetwork& found, const Standardisati
   const Network standard = coordinates.from_user(found.network);
   start.V.resize(standard.hidden(), d + 1);
   for (Index i = 0; i < standard.hidden(); ++i) {
-    const double norm = std::max(standard.W.row(i).norm(), 1e-300);
+    const double norm = std::max(standard.W.row(i).norm(), kTiny);
     start.V.row(i).head(d) = standard.W.row(i) / norm;
     start.V(i, d) = standard.b(i) / norm;
   }

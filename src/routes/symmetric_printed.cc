@@ -225,7 +225,7 @@ Network first_layer_by_descent(const Network& start, const SampleSource& samples
                     n;
   const double largest_x = spectral_norm(xx);
   const double largest_a = spectral_norm(start.A);
-  const double step = 1 / std::max(largest_x * largest_a * largest_a, 1e-300);
+  const double step = 1 / std::max(largest_x * largest_a * largest_a, kTiny);
   Matrix W = start.W, ahead = W, best = W;
   double momentum = 1, before = std::numeric_limits<double>::infinity(), least = before;
   for (int i = 0; i < options.iterations; ++i) {
@@ -257,7 +257,7 @@ PairedError paired_error(const Network& truth, const Network& estimate) {
         fmt::format("paired_error: {} units are compared with {}", estimate.hidden(), k));
   }
   const auto rows = [](const Matrix& M) {
-    return Matrix(M.rowwise().norm().cwiseMax(1e-300).cwiseInverse().asDiagonal() * M);
+    return Matrix(M.rowwise().norm().cwiseMax(kTiny).cwiseInverse().asDiagonal() * M);
   };
   const Matrix W = rows(truth.W), V = rows(estimate.W);
   const Matrix A = rows(truth.A.transpose()), B = rows(estimate.A.transpose());

@@ -14,4 +14,7 @@ using Vector = Eigen::VectorXd;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using ConstRows = Eigen::Map<const RowMatrix>;
 
+// Smallest divisor: keeps 0 / 0 finite and changes nothing that is larger.
+inline constexpr double kTiny = 1e-300;
+
 }  // namespace exhume

@@ -69,7 +69,7 @@ class PatternSolver {
   [[nodiscard]] bool signs_fit(const Vector& w, const std::vector<Index>& on,
                                const std::vector<Index>& off) const {
     const Vector z = X_ * w.normalized();
-    const auto relative = [&](Index j) { return z(j) / std::max(X_.row(j).norm(), 1e-300); };
+    const auto relative = [&](Index j) { return z(j) / std::max(X_.row(j).norm(), kTiny); };
     return std::all_of(on.begin(), on.end(), [&](Index j) { return relative(j) > kNegative; }) &&
            std::all_of(off.begin(), off.end(), [&](Index j) { return relative(j) <= kNegative; });
   }
@@ -100,7 +100,7 @@ class PatternSolver {
     program.bound_high = Vector::Constant(q, 1e7);
     program.objective = Vector::Zero(q);
     for (Index t = 0; t < n; ++t) {
-      if (free.row(t).norm() <= kIndependent * std::max(h.row(t).norm(), 1e-300)) continue;
+      if (free.row(t).norm() <= kIndependent * std::max(h.row(t).norm(), kTiny)) continue;
       program.M.row(n) = free.row(t);
       for (const double side : {1.0, -1.0}) {
         program.low(n) = side > 0 ? 1.0 : -kInfinity;

@@ -118,7 +118,7 @@ class UnitFinish {
     const Matrix R = qr.matrixQR().topRows(q).triangularView<Eigen::Upper>();
     const Eigen::JacobiSVD<Matrix> svd(R, Eigen::ComputeFullV);
     out.vector = svd.matrixV().col(q - 1);
-    out.gap = svd.singularValues()(q - 1) / std::max(svd.singularValues()(q - 2), 1e-300);
+    out.gap = svd.singularValues()(q - 1) / std::max(svd.singularValues()(q - 2), kTiny);
     return out;
   }
 

@@ -81,7 +81,7 @@ BiasedDirections biased_directions(const SamplePtr& kept, std::optional<Index> h
     });
     const HermiteMoments moments = hermite_moments(*left, order, control);
     const Matrix estimate = moments.estimate(order), noise = moments.noise(order);
-    const double size = std::max(noise.norm() / std::sqrt(static_cast<double>(noise.size())), 1e-300);
+    const double size = std::max(noise.norm() / std::sqrt(static_cast<double>(noise.size())), kTiny);
     T.middleCols(next, estimate.cols()) = estimate / size;
     D.middleCols(next, noise.cols()) = noise / size;
     next += estimate.cols();

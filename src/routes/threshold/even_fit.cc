@@ -72,7 +72,7 @@ Normal normal_equations(const SampleSource& samples, Index q, const Control& con
 
 // Functions may coincide (g_i g_j where g is He_2): the smallest solution, columns scaled to norm 1.
 Vector solve(const Matrix& gram, const Vector& right) {
-  const Vector scale = gram.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  const Vector scale = gram.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   Matrix scaled = scale.asDiagonal() * gram * scale.asDiagonal();
   scaled.diagonal().array() += 1e-13;
   const Eigen::LDLT<Matrix> ldlt(scaled);
@@ -172,7 +172,7 @@ EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Co
   out.units = Eigen::Map<const Matrix>(all.data() + 1, kBasis, k);
   const auto n = static_cast<double>(samples.rows());
   const double variance = second.squares - second.sum * second.sum / n;
-  out.misfit = std::max(0.0, second.squares - beta.dot(second.right)) / std::max(variance, 1e-300);
+  out.misfit = std::max(0.0, second.squares - beta.dot(second.right)) / std::max(variance, kTiny);
   out.moved = step.size() > 0 ? step.cwiseAbs().maxCoeff() : 0;
   // z_i moves by A_ij z_j: the column of unit i gets A_ij v_j and B_il u_l.
   Matrix next = V;

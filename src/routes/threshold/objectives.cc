@@ -46,7 +46,7 @@ Whitened whiten(const Matrix& order2, const Matrix& order4, Index k) {
   out.back.resize(d, k);
   for (Index i = 0; i < k; ++i) {
     const Index e = order[static_cast<std::size_t>(i)];
-    const double root = std::sqrt(std::max(std::abs(eigen.eigenvalues()(e)), 1e-300));
+    const double root = std::sqrt(std::max(std::abs(eigen.eigenvalues()(e)), kTiny));
     down.col(i) = eigen.eigenvectors().col(e) / root;
     out.back.col(i) = eigen.eigenvectors().col(e) * root;
   }
@@ -74,7 +74,7 @@ double spread_of(const Matrix& T, Index k, std::uint64_t seed) {
   Matrix V = Stream(seed, "objective scale").normal_matrix(k, 200);
   V.colwise().normalize();
   const Matrix K = rank_one_coordinates(V);
-  return std::max((K.cwiseProduct(T * K)).colwise().sum().cwiseAbs().maxCoeff(), 1e-300);
+  return std::max((K.cwiseProduct(T * K)).colwise().sum().cwiseAbs().maxCoeff(), kTiny);
 }
 
 // W^T up to scale from the minima: the inverse transposed, brought back.

@@ -86,7 +86,7 @@ double contrast_of(const Matrix& correlations, const std::vector<std::vector<Ind
     }
   }
   if (counts[0] == 0 || counts[1] == 0) return 0;
-  return (least - most) / std::max(std::abs(sums[1] / counts[1] - sums[0] / counts[0]), 1e-300);
+  return (least - most) / std::max(std::abs(sums[1] / counts[1] - sums[0] / counts[0]), kTiny);
 }
 
 void tidy(Groups& out) {
@@ -237,7 +237,7 @@ EvenDirections climb(const Matrix& order4, Index d, Index k, double sign, std::u
   Matrix V = Stream(seed, "even starts").normal_matrix(d, kStarts);
   V.colwise().normalize();
   const Matrix K = rank_one_coordinates(V);
-  const double scale = std::max((K.cwiseProduct(order4 * K)).colwise().sum().cwiseAbs().maxCoeff(), 1e-300);
+  const double scale = std::max((K.cwiseProduct(order4 * K)).colwise().sum().cwiseAbs().maxCoeff(), kTiny);
   // With a stiff penalty the minima of the objective are those on the sphere, and only their length differs.
   const double lambda = 50 * scale;
   Matrix found(d, 0);

@@ -202,7 +202,7 @@ MaximumMargin maximum_margin(const Matrix& X, const Vector& g, const Vector& lab
       const double value = soft(theta, s, &p);
       const Vector mean = J.transpose() * p;
       Matrix H = s * (J.transpose() * p.asDiagonal() * J - mean * mean.transpose());
-      H.diagonal().array() += 1e-10 * H.trace() + 1e-300;
+      H.diagonal().array() += 1e-10 * H.trace() + kTiny;
       const Vector direction = H.ldlt().solve(mean);  // minus the gradient is +mean
       const double gain = direction.dot(mean);
       if (!(gain > 1e-12 * scale)) break;
