@@ -35,7 +35,7 @@ struct PursuitOptions {
   double lambda = 0;  // 0: 1/sqrt(max(m, n))
   double tolerance = 1e-7;
   int max_iterations = 300;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of clean_outputs' draws too
 };
 
 struct Pursuit {
