@@ -79,7 +79,7 @@ void keep_distinct(const std::vector<Direction>& list, double eta3, const std::o
   for (const Direction& one : list) {
     if (enough && static_cast<Index>(kept.size()) >= *enough) return;
     const bool twice = std::any_of(kept.begin(), kept.end(), [&](const Direction& other) {
-      return std::min((one.w - other.w).norm(), (one.w + other.w).norm()) <= eta3;
+      return unit_distance(one.w, other.w, true) <= eta3;
     });
     if (!twice) kept.push_back(one);
   }

@@ -8,31 +8,15 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
+#include "exhume/data/views.h"
 #include "exhume/routes/depth2_jennrich.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kNullShare =
-    1e-13;                          // eigenvalues of the Gram matrix below this share of the largest are zero
+// Eigenvalues of the Gram matrix below this share of the largest are zero.
+constexpr double kNullShare = 1e-13;
 constexpr double kMostBound = 1e3;  // B from units that noise has spoilt
-
-// Rows [first, first + count) of a source.
-class RowRange final : public SampleSource {
- public:
-  RowRange(SamplePtr source, Index first, Index count)
-      : source_(std::move(source)), first_(first), count_(count) {}
-  Index rows() const override { return count_; }
-  Index inputs() const override { return source_->inputs(); }
-  Index outputs() const override { return source_->outputs(); }
-  void read(Index first, Index count, SampleBlock& block) const override {
-    source_->read(first_ + first, count, block);
-  }
-
- private:
-  SamplePtr source_;
-  Index first_, count_;
-};
 
 // Gram matrix of (features, y) over rows whose features are not longer than tau.
 struct Gram {
@@ -128,8 +112,7 @@ RegressionResult regression_network(const SamplePtr& standard, const RegressionO
     throw std::invalid_argument(fmt::format("epsilon is {}, expected above 0", options.epsilon));
   const SingleThreadedBlas single;
   const Index n = standard->rows(), half = n / 2;
-  const auto first = std::make_shared<RowRange>(standard, 0, half);
-  const auto second = std::make_shared<RowRange>(standard, half, n - half);
+  const SamplePtr first = row_range(standard, 0, half), second = row_range(standard, half, n - half);
   RegressionResult out;
   const HermiteTensors tensors = estimate_hermite_tensors(
       first, {.order = options.units.ell == 2 ? 6 : 4, .residualise = options.residualise}, control);

@@ -9,11 +9,11 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/model/activation.h"
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/data/views.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/model/activation.h"
 #include "linalg/svd.h"
 
 namespace exhume {
@@ -52,10 +52,7 @@ DetectorNetwork from_detector(const Matrix& T, const CrossMoments& second, const
     out.outcome = DetectorOutcome::kTooFewVectors;
     return out;
   }
-  const Vector mean = z.transpose() * second.mean_y();
-  for (Index i = 0; i < k; ++i) {
-    if (mean(i) < 0) z.col(i) = -z.col(i);
-  }
+  turn_to_positive_means(z, second.mean_y());
   out.network.W = single_layer(second.mean_xx(), z.transpose() * second.mean_yx(), options.leak);
   out.network.A = z.transpose().partialPivLu().inverse();
   out.network.b = Vector::Zero(k);
@@ -112,6 +109,13 @@ const char* to_string(DetectorOutcome outcome) {
 
 Matrix single_layer(const Matrix& xx, const Matrix& yx, double leak) {
   return single_layer_factor(leak) * xx.ldlt().solve(yx.transpose()).transpose();
+}
+
+void turn_to_positive_means(Matrix& z, const Vector& mean_y) {
+  const Vector mean = z.transpose() * mean_y;
+  for (Index i = 0; i < z.cols(); ++i) {
+    if (mean(i) < 0) z.col(i) = -z.col(i);
+  }
 }
 
 Matrix single_layer(const SampleSource& samples, double leak, const Control& control) {

@@ -46,6 +46,10 @@ struct SpectralStart {
   Index active = 0;        // dimension of the subspace that was searched
 };
 
+// The samples with their outputs less the least-squares polynomial of this degree: Hermite moments of higher
+// orders keep their expectation and lose most of their noise.
+[[nodiscard]] SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control);
+
 // Order 2 alone: for at least as many outputs as units.
 [[nodiscard]] SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options,
                                          const Control& control);

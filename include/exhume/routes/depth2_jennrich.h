@@ -41,10 +41,10 @@
 #include <optional>
 
 #include "exhume/base/control.h"
-#include "exhume/moments/hermite_tensors.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
 #include "exhume/decompose/jennrich.h"
+#include "exhume/model/network.h"
+#include "exhume/moments/hermite_tensors.h"
 
 namespace exhume {
 

@@ -25,10 +25,10 @@
 #include <string>
 
 #include "exhume/base/control.h"
-#include "exhume/routes/depth2.h"
-#include "exhume/routes/symmetric_printed.h"
 #include "exhume/data/samples.h"
 #include "exhume/moments/standardise.h"
+#include "exhume/routes/depth2.h"
+#include "exhume/routes/symmetric_printed.h"
 
 namespace exhume {
 

@@ -13,9 +13,8 @@ namespace exhume {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNull = 1e-10;  // singular value over the largest, up to which a vector is a null vector
-constexpr double kNegative =
-    1e-9;  // up to which an inactive unit's x.w counts as not positive, |w| = |x| = 1
+constexpr double kNull = 1e-10;     // singular value over the largest, up to which a vector is a null vector
+constexpr double kNegative = 1e-9;  // x.w of an inactive unit up to which it is not positive, |w| = |x| = 1
 constexpr double kIndependent = 1e-7;  // share of an output that must lie outside the span of those found
 constexpr double kReproduced = 1e-20;  // mean squared residual over variance
 

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

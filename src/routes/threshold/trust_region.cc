@@ -24,8 +24,8 @@ Vector step_in_eigenbasis(const Vector& g, const Vector& h, double radius) {
   }
   Vector s = at(high);
   // The hard case: nothing of g lies along the most negative curvature; go to the boundary along it.
-  const double room = radius * radius - s.squaredNorm();
-  if (h(0) < 0 && room > 1e-6 * radius * radius) s(0) += (s(0) >= 0 ? 1 : -1) * std::sqrt(room);
+  const double left = radius * radius - s.squaredNorm();
+  if (h(0) < 0 && left > 1e-6 * radius * radius) s(0) += (s(0) >= 0 ? 1 : -1) * std::sqrt(left);
   return s;
 }
 

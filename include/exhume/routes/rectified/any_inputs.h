@@ -20,8 +20,8 @@
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/routes/rectified/patterns.h"
 #include "exhume/model/rectified_network.h"
+#include "exhume/routes/rectified/patterns.h"
 
 namespace exhume {
 

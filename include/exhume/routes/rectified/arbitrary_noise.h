@@ -20,8 +20,8 @@
 #include <cstdint>
 
 #include "exhume/base/control.h"
-#include "exhume/model/rectified_network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/rectified_network.h"
 
 namespace exhume {
 

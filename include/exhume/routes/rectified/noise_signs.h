@@ -15,8 +15,8 @@
 #include <memory>
 
 #include "exhume/base/control.h"
-#include "exhume/model/rectified_network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/rectified_network.h"
 
 namespace exhume {
 

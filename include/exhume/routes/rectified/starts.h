@@ -29,9 +29,9 @@
 #include <optional>
 
 #include "exhume/base/control.h"
-#include "exhume/routes/rectified/ica.h"
-#include "exhume/model/rectified_network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/rectified_network.h"
+#include "exhume/routes/rectified/ica.h"
 
 namespace exhume {
 

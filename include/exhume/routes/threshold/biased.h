@@ -21,9 +21,9 @@
 #include <optional>
 
 #include "exhume/base/control.h"
-#include "exhume/moments/moments.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
+#include "exhume/moments/moments.h"
 
 namespace exhume {
 

@@ -27,10 +27,10 @@
 #include <cstdint>
 
 #include "exhume/base/control.h"
-#include "exhume/moments/moments.h"
-#include "exhume/data/samples.h"
-#include "exhume/routes/threshold/trust_region.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
+#include "exhume/moments/moments.h"
+#include "exhume/routes/threshold/trust_region.h"
 
 namespace exhume {
 

@@ -16,8 +16,8 @@
 
 #include <cstdint>
 
-#include "exhume/routes/threshold/alone.h"
 #include "exhume/base/types.h"
+#include "exhume/routes/threshold/alone.h"
 
 namespace exhume {
 

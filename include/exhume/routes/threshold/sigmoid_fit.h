@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

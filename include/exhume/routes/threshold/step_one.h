@@ -24,9 +24,9 @@
 #include <string_view>
 
 #include "exhume/base/control.h"
+#include "exhume/base/types.h"
 #include "exhume/data/samples.h"
 #include "exhume/routes/threshold/profiles.h"
-#include "exhume/base/types.h"
 
 namespace exhume {
 

@@ -24,8 +24,8 @@
 // +-(w.x + v.x_perp - t - dt) over the rows, by Newton on a soft minimum of growing sharpness (convex).
 #pragma once
 
-#include "exhume/routes/threshold/alone.h"
 #include "exhume/base/types.h"
+#include "exhume/routes/threshold/alone.h"
 
 namespace exhume {
 
