@@ -106,10 +106,7 @@ RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const Pow
     found.starts += size;
     for (const Index s : by_decreasing(top.values)) {
       if (top.values(s) < options.accept) break;
-      const bool repeat =
-          found.directions.cols() > 0 &&
-          (found.directions.transpose() * top.points.col(s)).cwiseAbs().maxCoeff() > options.repeat_cosine;
-      if (repeat) continue;
+      if (among_directions(found.directions, top.points.col(s), options.repeat_cosine)) continue;
       found.directions.conservativeResize(Eigen::NoChange, found.directions.cols() + 1);
       found.directions.rightCols(1) = top.points.col(s);
       found.values.conservativeResize(found.values.size() + 1);
@@ -175,6 +172,19 @@ RankOneElements rank_one_by_deflation(const Matrix& M, Index count, const PowerO
 double accept_threshold(double signal, double noise) {
   const double ratio = signal > 0 ? noise / signal : 1;
   return std::clamp(1 - 1.5 * ratio * ratio, 0.3, 0.95);
+}
+
+PowerOptions estimated_span_options(double signal, double noise, std::uint64_t seed) {
+  PowerOptions power;
+  power.seed = seed;
+  power.starts_per_unit = 60;
+  power.tolerance = 1e-6;
+  power.accept = accept_threshold(signal, noise);
+  return power;
+}
+
+bool among_directions(const Matrix& directions, const Vector& v, double cosine) {
+  return directions.cols() > 0 && (directions.transpose() * v).cwiseAbs().maxCoeff() > cosine;
 }
 
 LeadingSubspace leading_subspace(const Matrix& T, const Matrix& noise, Index count) {

@@ -43,6 +43,11 @@ Matrix from_coordinates(const Eigen::Ref<const Vector>& coordinates) {
   return out;
 }
 
+Vector pair_coordinates(const Vector& v, const Vector& w) {
+  const Matrix outer = 0.5 * (v * w.transpose() + w * v.transpose());
+  return to_coordinates(outer);
+}
+
 EXHUME_VECTOR_CLONES
 void rank_one_coordinates(const double* v, Index d, double* out) {
   for (Index b = 0; b < d; out += ++b) {

@@ -102,6 +102,12 @@ Network canonical(const Network& network) {
   return out;
 }
 
+double unit_distance(const Vector& u, const Vector& v, bool sign_open) {
+  const Vector a = u.normalized(), b = v.normalized();
+  const double apart = (a - b).norm();
+  return sign_open ? std::min(apart, (a + b).norm()) : apart;
+}
+
 Network with_units_turned(const Network& network, const std::vector<Index>& units) {
   // a max(z, 0) = a max(-z, 0) + a z
   Network out = network;

@@ -5,21 +5,14 @@
 #include <cmath>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
-#include "exhume/data/reduce.h"
-#include "exhume/moments/polynomial_fit.h"
 #include "exhume/base/random.h"
+#include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/moments.h"
+#include "exhume/moments/polynomial_fit.h"
 
 namespace exhume {
 namespace {
-
-// Outputs replaced by what a polynomial of this degree leaves.
-SamplePtr residual(const SamplePtr& samples, int degree, const Control& control) {
-  const auto fit = std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control));
-  return with_outputs(samples,
-                      [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
-}
 
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
 Matrix output_whitening(const SampleSource& samples, const Control& control) {
@@ -67,15 +60,6 @@ int affordable_degree(Index inputs, Index rows, int wanted) {
   return degree;
 }
 
-PowerOptions power_options(const Depth2Options& options, double signal, double noise) {
-  PowerOptions power;
-  power.seed = options.seed;
-  power.starts_per_unit = 60;
-  power.tolerance = 1e-6;  // the subspace itself is not known better
-  power.accept = accept_threshold(signal, noise);
-  return power;
-}
-
 Matrix as_units(const Matrix& directions, const Vector& biases) {
   Matrix V(directions.cols(), directions.rows() + 1);
   V << directions.transpose(), biases;
@@ -84,9 +68,15 @@ Matrix as_units(const Matrix& directions, const Vector& biases) {
 
 }  // namespace
 
+SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control) {
+  const auto fit = std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control));
+  return with_outputs(samples,
+                      [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
+}
+
 SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
   const SingleThreadedBlas single;
-  const SamplePtr linear_residual = residual(standard, 1, control);
+  const SamplePtr linear_residual = residualised(standard, 1, control);
   const Matrix Omega = output_whitening(*linear_residual, control);
   const HermiteMoments moments = hermite_moments(*linear_residual, 2, control);
   const Matrix T = moments.estimate(2) * Omega, D = moments.noise(2) * Omega;
@@ -104,7 +94,8 @@ SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& optio
     return start;
   }
   const RankOneElements found = rank_one_by_restarts(
-      space.basis, count, power_options(options, space.singular_values(count - 1), space.noise_floor));
+      space.basis, count,
+      estimated_span_options(space.singular_values(count - 1), space.noise_floor, options.seed));
   start.V = as_units(found.directions, recover_biases(standard, found.directions, control));
   return start;
 }
@@ -112,7 +103,7 @@ SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& optio
 Matrix active_subspace(const SamplePtr& standard, const Control& control) {
   const Index d = standard->inputs();
   const HermiteMoments first = hermite_moments(*standard, 1, control);
-  const SamplePtr linear_residual = residual(standard, 1, control);
+  const SamplePtr linear_residual = residualised(standard, 1, control);
   const Matrix Omega = output_whitening(*linear_residual, control);
   const HermiteMoments second = hermite_moments(*linear_residual, 2, control);
   const auto unfold = [&](const Matrix& T) {
@@ -122,8 +113,8 @@ Matrix active_subspace(const SamplePtr& standard, const Control& control) {
   };
   const Matrix T1 = first.estimate(1), D1 = first.noise(1);
   const Matrix T2 = unfold(second.estimate(2) * Omega), D2 = unfold(second.noise(2) * Omega);
-  const double noise1 = std::max(D1.norm() / std::sqrt(static_cast<double>(D1.size())), 1e-300);
-  const double noise2 = std::max(D2.norm() / std::sqrt(static_cast<double>(D2.size())), 1e-300);
+  const double noise1 = std::max(D1.norm() / std::sqrt(static_cast<double>(D1.size())), kTiny);
+  const double noise2 = std::max(D2.norm() / std::sqrt(static_cast<double>(D2.size())), kTiny);
   Matrix T(d, T1.cols() + T2.cols()), D(d, T1.cols() + T2.cols());
   T << T1 / noise1, T2 / noise2;
   D << D1 / noise1, D2 / noise2;
@@ -145,11 +136,11 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
 
   // Whitened outputs, as many as the memory carries.
   {
-    const SamplePtr rough = residual(samples, 1, control);
+    const SamplePtr rough = residualised(samples, 1, control);
     Matrix Omega = output_whitening(*rough, control);
-    const auto room =
+    const auto most =
         static_cast<Index>(options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
-    const Index keep = std::clamp<Index>(room, 1, Omega.cols());
+    const Index keep = std::clamp<Index>(most, 1, Omega.cols());
     if (keep < Omega.cols()) {
       const Eigen::HouseholderQR<Matrix> qr(
           Stream(options.seed, "output mixing").normal_matrix(Omega.cols(), keep));
@@ -161,10 +152,10 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
   Matrix gram = Matrix::Zero(p, p), crossed = Matrix::Zero(p, p);
   for (int order = 2; order <= 4; ++order) {
     const int degree = affordable_degree(r, samples->rows(), order - 1);
-    const SamplePtr left = residual(samples, degree, control);
+    const SamplePtr left = residualised(samples, degree, control);
     const HermiteMoments moments = hermite_moments(*left, order, control);
     const Matrix T = moments.estimate(order), D = moments.noise(order);
-    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), 1e-300);
+    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), kTiny);
     gram.noalias() += T * T.transpose() / variance;
     // T T^T - D D^T = (T_even T_odd^T + T_odd T_even^T)/2: noise has expectation zero and both signs.
     crossed.noalias() -= D * D.transpose() / variance;
@@ -179,7 +170,8 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
   if (count == 0) return start;
   const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
   const RankOneElements found = rank_one_by_restarts(
-      basis, count, power_options(options, start.singular_values(count - 1), start.noise_floor));
+      basis, count,
+      estimated_span_options(start.singular_values(count - 1), start.noise_floor, options.seed));
   const Matrix directions = U * found.directions;
   start.V = as_units(directions, recover_biases(standard, directions, control));
   return start;
@@ -195,7 +187,7 @@ Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const
       third += other.third;
     }
   };
-  const SamplePtr left = residual(standard, 1, control);
+  const SamplePtr left = residualised(standard, 1, control);
   const Sums sums = reduce_blocks(
       *left, Sums{Matrix::Zero(k, m), Matrix::Zero(k, m)}, control, "biases",
       [&](Sums& to, const SampleBlock& block) {

@@ -79,7 +79,7 @@ void keep_distinct(const std::vector<Direction>& list, double eta3, const std::o
   for (const Direction& one : list) {
     if (enough && static_cast<Index>(kept.size()) >= *enough) return;
     const bool twice = std::any_of(kept.begin(), kept.end(), [&](const Direction& other) {
-      return std::min((one.w - other.w).norm(), (one.w + other.w).norm()) <= eta3;
+      return unit_distance(one.w, other.w, true) <= eta3;
     });
     if (!twice) kept.push_back(one);
   }
@@ -219,7 +219,7 @@ Scalars recover_scalars(int ell, const Matrix& W, const HermiteTensors& tensors)
     const double b = at_q.squaredNorm() > 0 ? -above.dot(at_q) / at_q.squaredNorm() : 0;
     out.b(i) = std::clamp(b, -kMostBias, kMostBias);
     double scale = (q % 2 ? -1 : 1) * normal_density(out.b(i)) * hermite(static_cast<int>(q), out.b(i));
-    if (std::abs(scale) < 1e-300) scale = 1e-300;
+    if (std::abs(scale) < kTiny) scale = kTiny;
     out.A.col(i) = at_q / scale;
   }
   return out;

@@ -8,31 +8,15 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
+#include "exhume/data/views.h"
 #include "exhume/routes/depth2_jennrich.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kNullShare =
-    1e-13;                          // eigenvalues of the Gram matrix below this share of the largest are zero
+// Eigenvalues of the Gram matrix below this share of the largest are zero.
+constexpr double kNullShare = 1e-13;
 constexpr double kMostBound = 1e3;  // B from units that noise has spoilt
-
-// Rows [first, first + count) of a source.
-class RowRange final : public SampleSource {
- public:
-  RowRange(SamplePtr source, Index first, Index count)
-      : source_(std::move(source)), first_(first), count_(count) {}
-  Index rows() const override { return count_; }
-  Index inputs() const override { return source_->inputs(); }
-  Index outputs() const override { return source_->outputs(); }
-  void read(Index first, Index count, SampleBlock& block) const override {
-    source_->read(first_ + first, count, block);
-  }
-
- private:
-  SamplePtr source_;
-  Index first_, count_;
-};
 
 // Gram matrix of (features, y) over rows whose features are not longer than tau.
 struct Gram {
@@ -128,8 +112,7 @@ RegressionResult regression_network(const SamplePtr& standard, const RegressionO
     throw std::invalid_argument(fmt::format("epsilon is {}, expected above 0", options.epsilon));
   const SingleThreadedBlas single;
   const Index n = standard->rows(), half = n / 2;
-  const auto first = std::make_shared<RowRange>(standard, 0, half);
-  const auto second = std::make_shared<RowRange>(standard, half, n - half);
+  const SamplePtr first = row_range(standard, 0, half), second = row_range(standard, half, n - half);
   RegressionResult out;
   const HermiteTensors tensors = estimate_hermite_tensors(
       first, {.order = options.units.ell == 2 ? 6 : 4, .residualise = options.residualise}, control);
@@ -138,7 +121,7 @@ RegressionResult regression_network(const SamplePtr& standard, const RegressionO
   double bound = 1;
   for (Index i = 0; i < k; ++i) {
     const double a = std::abs(out.units.A(0, i));
-    bound = std::max({bound, a, 1 / std::max(a, 1e-300), std::abs(out.units.b(i))});
+    bound = std::max({bound, a, 1 / std::max(a, kTiny), std::abs(out.units.b(i))});
   }
   bound = options.bound.value_or(std::min(bound, kMostBound));
   const double count = static_cast<double>(std::max<Index>(k, 1)), inputs = static_cast<double>(d);

@@ -11,10 +11,10 @@
 #include <stdexcept>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
 #include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/data/views.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/moments.h"
 #include "linalg/svd.h"
 
 namespace exhume {
@@ -31,7 +31,7 @@ struct Whitening {
 };
 Whitening whitening(const Matrix& S) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(S);
-  const double largest = std::max(eigen.eigenvalues().maxCoeff(), 1e-300);
+  const double largest = std::max(eigen.eigenvalues().maxCoeff(), kTiny);
   const Index r = (eigen.eigenvalues().array() > kNoVariance * largest).count();
   const Matrix vectors = eigen.eigenvectors().rightCols(r);
   const Vector root = eigen.eigenvalues().tail(r).cwiseSqrt();
@@ -106,13 +106,35 @@ Units units_of(const CrossMoments& moments, const Matrix& Q, const SymmetricOpti
   units.gap = space.gap();
   Matrix z = span_vectors(space.basis, options.span, options.seed);
   if (z.cols() < k) return units;
-  const Vector mean = z.transpose() * moments.mean_y();
-  for (Index i = 0; i < k; ++i) {
-    if (mean(i) < 0) z.col(i) = -z.col(i);
-  }
+  turn_to_positive_means(z, moments.mean_y());
   units.V = single_layer_factor(options.leak) * z.transpose() * Q;
   units.B = z.transpose().partialPivLu().inverse();
   units.found = units.V.allFinite() && units.B.allFinite();
+  return units;
+}
+
+Matrix linear_part(const CrossMoments& moments, const SymmetricOptions& options) {
+  return options.controlled ? moments.linear_part_controlled() : moments.linear_part();
+}
+
+// Units from the moments, then, round by round, with the linear part that the units of the round before give.
+Units refined_units(const CrossMoments& moments, const SampleSource& reduced, const SymmetricOptions& options,
+                    const Control& control) {
+  Matrix Q = linear_part(moments, options);
+  Units units = units_of(moments, Q, options);
+  double change = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < options.refinements && units.found && options.controlled; ++i) {
+    const Matrix better = linear_part_beside_units(reduced, units.V, control);
+    const double moved = (better - Q).norm() / Q.norm();
+    // Steps shrink by a factor of ten or more until noise or rounding is all that is left.
+    if (!(moved < change / 2)) break;
+    const Units again = units_of(moments, better, options);
+    if (!again.found) break;
+    units = again;
+    Q = better;
+    change = moved;
+    if (moved < 1e-13) break;
+  }
   return units;
 }
 
@@ -122,14 +144,13 @@ DetectorDiagnosis diagnose(const Halves& halves, const SymmetricOptions& options
   Matrix T[2];
   for (int h = 0; h < 2; ++h) {
     const CrossMoments& half = halves.half[h];
-    T[h] = pure_neuron_detector(half, options.controlled ? half.linear_part_controlled() : half.linear_part(),
-                                {true, options.leak});
+    T[h] = pure_neuron_detector(half, linear_part(half, options), {true, options.leak});
   }
   const Matrix D = (T[0] - T[1]) / 2;
   out.noise = spectral_norm(D * null_basis);
   out.signal = signal;
   out.samples = halves.half[0].count + halves.half[1].count;
-  const double ratio = DetectorDiagnosis::kClear * out.noise / std::max(out.signal, 1e-300);
+  const double ratio = DetectorDiagnosis::kClear * out.noise / std::max(out.signal, kTiny);
   out.samples_needed = static_cast<double>(out.samples) * ratio * ratio;
   return out;
 }
@@ -147,7 +168,7 @@ void SymmetricOptions::validate() const {
 }
 
 std::string DetectorDiagnosis::words() const {
-  const double ratio = signal / std::max(noise, 1e-300);
+  const double ratio = signal / std::max(noise, kTiny);
   if (clear()) {
     return fmt::format(
         "the pure neurons stand out clearly: the detector's gap is {:.1f} times its sampling noise", ratio);
@@ -155,8 +176,7 @@ std::string DetectorDiagnosis::words() const {
   const double digits = std::pow(10, std::floor(std::log10(std::max(samples_needed, 1.0))) - 1);
   return fmt::format(
       "the detector's gap is only {:.2g} times its sampling noise on {} samples; about {:.0f} samples would "
-      "make the pure "
-      "neurons stand out, or inputs that are more varied (generate --perturb-inputs)",
+      "make the pure neurons stand out, or inputs that are more varied (generated ones: perturb_inputs)",
       ratio, samples, std::ceil(samples_needed / digits) * digits);
 }
 
@@ -205,21 +225,7 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
   const Halves halves = cross_moments_by_halves(*reduced, control);
   CrossMoments moments = halves.half[0];
   moments.merge(halves.half[1]);
-  Matrix Q = options.controlled ? moments.linear_part_controlled() : moments.linear_part();
-  Units units = units_of(moments, Q, options);
-  double change = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < options.refinements && units.found && options.controlled; ++i) {
-    const Matrix better = linear_part_beside_units(*reduced, units.V, control);
-    const double moved = (better - Q).norm() / Q.norm();
-    // Steps shrink by a factor of ten or more until noise or rounding is all that is left.
-    if (!(moved < change / 2)) break;
-    const Units again = units_of(moments, better, options);
-    if (!again.found) break;
-    units = again;
-    Q = better;
-    change = moved;
-    if (moved < 1e-13) break;
-  }
+  const Units units = refined_units(moments, *reduced, options, control);
   out.singular_values = units.singular_values;
   out.gap = units.gap;
   const Index outside = out.singular_values.size() - k;
@@ -254,7 +260,7 @@ SpectralStart symmetric_start(const SymmetricNetwork& found, const Standardisati
   const Network standard = coordinates.from_user(found.network);
   start.V.resize(standard.hidden(), d + 1);
   for (Index i = 0; i < standard.hidden(); ++i) {
-    const double norm = std::max(standard.W.row(i).norm(), 1e-300);
+    const double norm = std::max(standard.W.row(i).norm(), kTiny);
     start.V.row(i).head(d) = standard.W.row(i) / norm;
     start.V(i, d) = standard.b(i) / norm;
   }

@@ -9,11 +9,11 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/model/activation.h"
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/data/views.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/model/activation.h"
 #include "linalg/svd.h"
 
 namespace exhume {
@@ -52,10 +52,7 @@ DetectorNetwork from_detector(const Matrix& T, const CrossMoments& second, const
     out.outcome = DetectorOutcome::kTooFewVectors;
     return out;
   }
-  const Vector mean = z.transpose() * second.mean_y();
-  for (Index i = 0; i < k; ++i) {
-    if (mean(i) < 0) z.col(i) = -z.col(i);
-  }
+  turn_to_positive_means(z, second.mean_y());
   out.network.W = single_layer(second.mean_xx(), z.transpose() * second.mean_yx(), options.leak);
   out.network.A = z.transpose().partialPivLu().inverse();
   out.network.b = Vector::Zero(k);
@@ -112,6 +109,13 @@ const char* to_string(DetectorOutcome outcome) {
 
 Matrix single_layer(const Matrix& xx, const Matrix& yx, double leak) {
   return single_layer_factor(leak) * xx.ldlt().solve(yx.transpose()).transpose();
+}
+
+void turn_to_positive_means(Matrix& z, const Vector& mean_y) {
+  const Vector mean = z.transpose() * mean_y;
+  for (Index i = 0; i < z.cols(); ++i) {
+    if (mean(i) < 0) z.col(i) = -z.col(i);
+  }
 }
 
 Matrix single_layer(const SampleSource& samples, double leak, const Control& control) {
@@ -225,7 +229,7 @@ Network first_layer_by_descent(const Network& start, const SampleSource& samples
                     n;
   const double largest_x = spectral_norm(xx);
   const double largest_a = spectral_norm(start.A);
-  const double step = 1 / std::max(largest_x * largest_a * largest_a, 1e-300);
+  const double step = 1 / std::max(largest_x * largest_a * largest_a, kTiny);
   Matrix W = start.W, ahead = W, best = W;
   double momentum = 1, before = std::numeric_limits<double>::infinity(), least = before;
   for (int i = 0; i < options.iterations; ++i) {
@@ -257,7 +261,7 @@ PairedError paired_error(const Network& truth, const Network& estimate) {
         fmt::format("paired_error: {} units are compared with {}", estimate.hidden(), k));
   }
   const auto rows = [](const Matrix& M) {
-    return Matrix(M.rowwise().norm().cwiseMax(1e-300).cwiseInverse().asDiagonal() * M);
+    return Matrix(M.rowwise().norm().cwiseMax(kTiny).cwiseInverse().asDiagonal() * M);
   };
   const Matrix W = rows(truth.W), V = rows(estimate.W);
   const Matrix A = rows(truth.A.transpose()), B = rows(estimate.A.transpose());

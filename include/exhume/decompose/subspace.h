@@ -52,6 +52,13 @@ struct RankOneElements {
 // - 1.5 (noise/signal)^2, clamped to [0.3, 0.95].
 [[nodiscard]] double accept_threshold(double signal, double noise);
 
+// Options for such a basis: many starts, for elements may be weak; a loose tolerance, since the subspace
+// itself is not known better; `accept` by accept_threshold.
+[[nodiscard]] PowerOptions estimated_span_options(double signal, double noise, std::uint64_t seed);
+
+// Is |cos| between v and some column of `directions` above `cosine`? All of unit norm.
+[[nodiscard]] bool among_directions(const Matrix& directions, const Vector& v, double cosine);
+
 // How many singular values stand out from the noise, and the subspace of the leading ones.
 struct LeadingSubspace {
   Matrix basis;            // p x r, orthonormal

@@ -19,6 +19,9 @@ namespace exhume {
 [[nodiscard]] Vector to_coordinates(const Matrix& symmetric);
 [[nodiscard]] Matrix from_coordinates(const Eigen::Ref<const Vector>& coordinates);
 
+// Coordinates of (v w^T + w v^T)/2.
+[[nodiscard]] Vector pair_coordinates(const Vector& v, const Vector& w);
+
 // Coordinates of v v^T, into out[0 .. p). The kernel under the moments.
 void rank_one_coordinates(const double* v, Index d, double* out);
 

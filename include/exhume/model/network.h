@@ -36,6 +36,10 @@ struct Network {
 // row of W after its constant went into c. Deterministic.
 [[nodiscard]] Network canonical(const Network& network);
 
+// How far apart two units (w, b) are up to a positive factor, |u/|u| - v/|v||; with `sign_open` up to any
+// factor, the lesser of that and |u/|u| + v/|v||. 0 for the same unit twice.
+[[nodiscard]] double unit_distance(const Vector& u, const Vector& v, bool sign_open);
+
 // The same function with unit i turned around for every i in `units`; the difference goes into L and c.
 [[nodiscard]] Network with_units_turned(const Network& network, const std::vector<Index>& units);
 

@@ -1,20 +1,23 @@
 // Gaussian inputs: directions of all units from residualised Hermite moments (paper depth2, made practical).
 //
-//     E[y_o He_p(x)] = sum_i A_oi (-1)^p He_{p-2}(b_i) phi(b_i) w_i^(x)p,   p >= 2        (Lemma 3.5)
+//     E[y_o He_j(x)] = sum_i A_oi (-1)^j He_{j-2}(b_i) phi(b_i) w_i^(x)j,     j >= 2       (Lemma 3.5)
 //
-// All orders, flattened to p x (anything) with p = d(d+1)/2, have their columns in span{vech(w_i w_i^T)}, so
-// they are stacked side by side, each divided by its sampling noise, and the rank-one elements of the span
-// are the directions (subspace.h). Order 2 spans it when there are at least k outputs; orders 3 and 4 serve
-// few outputs, one included. A unit is invisible at order 4 where |b| = 1 and at order 3 where b = 0, never
-// at both (Lemma 4.3).
+//     y: m outputs     x: d standardised inputs     w_i: d, unit norm     A: m x k     b: k
 //
-// What differs from the paper, and why: residualised moments (moments.h), since plain ones need about a
-// hundred times the samples; outputs whitened by the covariance of the residual, so that A's condition number
-// does not matter; the power method instead of Jennrich's algorithm, whose random contraction amplifies the
-// noise. The paper's own algorithms are in routes/depth2_jennrich.h.
+// Flattened to p x (anything), p = d(d+1)/2, every order has its columns in span{vech(w_i w_i^T)}. So the
+// orders are stacked side by side, each divided by its sampling noise, and the rank-one elements of the span
+// are the directions (decompose/subspace.h). Order 2 spans it where there are at least k outputs; orders 3
+// and 4 serve few outputs, one included. A unit is invisible at order 4 where |b| = 1 and at order 3 where
+// b = 0, never at both (Lemma 4.3).
 //
-// Inputs must be standardised (standardise.h). Cost: order 2: n m p flops; orders 3 and 4: n m r^4/4 in the
-// active subspace of dimension r <= min(d, k), never d^4 where r < d.
+// What differs from the paper, and why:
+//   residualised moments    plain ones need about a hundred times the samples (moments/polynomial_fit.h)
+//   whitened outputs        by the covariance of the residual, so that A's condition number does not matter
+//   the power method        Jennrich's random contraction amplifies the noise
+// The paper's own algorithms are in routes/depth2_jennrich.h.
+//
+// Assumes standardised inputs (moments/standardise.h) and independent w_i w_i^T. Cost: order 2: n m p flops;
+// orders 3 and 4: n m r^4 / 4 in the active subspace of dimension r <= min(d, k), never d^4 where r < d.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +46,10 @@ struct SpectralStart {
   Index active = 0;        // dimension of the subspace that was searched
 };
 
+// The samples with their outputs less the least-squares polynomial of this degree: Hermite moments of higher
+// orders keep their expectation and lose most of their noise.
+[[nodiscard]] SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control);
+
 // Order 2 alone: for at least as many outputs as units.
 [[nodiscard]] SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options,
                                          const Control& control);
@@ -51,12 +58,15 @@ struct SpectralStart {
 [[nodiscard]] SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options,
                                           const Control& control);
 
-// The subspace of inputs on which the outputs depend, as far as orders 1 and 2 stand out from the noise: d x
-// r, orthonormal columns.
+// The subspace of inputs on which the outputs depend, as far as orders 1 and 2 stand out from the noise:
+// d x r, orthonormal columns.
 [[nodiscard]] Matrix active_subspace(const SamplePtr& standard, const Control& control);
 
-// Biases for given directions: with alpha_p = coefficients of order p (from E[r He_p(w_i.x)], p = 2, 3), the
-// simple case of RecoverScalars, b_i = -alpha_3 / alpha_2. W: d x k.
+// Biases for given directions (d x k, unit columns), the simple case of RecoverScalars:
+//
+//     b_i = -alpha_3i / alpha_2i,     sum_i alpha_ji (w_i.w_l)^j = E[r He_j(w_l.x)],     j = 2, 3
+//
+// r: the residual of a linear fit. With several outputs the least-squares ratio over them; cut at +-2.
 [[nodiscard]] Vector recover_biases(const SamplePtr& standard, const Matrix& directions,
                                     const Control& control);
 

@@ -1,53 +1,50 @@
-// The algorithms of paper depth2 by their numbers, for f(x) = sum_i a_i max(w_i.x + b_i, 0), |w_i| = 1, x ~
-// N(0, I).
+// The algorithms of paper depth2 by their numbers.
 //
-//   Algorithm 1   exact_units          directions from exact tensors of orders 2l+1 and 2l+2, by Jennrich's
-//   algorithm Algorithm 2   recover_scalars      a_i and b_i from orders l..l+3 (Lemma 4.5); l = 1: orders 2
-//   and 3 Algorithm 3   fix_signs            which of +-(w_i, b_i) it is, from order 1 Algorithm 4
-//   robust_units         Algorithm 1 on estimates, with thresholds eta Algorithm 5   regression_network
-//   regression on the units with both signs and a linear part; at most m + 2 units Algorithm 6
-//   full_rank_network    Algorithm 4 with l = 1, then Algorithm 3
+//     f(x) = sum_i a_i max(w_i.x + b_i, 0),     |w_i| = 1,     x ~ N(0, I)
 //
-// With l = 1 they ask for independent w_i (at most d units), with l = 2 for independent w_i w_i^T. Units come
-// up to sign, (xi_i w_i, xi_i b_i), until Algorithm 3.
+//   Algorithm 1   exact_units          directions from exact tensors of orders 2l+1 and 2l+2, by Jennrich
+//   Algorithm 2   recover_scalars      a_i and b_i from orders l..l+3 (Lemma 4.5); l = 1: orders 2 and 3
+//   Algorithm 3   fix_signs            which of +-(w_i, b_i) it is, from order 1
+//   Algorithm 4   robust_units         Algorithm 1 on estimates, with thresholds eta
+//   Algorithm 5   regression_network   regression on the units with both signs and a linear part; k + 2 units
+//   Algorithm 6   full_rank_network    Algorithm 4 with l = 1, then Algorithm 3
+//
+// Assumes independent w_i where l = 1 (at most d units), independent w_i w_i^T where l = 2. Units come up to
+// sign, (xi_i w_i, xi_i b_i), until Algorithm 3. Cost: estimating the tensors, n m' d^(2l+2) / (2l+2)! flops;
+// then an SVD and a QZ of size at most the rank.
 //
 // Why both orders. The coefficient of w_i^(x)p is a_i (-1)^p He_{p-2}(b_i) phi(b_i), and He_{2l-1}, He_{2l}
 // have no common zero (Lemma 4.3): a unit that one order misses is seen by the other.
 //
 // What differs from the print, and why.
-// - Modes are written in isometric coordinates of symmetric tensors (linalg/symmetric_tensor.h) and
-// Jennrich's step is
-//   the QZ algorithm on the compressed array, the best of several contractions (decompose/jennrich.h).
+// - Modes are written in isometric coordinates of symmetric tensors (linalg/symmetric_tensor.h), and
+//   Jennrich's step is the QZ algorithm on the compressed array, the best of several contractions
+//   (decompose/jennrich.h).
 // - Any number of outputs m' >= 1: they join the third mode, which keeps all rank-one terms. The print has
-// one.
-//   Algorithm 5 keeps to one, since Claim D.14 folds one linear part.
+//   one. Algorithm 5 keeps to one, since Claim D.14 folds one linear part.
 // - The paper's eta are polynomials in unknown quantities. Here eta_1 is what noise alone shows: the largest
-// singular
-//   value of the flattened noise (half the difference of even and odd rows), times 1.1; eta_2 = eta_1, since
-//   a term below the floor of its own flattening is not to be told from noise; eta_3 is twice the largest
-//   relative error eta_1 / |term| of the terms kept, between 1e-6 and 0.35.
+//   singular value of the flattened noise (half the difference of even and odd rows), times 1.1; eta_2 is
+//   the same, since a term below the floor of its own flattening is not to be told from noise; eta_3 is twice
+//   the largest relative error eta_1 / |term| of the terms kept, between 1e-6 and 0.35.
 // - Among doubles the one that stands out more from its noise is kept, not whichever comes first; and where
-// the
-//   number of units is given, the strongest so many; if fewer stand out from the noise, the rest from below
-//   it.
+//   the number of units is given, the strongest so many; if fewer stand out from the noise, the rest from
+//   below it.
 // - Biases beyond +-8, which only noise gives, are cut there.
-// - Algorithms 3 and 6 say what they could not decide: a system of signs without full rank (Claim 4.8) or
-// tensors that
-//   the units do not explain.
-// - The constant c of the network is free: order 0 minus what the units give.
+// - Algorithms 3 and 6 say what they could not decide: a system of signs without full rank (Claim 4.8), or
+//   tensors that the units do not explain.
+// - The constant c of the network is free: order 0 less what the units give.
 // - Algorithm 5 solves its least squares in the ball exactly (secular equation), where the print runs
-// projected
-//   gradient descent, and takes two features a unit, as the paper's remark on Theorem 3.2 allows.
+//   projected gradient descent, and takes two features a unit, as the paper's remark on Theorem 3.2 allows.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "exhume/base/control.h"
-#include "exhume/moments/hermite_tensors.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
 #include "exhume/decompose/jennrich.h"
+#include "exhume/model/network.h"
+#include "exhume/moments/hermite_tensors.h"
 
 namespace exhume {
 
@@ -80,19 +77,22 @@ struct UnsignedUnits {
 // gamma_{j-2} = zeta_j = beta (-1)^j He_{j-2}(b), beta = a phi(b), Lemma 4.5 takes q in {l-1, l} with the
 // larger |gamma_q| and
 //
-//     b = -(gamma_{q+1} + q gamma_{q-1}) / gamma_q,    a = (-1)^q gamma_q / (phi(b) He_q(b));
+//     b = -(gamma_{q+1} + q gamma_{q-1}) / gamma_q,     a = (-1)^q gamma_q / (phi(b) He_q(b));
+//     l = 1:   b = -gamma_1 / gamma_0,                  a = gamma_0 / phi(b)
 //
-// l = 1: b = -gamma_1 / gamma_0, a = gamma_0 / phi(b). With several outputs b is the least-squares ratio over
-// them.
+// With several outputs b is the least-squares ratio over them.
 struct Scalars {
   Matrix A;  // m' x k
   Vector b;  // k
 };
 [[nodiscard]] Scalars recover_scalars(int ell, const Matrix& W, const HermiteTensors& tensors);
 
-// Algorithm 3. z solves sum_i z_i a_i w_i = T_1 with the w_i up to sign; the truth is z_i = xi_i Phi(xi_i
-// b_i), which is Phi(b_i) for xi_i = 1 and Phi(b_i) - 1 for xi_i = -1. The print takes the sign of z_i; the
-// nearer of the two, which are always one apart, is the same without noise and has the larger margin with it.
+// Algorithm 3. z solves sum_i z_i a_i w_i = T_1 with (w_i, b_i) up to sign; the truth is
+//
+//     z_i = Phi(b_i)  where xi_i = 1,     z_i = Phi(b_i) - 1  where xi_i = -1
+//
+// The print takes the sign of z_i; the nearer of the two, which are always one apart, is the same without
+// noise and has the larger margin with it.
 struct FixedSigns {
   Vector signs;               // +-1
   Vector z;                   // the solution
@@ -115,8 +115,7 @@ struct FullRankResult {
   Network network;
   UnsignedUnits units;
   FixedSigns signs;
-  // Largest |T_p - that of the units|, p = 2..2l+2, over the largest |noise_p| (or 1e-6 |T_p|, for exact
-  // tensors).
+  // max_p |T_p - that of the units| / max_p max(|noise_p|, 1e-6 |T_p|), p = 2..2l+2; explained up to 3.
   double misfit = 0;
 };
 
@@ -124,9 +123,14 @@ struct FullRankResult {
 [[nodiscard]] FullRankResult full_rank_network(const HermiteTensors& tensors,
                                                const Depth2JennrichOptions& options = {});
 
-// Claim D.14: v.x + c + sum_i alpha_i max(w_i.x + b_i, 0) + alpha'_i max(-w_i.x - b_i, 0) with k + 2 units:
-// beta_i = alpha_i + alpha'_i, and +-(w_0, b_0) with beta_0 w_0 = v - sum alpha'_i w_i, beta_0 b_0 = c - sum
-// alpha'_i b_i. Where the linear part is constant it goes into c and no unit is added.
+// Claim D.14: a function of both signs of every unit and a linear part, as k + 2 units,
+//
+//     v.x + c + sum_i alpha_i max(w_i.x + b_i, 0) + alpha'_i max(-w_i.x - b_i, 0)
+//         = sum_i (alpha_i + alpha'_i) max(w_i.x + b_i, 0)
+//           + beta_0 max(w_0.x + b_0, 0) - beta_0 max(-w_0.x - b_0, 0)
+//
+// with beta_0 w_0 = v - sum alpha'_i w_i and beta_0 b_0 = c - sum alpha'_i b_i. Where the linear part is
+// constant it goes into c and no unit is added.
 [[nodiscard]] Network fold_features(const Matrix& W, const Vector& b, const Vector& alpha,
                                     const Vector& alpha_turned, const Vector& linear, double constant);
 
@@ -140,20 +144,19 @@ struct RegressionOptions {
 struct RegressionResult {
   Network network;  // at most k + 2 units
   UnsignedUnits units;
-  double radius = 0;      // of the ball, sqrt(8|S|) + k (1 + B)
-  double truncation = 0;  // tau = 20 k (8|S| + d) B sqrt(log(k d B |S| / epsilon))
+  double radius = 0;      // of the ball, sqrt(8 k) + k (1 + B), k the units found
+  double truncation = 0;  // tau = 20 k (8 k + d) B sqrt(log(k^2 d B / epsilon))
   Index truncated = 0;    // rows left out because |features| > tau
   bool on_the_boundary = false;
   double relative_mse = 0;  // on the second half of the rows
 };
 
-// Algorithm 5: units from the first half of the rows, regression on the second. One output, standardised
-// inputs.
+// Algorithm 5: units from the first half of the rows, regression on the second. One output, inputs standard.
 [[nodiscard]] RegressionResult regression_network(const SamplePtr& standard, const RegressionOptions& options,
                                                   const Control& control);
 
-// For `recover`: rough units of Algorithm 4 on plain moments, l = 1; l = 2 where there may be more than d
-// units and the inputs are few enough. Rows (w_i, b_i) of V, sign open.
+// A start for the polish: units of Algorithm 4 on plain moments, l = 1; l = 2 where there may be more than d
+// units and at most kMostInputsOfOrder6 inputs. k x (d+1), rows (w_i, b_i), sign open.
 [[nodiscard]] Matrix jennrich_start(const SamplePtr& standard, std::optional<Index> hidden,
                                     std::uint64_t seed, const Control& control);
 

@@ -7,14 +7,17 @@
 //   2  outputs whitened by the covariance of what a linear fit leaves: the condition of A matters little then
 //   3  Q, the linear part of y, by regression on x beside even functions of x. By symmetry they are
 //      uncorrelated with x, so the expectation stays and the variance collapses: first 1 and vech(xx^T),
-//      then, with units in hand, |v_i.x|. Without noise the error of the detector is that of Q (detector.h)
+//      then, with units in hand, |v_i.x|. Without noise the error of the detector is that of Q
+//      (moments/detector.h)
 //   4  T from moments over all rows (the printed sample halves are in routes/symmetric_printed.h), its null
 //      space, the power method on it: z_i, the rows of A^-1; then Algorithm 1: v_i = 2 Q^T z_i
 //   5  steps 3 and 4 again with the units found. Without noise the error falls by a factor of ten or more a
 //      round, since the units themselves regress the even part out: moments alone converge to rounding
 //
-// Cost: two passes O(n (d+m)^2), then cross_moments.h at d = m = k, and O(n k^2) for every refinement; one
-// SVD of size k^2/2. What comes out is a start for the polish (fit.h), which makes it exact.
+// Assumes full-rank A, W and E[xx^T], and pairs of units that disagree in sign on some inputs (N of full
+// rank, Theorem 4). Cost: two passes O(n (d+m)^2), then moments/cross_moments.h at d = m = k, and O(n k^2)
+// for every refinement; one SVD of size k^2/2. What comes out is a start for the polish (fit/fit.h), which
+// makes it exact.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +25,10 @@
 #include <string>
 
 #include "exhume/base/control.h"
-#include "exhume/routes/depth2.h"
-#include "exhume/routes/symmetric_printed.h"
 #include "exhume/data/samples.h"
 #include "exhume/moments/standardise.h"
+#include "exhume/routes/depth2.h"
+#include "exhume/routes/symmetric_printed.h"
 
 namespace exhume {
 
@@ -49,8 +52,8 @@ struct DetectorDiagnosis {
   double signal = 0;  // least singular value of T outside its null space
   double noise = 0;   // |D S|, largest singular value
   Index samples = 0;  // rows it was measured on
-  double samples_needed =
-      0;  // rows at which signal would be kClear times the noise, since noise falls as 1/sqrt(n)
+  // Rows at which signal would be kClear times the noise, since noise falls as 1/sqrt(n).
+  double samples_needed = 0;
   static constexpr double kClear = 3;
   [[nodiscard]] bool clear() const { return signal >= kClear * noise; }
   [[nodiscard]] std::string words() const;  // one sentence that a user can act on

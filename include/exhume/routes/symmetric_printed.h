@@ -17,11 +17,11 @@
 #include <cstdint>
 
 #include "exhume/base/control.h"
-#include "exhume/moments/cross_moments.h"
-#include "exhume/moments/detector.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
 #include "exhume/decompose/span_vectors.h"
+#include "exhume/model/network.h"
+#include "exhume/moments/cross_moments.h"
+#include "exhume/moments/detector.h"
 
 namespace exhume {
 
@@ -60,6 +60,10 @@ struct DetectorNetwork {
 [[nodiscard]] Matrix single_layer(const Matrix& xx, const Matrix& yx, double leak);
 // From samples: every output is a unit of its own.
 [[nodiscard]] Matrix single_layer(const SampleSource& samples, double leak, const Control& control);
+
+// The sign of pure neurons: a column z_i of z (k x k) is turned around where E[z_i.y] < 0, since a ReLU is
+// nowhere negative.
+void turn_to_positive_means(Matrix& z, const Vector& mean_y);
 
 // Algorithms 2 and 3 from moments; m = k is the number of outputs.
 [[nodiscard]] DetectorNetwork algorithm2(const CrossMoments& moments, const PrintedOptions& options);

@@ -13,9 +13,8 @@ namespace exhume {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNull = 1e-10;  // singular value over the largest, up to which a vector is a null vector
-constexpr double kNegative =
-    1e-9;  // up to which an inactive unit's x.w counts as not positive, |w| = |x| = 1
+constexpr double kNull = 1e-10;     // singular value over the largest, up to which a vector is a null vector
+constexpr double kNegative = 1e-9;  // x.w of an inactive unit up to which it is not positive, |w| = |x| = 1
 constexpr double kIndependent = 1e-7;  // share of an output that must lie outside the span of those found
 constexpr double kReproduced = 1e-20;  // mean squared residual over variance
 
@@ -69,7 +68,7 @@ class PatternSolver {
   [[nodiscard]] bool signs_fit(const Vector& w, const std::vector<Index>& on,
                                const std::vector<Index>& off) const {
     const Vector z = X_ * w.normalized();
-    const auto relative = [&](Index j) { return z(j) / std::max(X_.row(j).norm(), 1e-300); };
+    const auto relative = [&](Index j) { return z(j) / std::max(X_.row(j).norm(), kTiny); };
     return std::all_of(on.begin(), on.end(), [&](Index j) { return relative(j) > kNegative; }) &&
            std::all_of(off.begin(), off.end(), [&](Index j) { return relative(j) <= kNegative; });
   }
@@ -100,7 +99,7 @@ class PatternSolver {
     program.bound_high = Vector::Constant(q, 1e7);
     program.objective = Vector::Zero(q);
     for (Index t = 0; t < n; ++t) {
-      if (free.row(t).norm() <= kIndependent * std::max(h.row(t).norm(), 1e-300)) continue;
+      if (free.row(t).norm() <= kIndependent * std::max(h.row(t).norm(), kTiny)) continue;
       program.M.row(n) = free.row(t);
       for (const double side : {1.0, -1.0}) {
         program.low(n) = side > 0 ? 1.0 : -kInfinity;

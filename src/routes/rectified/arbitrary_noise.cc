@@ -8,17 +8,18 @@
 #include <stdexcept>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
 #include "exhume/base/parallel.h"
-#include "exhume/fit/polish.h"
 #include "exhume/base/random.h"
-#include "exhume/routes/depth2.h"
+#include "exhume/fit/polish.h"
+#include "exhume/moments/moments.h"
 #include "exhume/moments/standardise.h"
+#include "exhume/routes/depth2.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kSameDirection = 0.998;  // cosine above which two candidates are one
+// Two candidates are one where they are less far apart (unit_distance): a cosine of 0.998.
+constexpr double kSameUnit = 0.0632455532033676;
 
 double quantile(std::vector<double> values, double share) {
   const auto at =
@@ -70,8 +71,7 @@ Matrix candidate_rows(const Matrix& X, const Matrix& SY, const Matrix& spectral,
   const Index s = SY.cols(), count = options.budget;
   Matrix rows = Stream(options.seed, "candidate rows").normal_matrix(s, count);
   if (options.hidden > 2 && spectral.rows() > 0) {
-    // Around the left inverse of the matrix that regression finds for the spectral directions, both signs of
-    // each.
+    // Around the left inverse of the matrix that regression finds for both signs of the spectral directions.
     Matrix F(X.rows(), 2 * spectral.rows());
     F << (X * spectral.transpose()).cwiseMax(0), (-X * spectral.transpose()).cwiseMax(0);
     const Matrix C = (F.transpose() * F + 1e-9 * F.squaredNorm() * Matrix::Identity(F.cols(), F.cols()))
@@ -172,10 +172,10 @@ ArbitraryNoiseFit fit_arbitrary_noise(const SamplePtr& samples, const ArbitraryN
   std::vector<Vector> directions;
   const auto offer = [&](const Vector& v) {
     if (!v.allFinite()) return;
-    for (const Vector& other : directions) {
-      if (other.dot(v) > kSameDirection) return;
-    }
-    directions.push_back(v);
+    const bool twice = std::any_of(directions.begin(), directions.end(), [&](const Vector& other) {
+      return unit_distance(other, v, false) < kSameUnit;
+    });
+    if (!twice) directions.push_back(v);
   };
   for (Index i = 0; i < spectral.rows(); ++i) {
     offer(spectral.row(i).normalized());

@@ -24,7 +24,7 @@ struct Sums {
 // |P Y|^2 for the projection on the functions `kept`, dependent ones included once.
 double explained(const Sums& sums, const std::vector<Index>& kept) {
   const Matrix G = sums.FF(kept, kept);
-  const Vector scale = G.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  const Vector scale = G.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scale.asDiagonal() * G * scale.asDiagonal());
   const Matrix projected = eigen.eigenvectors().transpose() * scale.asDiagonal() * sums.FY(kept, Eigen::all);
   double total = 0;
@@ -92,7 +92,7 @@ NoiseSigns recover_signs(const Matrix& V, const SampleSource& samples, const Rec
     control.check();
     const double plus = without(k + i), minus = without(i);  // explained: more is better
     out.signs(i) = plus >= minus ? 1.0 : -1.0;
-    out.margins(i) = std::abs(plus - minus) / std::max(floor, 1e-300);
+    out.margins(i) = std::abs(plus - minus) / std::max(floor, kTiny);
   }
   return out;
 }
@@ -112,7 +112,7 @@ NoisyFit fit_noisy(const Matrix& V, const SamplePtr& samples, const Rectifier& r
     options.least_progress = 1e-9;
     options.patience = 1;
     model = polish(model, *samples, options, control).model;
-    const Vector spread = residual_variances(model, *samples, control).cwiseMax(1e-300).cwiseSqrt();
+    const Vector spread = residual_variances(model, *samples, control).cwiseMax(kTiny).cwiseSqrt();
     const AffineMap weights{Matrix::Identity(d, d), Vector::Zero(d), spread.cwiseInverse(), Vector::Zero(m)};
     options.damping = 1e-6;
     model = polish(model, *affine(samples, weights), options, control).model;

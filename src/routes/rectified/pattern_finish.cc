@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
-#include "exhume/fit/polish.h"
 #include "exhume/data/samples.h"
-#include "exhume/moments/standardise.h"
+#include "exhume/fit/polish.h"
 #include "exhume/fit/unit_search.h"
+#include "exhume/moments/moments.h"
+#include "exhume/moments/standardise.h"
+#include "routes/rectified/user_units.h"
 
 namespace exhume {
 namespace {
 
-// Two exact units are the same where their normalised rows differ by less.
+// Two exact units are the same where they are less far apart (unit_distance).
 constexpr double kSameUnit = 1e-5;
 // A unit belongs to its start where the cosine between them is above this.
 constexpr double kSameDirection = 0.8;
@@ -40,9 +41,8 @@ Rows thinned(const Rows& rows, Index count) {
 
 // Is the unit among these?
 bool seen(const std::vector<Vector>& units, const Vector& unit) {
-  return std::any_of(units.begin(), units.end(), [&](const Vector& other) {
-    return (other.normalized() - unit.normalized()).norm() < kSameUnit;
-  });
+  return std::any_of(units.begin(), units.end(),
+                     [&](const Vector& other) { return unit_distance(other, unit, false) < kSameUnit; });
 }
 
 // One unit on its way from rough to exact.
@@ -118,7 +118,7 @@ class UnitFinish {
     const Matrix R = qr.matrixQR().topRows(q).triangularView<Eigen::Upper>();
     const Eigen::JacobiSVD<Matrix> svd(R, Eigen::ComputeFullV);
     out.vector = svd.matrixV().col(q - 1);
-    out.gap = svd.singularValues()(q - 1) / std::max(svd.singularValues()(q - 2), 1e-300);
+    out.gap = svd.singularValues()(q - 1) / std::max(svd.singularValues()(q - 2), kTiny);
     return out;
   }
 
@@ -190,10 +190,7 @@ Matrix residual_units(const Network& network, Index hidden, const Rectifier& rec
     model.rectifier = std::make_shared<Rectifier>(rectifier);
     V = candidate_units(model, *standard, kCandidates, seed, control).V;
   }
-  Matrix out(V.rows(), V.cols());
-  out.leftCols(x.cols()) = V.leftCols(x.cols()) * coordinates.map.P;
-  out.col(x.cols()) = V.col(x.cols()) - out.leftCols(x.cols()) * coordinates.map.mu;
-  return out;
+  return user_units(V, coordinates);
 }
 
 }  // namespace

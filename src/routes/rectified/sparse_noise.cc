@@ -35,8 +35,15 @@ double spectral_norm(const Matrix& M, std::uint64_t seed) {
 // The low-rank part of the outputs from clean entries only: U (m x r) and coordinates C (n x r), alternating.
 class CleanFit {
  public:
-  CleanFit(const Eigen::Ref<const RowMatrix>& y, Matrix U, const Matrix& E, double scale, double clean)
-      : y_(y), U_(std::move(U)), scale_(scale), clean_(clean), hit_(y.rows(), y.cols()) {
+  CleanFit(const Eigen::Ref<const RowMatrix>& y, Matrix U, const Matrix& E, double scale, double clean,
+           std::uint64_t seed)
+      : y_(y),
+        U_(std::move(U)),
+        scale_(scale),
+        clean_(clean),
+        hit_(y.rows(), y.cols()),
+        entries_(seed, "clean entries"),
+        samples_(seed, "clean samples") {
     // Pursuit knows an entry to its own tolerance.
     for (Index j = 0; j < y.cols(); ++j) {
       for (Index i = 0; i < y.rows(); ++i) hit_(i, j) = std::abs(E(i, j)) > 1e-4 * scale;
@@ -65,15 +72,17 @@ class CleanFit {
         hit_(i, j) = misfit(i, j) > level;
         if (!hit_(i, j)) worst = std::max(worst, misfit(i, j));
       }
-      if (2 * hit_.row(i).count() > y_.cols()) vote(i, level);
+      if (2 * hit_.row(i).count() <= y_.cols()) continue;
+      hit_.row(i) = vote(U_, y_.row(i).transpose(), hit_.row(i).transpose(), level, entries_, i).transpose();
     }
     for (Index j = 0; j < misfit.cols(); ++j) {
-      if (2 * hit_.col(j).count() > y_.rows()) vote_output(j, level);
+      if (2 * hit_.col(j).count() > y_.rows())
+        hit_.col(j) = vote(C_, y_.col(j), hit_.col(j), level, samples_, j);
     }
     return worst;
   }
 
-  // Whether most entries of every output, and of every sample, are clean: otherwise some were given up, not
+  // Are most entries of every output, and of every sample, clean? Otherwise some were given up, not
   // explained.
   [[nodiscard]] bool plausible() const {
     for (Index j = 0; j < hit_.cols(); ++j) {
@@ -88,58 +97,34 @@ class CleanFit {
   [[nodiscard]] bool hit(Index i, Index j) const { return hit_(i, j); }
 
  private:
-  // A sample of which most entries misfit had hit entries taken for clean. Few entries, drawn at random, are
-  // all clean soon; the draw with which most entries agree is.
-  void vote(Index i, double level) {
+  using Flags = Eigen::Array<bool, Eigen::Dynamic, 1>;
+
+  // Which entries of a sample, or of an output, are hit, where most of them misfit: hit ones were taken for
+  // clean. Few entries, drawn at random, are all clean soon; the draw with which most entries agree is.
+  // `basis`: a row for every entry; `hit`: what is believed so far; draws are those of number `which` of the
+  // stream.
+  Flags vote(const Matrix& basis, const Vector& entries, Flags hit, double level, const Stream& stream,
+             Index which) const {
     constexpr int kDraws = 60;
-    const Index m = y_.cols(), r = U_.cols();
-    const Stream stream(static_cast<std::uint64_t>(i), "clean entries");
-    Index most = m - hit_.row(i).count();
+    const Index size = entries.size(), r = basis.cols();
+    Index most = size - hit.count();
     for (int draw = 0; draw < kDraws; ++draw) {
       Matrix part(r, r);
       Vector right(r);
       for (Index q = 0; q < r; ++q) {
-        const auto j = static_cast<Index>(
-            stream.below(static_cast<std::uint64_t>(m), static_cast<std::uint64_t>(draw * r + q)));
-        part.row(q) = U_.row(j);
-        right(q) = y_(i, j);
+        const auto place = static_cast<std::uint64_t>((which * kDraws + draw) * r + q);
+        const auto at = static_cast<Index>(stream.below(static_cast<std::uint64_t>(size), place));
+        part.row(q) = basis.row(at);
+        right(q) = entries(at);
       }
       const Vector c = part.fullPivLu().solve(right);
-      const Vector misfit = (y_.row(i).transpose() - U_ * c).cwiseAbs() / scale_;
-      // A small draw magnifies what is still wrong with U.
-      const auto misses = (misfit.array() > 30 * level).eval();
-      const Index agree = m - misses.count();
-      if (agree > most) {
-        most = agree;
-        hit_.row(i) = misses.transpose();
-      }
+      // A small draw magnifies what is still wrong with the basis.
+      const Flags misses = (entries - basis * c).cwiseAbs().array() / scale_ > 30 * level;
+      if (size - misses.count() <= most) continue;
+      most = size - misses.count();
+      hit = misses;
     }
-  }
-
-  // The same for an output of which most entries misfit: its row of U from few samples, drawn at random.
-  void vote_output(Index j, double level) {
-    constexpr int kDraws = 60;
-    const Index n = y_.rows(), r = U_.cols();
-    const Stream stream(static_cast<std::uint64_t>(j), "clean samples");
-    Index most = n - hit_.col(j).count();
-    for (int draw = 0; draw < kDraws; ++draw) {
-      Matrix part(r, r);
-      Vector right(r);
-      for (Index q = 0; q < r; ++q) {
-        const auto i = static_cast<Index>(
-            stream.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(draw * r + q)));
-        part.row(q) = C_.row(i);
-        right(q) = y_(i, j);
-      }
-      const Vector u = part.fullPivLu().solve(right);
-      const Vector misfit = (y_.col(j) - C_ * u).cwiseAbs() / scale_;
-      const auto misses = (misfit.array() > 30 * level).eval();
-      const Index agree = n - misses.count();
-      if (agree > most) {
-        most = agree;
-        hit_.col(j) = misses;
-      }
-    }
+    return hit;
   }
 
   // Coordinates of every sample from its clean entries.
@@ -185,6 +170,7 @@ class CleanFit {
   Matrix U_, C_;
   double scale_, clean_;
   Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic> hit_;
+  Stream entries_, samples_;  // draws of a sample's entries, and of an output's samples
 };
 
 }  // namespace
@@ -259,7 +245,7 @@ CleanOutputs clean_outputs(const Eigen::Ref<const RowMatrix>& y, const CleanOpti
   const PartialSvd svd = partial_svd(out.pursuit.L.transpose(), 0, Matrix(y.rows(), 0), options.pursuit.seed);
   while (out.rank < svd.values.size() && svd.values(out.rank) > 1e-4 * svd.values(0)) ++out.rank;
   if (out.rank == 0 || scale == 0) return out;
-  CleanFit fit(y, svd.U.leftCols(out.rank), out.pursuit.E, scale, options.clean);
+  CleanFit fit(y, svd.U.leftCols(out.rank), out.pursuit.E, scale, options.clean, options.pursuit.seed);
   double before = 1;
   for (int round = 0; round < options.rounds; ++round) {
     control.check();

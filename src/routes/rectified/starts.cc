@@ -6,26 +6,17 @@
 #include <vector>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
-#include "exhume/routes/rectified/pattern_finish.h"
-#include "exhume/routes/depth2.h"
-#include "exhume/routes/symmetric.h"
-#include "exhume/moments/standardise.h"
 #include "exhume/decompose/subspace.h"
 #include "exhume/fit/unit_search.h"
+#include "exhume/moments/moments.h"
+#include "exhume/moments/standardise.h"
+#include "exhume/routes/depth2.h"
+#include "exhume/routes/rectified/pattern_finish.h"
+#include "exhume/routes/symmetric.h"
+#include "routes/rectified/user_units.h"
 
 namespace exhume {
-
 namespace {
-
-// w = P^T w', b = b' - w.mu
-Matrix to_user(const Matrix& units, const Standardisation& coordinates) {
-  const Index d = coordinates.map.mu.size();
-  Matrix V(units.rows(), d + 1);
-  V.leftCols(d) = units.leftCols(d) * coordinates.map.P;
-  V.col(d) = units.col(d) - V.leftCols(d) * coordinates.map.mu;
-  return V;
-}
 
 SpectralStart spectral(const SamplePtr& standard, std::optional<Index> hidden, std::uint64_t seed,
                        const Control& control) {
@@ -40,7 +31,7 @@ SpectralStart spectral(const SamplePtr& standard, std::optional<Index> hidden, s
 Matrix tensor_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
                     const Control& control) {
   const Standardisation coordinates = standardise(second_moments(*samples, control));
-  return to_user(spectral(affine(samples, coordinates.map), hidden, seed, control).V, coordinates);
+  return user_units(spectral(affine(samples, coordinates.map), hidden, seed, control).V, coordinates);
 }
 
 Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::uint64_t seed,
@@ -48,7 +39,7 @@ Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::u
   const Standardisation coordinates = standardise(second_moments(*samples, control));
   const SamplePtr standard = affine(samples, coordinates.map);
   const SpectralStart start = spectral(standard, hidden, seed, control);
-  if (!hidden || start.V.rows() >= *hidden) return to_user(start.V, coordinates);
+  if (!hidden || start.V.rows() >= *hidden) return user_units(start.V, coordinates);
   // Noise hides the weakest unit from order 2; the residual of the others shows it.
   constexpr Index kSearchRows = 20000;
   SearchOptions search;
@@ -56,7 +47,7 @@ Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::u
   search.seed = seed;
   search.most_restarts = 3;
   const SearchResult found = search_units(start.V, *spread_subset(*standard, kSearchRows), search, control);
-  return to_user(found.model.V, coordinates);
+  return user_units(found.model.V, coordinates);
 }
 
 Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,

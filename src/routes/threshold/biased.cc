@@ -7,9 +7,9 @@
 
 #include "exhume/base/error.h"
 #include "exhume/data/reduce.h"
-#include "exhume/moments/polynomial_fit.h"
 #include "exhume/decompose/subspace.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/polynomial_fit.h"
 
 namespace exhume {
 namespace {
@@ -58,7 +58,7 @@ SecondMoments unbiased_second_moments(const SampleSource& kept, const Control& c
   if (sums.bad_row >= 0) {
     throw DataError(fmt::format(
         "row {} (counting from 0) has the output {}, but rows kept with a probability proportional to "
-        "the output have positive ones; drop --biased for ordinary samples",
+        "the output have positive ones; leave `biased` off for ordinary samples",
         sums.bad_row, sums.bad));
   }
   SecondMoments out(d, 1);
@@ -81,7 +81,7 @@ BiasedDirections biased_directions(const SamplePtr& kept, std::optional<Index> h
     });
     const HermiteMoments moments = hermite_moments(*left, order, control);
     const Matrix estimate = moments.estimate(order), noise = moments.noise(order);
-    const double size = std::max(noise.norm() / std::sqrt(static_cast<double>(noise.size())), 1e-300);
+    const double size = std::max(noise.norm() / std::sqrt(static_cast<double>(noise.size())), kTiny);
     T.middleCols(next, estimate.cols()) = estimate / size;
     D.middleCols(next, noise.cols()) = noise / size;
     next += estimate.cols();
@@ -93,12 +93,10 @@ BiasedDirections biased_directions(const SamplePtr& kept, std::optional<Index> h
   const Index count = space.basis.cols();
   out.directions.resize(d, 0);
   if (count == 0) return out;
-  PowerOptions power;
-  power.seed = seed;
-  power.starts_per_unit = 60;
-  power.tolerance = 1e-6;  // the subspace itself is not known better
-  power.accept = accept_threshold(space.singular_values(count - 1), space.noise_floor);
-  out.directions = rank_one_by_restarts(space.basis, count, power).directions;
+  out.directions =
+      rank_one_by_restarts(space.basis, count,
+                           estimated_span_options(space.singular_values(count - 1), space.noise_floor, seed))
+          .directions;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "exhume/data/reduce.h"
 
@@ -72,7 +73,7 @@ Normal normal_equations(const SampleSource& samples, Index q, const Control& con
 
 // Functions may coincide (g_i g_j where g is He_2): the smallest solution, columns scaled to norm 1.
 Vector solve(const Matrix& gram, const Vector& right) {
-  const Vector scale = gram.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  const Vector scale = gram.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   Matrix scaled = scale.asDiagonal() * gram * scale.asDiagonal();
   scaled.diagonal().array() += 1e-13;
   const Eigen::LDLT<Matrix> ldlt(scaled);
@@ -83,56 +84,84 @@ Vector solve(const Matrix& gram, const Vector& right) {
   return scale.cwiseProduct(x);
 }
 
-}  // namespace
+// The orthonormal columns closest to those of M.
+Matrix orthonormalised(const Matrix& M) {
+  const Eigen::JacobiSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  return svd.matrixU() * svd.matrixV().transpose();
+}
 
-EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Control& control) {
-  const Matrix& directions = from.V;
-  const Index d = directions.rows(), k = directions.cols(), pairs = k * (k - 1) / 2;
-  const Eigen::JacobiSVD<Matrix> svd(directions, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Matrix V = svd.matrixU() * svd.matrixV().transpose();
-  const Matrix Q = Eigen::HouseholderQR<Matrix>(V).householderQ();
-  const Matrix U = Q.rightCols(d - k);
+// The functions that f is regressed on, at fixed directions V with complement U. Columns, in order:
+//
+//     singles    1, then kBasis functions of every z_i
+//     products   g_i g_j for i < j, then He_2(z_i) He_2(z_j) for i < j
+//     turns      df/dA_ij for i < j, then df/dB_il
+class EvenFeatures {
+ public:
+  EvenFeatures(Matrix V, Matrix U)
+      : V_(std::move(V)), U_(std::move(U)), k_(V_.cols()), pairs_(k_ * (k_ - 1) / 2), means_(basis_means()) {}
 
-  const Index singles = 1 + kBasis * k;
-  const auto single_features = [&](const Eigen::Ref<const RowMatrix>& x) {
-    const Matrix Z = x * V;
-    Matrix F(x.rows(), singles), value, slope;
+  [[nodiscard]] Index singles() const { return 1 + kBasis * k_; }
+  [[nodiscard]] Index functions() const { return singles() + 2 * pairs_; }
+  [[nodiscard]] Index turns() const { return pairs_ + k_ * U_.cols(); }
+
+  // Coefficients of g_i: those of the singles of a fit. Without their mean: then q_i keeps a multiple of u,
+  // whatever the products are.
+  void set_units(const Vector& gamma) { gamma_ = gamma; }
+
+  [[nodiscard]] Matrix single_values(const Eigen::Ref<const RowMatrix>& x) const {
+    const Matrix Z = x * V_;
+    Matrix F(x.rows(), singles()), value, slope;
     F.col(0).setOnes();
-    for (Index i = 0; i < k; ++i) {
+    for (Index i = 0; i < k_; ++i) {
       basis(Z.col(i), value, slope);
       F.middleCols(1 + kBasis * i, kBasis) = value;
     }
     return F;
-  };
-  Vector gamma(singles);
-  if (from.units.size() > 0) {
-    gamma << 0, Eigen::Map<const Vector>(from.units.data(), from.units.size());
-  } else {
-    const Normal first = normal_equations(samples, singles, control, single_features);
-    gamma = solve(first.gram, first.right);
   }
 
-  // g_i has mean 0: then q_i keeps a multiple of u, whatever the products are.
-  const Vector means = basis_means();
-
-  // Units g_i and, with the coefficients of a fit, the slope of f along every z_i.
-  const Index functions = singles + 2 * pairs, turns = pairs + k * (d - k);
-  const auto features = [&](const Eigen::Ref<const RowMatrix>& x, const Vector* beta) {
-    const Matrix Z = x * V;
-    Matrix F(x.rows(), functions + (beta ? turns : 0)), value, slope;
-    Matrix g(x.rows(), k), dg(x.rows(), k), df = Matrix::Zero(x.rows(), k);
+  // Singles and products; with the coefficients of a fit by them, the turns as well.
+  [[nodiscard]] Matrix values(const Eigen::Ref<const RowMatrix>& x, const Vector* beta) const {
+    const Matrix Z = x * V_;
+    Matrix F(x.rows(), functions() + (beta ? turns() : 0)), value, slope;
+    Matrix g(x.rows(), k_), dg(x.rows(), k_), df = Matrix::Zero(x.rows(), k_);
     F.col(0).setOnes();
-    for (Index i = 0; i < k; ++i) {
+    for (Index i = 0; i < k_; ++i) {
       basis(Z.col(i), value, slope);
       const Index at = 1 + kBasis * i;
       F.middleCols(at, kBasis) = value;
-      g.col(i) = value * gamma.segment(at, kBasis);
-      g.col(i).array() -= means.dot(gamma.segment(at, kBasis));
-      dg.col(i) = slope * gamma.segment(at, kBasis);
+      g.col(i) = value * gamma_.segment(at, kBasis);
+      g.col(i).array() -= means_.dot(gamma_.segment(at, kBasis));
+      dg.col(i) = slope * gamma_.segment(at, kBasis);
       if (beta) df.col(i) = slope * beta->segment(at, kBasis);
     }
-    Index at = singles;
-    for (Index j = 0; j < k; ++j) {
+    add_products(Z, g, dg, beta, F, df);
+    if (beta) add_turns(Z, x * U_, df, F);
+    return F;
+  }
+
+  // V + V A + U B for a step (A, B) in the order of the turns: z_i moves by A_ij z_j, so the column of unit i
+  // gets A_ij v_j and B_il u_l.
+  [[nodiscard]] Matrix turned(const Vector& step) const {
+    Matrix next = V_;
+    Index at = 0;
+    for (Index j = 0; j < k_; ++j) {
+      for (Index i = 0; i < j; ++i, ++at) {
+        next.col(i) += step(at) * V_.col(j);
+        next.col(j) -= step(at) * V_.col(i);
+      }
+    }
+    for (Index i = 0; i < k_; ++i) {
+      for (Index l = 0; l < U_.cols(); ++l, ++at) next.col(i) += step(at) * U_.col(l);
+    }
+    return next;
+  }
+
+ private:
+  // Fills the products and adds their part of df/dz_i.
+  void add_products(const Matrix& Z, const Matrix& g, const Matrix& dg, const Vector* beta, Matrix& F,
+                    Matrix& df) const {
+    Index at = singles();
+    for (Index j = 0; j < k_; ++j) {
       for (Index i = 0; i < j; ++i, ++at) {
         F.col(at) = g.col(i).cwiseProduct(g.col(j));
         if (!beta) continue;
@@ -140,7 +169,7 @@ EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Co
         df.col(j) += (*beta)(at)*dg.col(j).cwiseProduct(g.col(i));
       }
     }
-    for (Index j = 0; j < k; ++j) {
+    for (Index j = 0; j < k_; ++j) {
       for (Index i = 0; i < j; ++i, ++at) {
         F.col(at) = F.col(1 + kBasis * i).cwiseProduct(F.col(1 + kBasis * j));
         if (!beta) continue;
@@ -148,46 +177,56 @@ EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Co
         df.col(j).array() += 2 * (*beta)(at)*Z.col(j).array() * F.col(1 + kBasis * i).array();
       }
     }
-    if (!beta) return F;
-    for (Index j = 0; j < k; ++j) {
+  }
+
+  void add_turns(const Matrix& Z, const Matrix& outside, const Matrix& df, Matrix& F) const {
+    Index at = functions();
+    for (Index j = 0; j < k_; ++j) {
       for (Index i = 0; i < j; ++i, ++at) {
         F.col(at) = df.col(i).cwiseProduct(Z.col(j)) - df.col(j).cwiseProduct(Z.col(i));
       }
     }
-    const Matrix outside = x * U;
-    for (Index i = 0; i < k; ++i) {
-      for (Index l = 0; l < d - k; ++l, ++at) F.col(at) = df.col(i).cwiseProduct(outside.col(l));
+    for (Index i = 0; i < k_; ++i) {
+      for (Index l = 0; l < U_.cols(); ++l, ++at) F.col(at) = df.col(i).cwiseProduct(outside.col(l));
     }
-    return F;
-  };
-  const Normal second =
-      normal_equations(samples, functions, control, [&](const auto& x) { return features(x, nullptr); });
+  }
+
+  Matrix V_, U_;
+  Index k_, pairs_;
+  Vector means_, gamma_;
+};
+
+}  // namespace
+
+EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Control& control) {
+  const Index d = from.V.rows(), k = from.V.cols();
+  const Matrix V = orthonormalised(from.V);
+  const Matrix Q = Eigen::HouseholderQR<Matrix>(V).householderQ();
+  EvenFeatures features(V, Q.rightCols(d - k));
+  Vector gamma(features.singles());
+  if (from.units.size() > 0) {
+    gamma << 0, Eigen::Map<const Vector>(from.units.data(), from.units.size());
+  } else {
+    const Normal first = normal_equations(samples, features.singles(), control,
+                                          [&](const auto& x) { return features.single_values(x); });
+    gamma = solve(first.gram, first.right);
+  }
+  features.set_units(gamma);
+  const Normal second = normal_equations(samples, features.functions(), control,
+                                         [&](const auto& x) { return features.values(x, nullptr); });
   const Vector beta = solve(second.gram, second.right);
-  const Normal third = normal_equations(samples, functions + turns, control,
-                                        [&](const auto& x) { return features(x, &beta); });
+  const Normal third = normal_equations(samples, features.functions() + features.turns(), control,
+                                        [&](const auto& x) { return features.values(x, &beta); });
   const Vector all = solve(third.gram, third.right);
-  const Vector step = all.tail(turns);
+  const Vector step = all.tail(features.turns());
 
   EvenFit out;
   out.units = Eigen::Map<const Matrix>(all.data() + 1, kBasis, k);
   const auto n = static_cast<double>(samples.rows());
   const double variance = second.squares - second.sum * second.sum / n;
-  out.misfit = std::max(0.0, second.squares - beta.dot(second.right)) / std::max(variance, 1e-300);
+  out.misfit = std::max(0.0, second.squares - beta.dot(second.right)) / std::max(variance, kTiny);
   out.moved = step.size() > 0 ? step.cwiseAbs().maxCoeff() : 0;
-  // z_i moves by A_ij z_j: the column of unit i gets A_ij v_j and B_il u_l.
-  Matrix next = V;
-  Index at = 0;
-  for (Index j = 0; j < k; ++j) {
-    for (Index i = 0; i < j; ++i, ++at) {
-      next.col(i) += step(at) * V.col(j);
-      next.col(j) -= step(at) * V.col(i);
-    }
-  }
-  for (Index i = 0; i < k; ++i) {
-    for (Index l = 0; l < d - k; ++l, ++at) next.col(i) += step(at) * U.col(l);
-  }
-  const Eigen::JacobiSVD<Matrix> polar(next, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  out.V = polar.matrixU() * polar.matrixV().transpose();
+  out.V = orthonormalised(features.turned(step));
   return out;
 }
 

@@ -1,6 +1,8 @@
 // A function of even units by least squares, and the rotation of the units that it still asks for.
 //
-//     f(x) ~ c + sum_i q_i(z_i) + sum_{i<j} c_ij g_i(z_i) g_j(z_j),      z = V^T x, V orthonormal
+//     f(x) ~ c + sum_i q_i(z_i) + sum_{i<j} c_ij g_i(z_i) g_j(z_j) + c'_ij He_2(z_i) He_2(z_j)
+//
+//     z = V^T x,     V: d x k, orthonormal columns
 //
 // q_i is even: a combination of He_2, He_4 and hinges max(|z| - s, 0); g_i is the q_i of the step before, at
 // first of a fit without products. That is enough for any even u under a P of degree two: the mean of f given
@@ -9,8 +11,8 @@
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

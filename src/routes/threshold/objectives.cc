@@ -5,22 +5,17 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
 
-#include "exhume/moments/polynomial_fit.h"
 #include "exhume/base/random.h"
+#include "exhume/decompose/subspace.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/routes/depth2.h"
 
 namespace exhume {
 namespace {
-
-Vector pair_coordinates(const Vector& v, const Vector& w) {
-  const Matrix outer = 0.5 * (v * w.transpose() + w * v.transpose());
-  return to_coordinates(outer);
-}
 
 // The moments in the coordinates where M is the identity on its k leading eigenvectors.
 struct Whitened {
@@ -33,7 +28,8 @@ Whitened whiten(const Matrix& order2, const Matrix& order4, Index k) {
   const Index d = M.rows();
   if (k < 1 || k > d) {
     throw std::invalid_argument(fmt::format(
-        "the objectives find up to d = {} directions, but {} were asked for; use the tensor road", d, k));
+        "the objectives find up to d = {} directions, but {} were asked for; the start `tensor` finds more",
+        d, k));
   }
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(M);
   std::vector<Index> order(static_cast<std::size_t>(d));
@@ -46,7 +42,7 @@ Whitened whiten(const Matrix& order2, const Matrix& order4, Index k) {
   out.back.resize(d, k);
   for (Index i = 0; i < k; ++i) {
     const Index e = order[static_cast<std::size_t>(i)];
-    const double root = std::sqrt(std::max(std::abs(eigen.eigenvalues()(e)), 1e-300));
+    const double root = std::sqrt(std::max(std::abs(eigen.eigenvalues()(e)), kTiny));
     down.col(i) = eigen.eigenvectors().col(e) / root;
     out.back.col(i) = eigen.eigenvectors().col(e) * root;
   }
@@ -74,7 +70,7 @@ double spread_of(const Matrix& T, Index k, std::uint64_t seed) {
   Matrix V = Stream(seed, "objective scale").normal_matrix(k, 200);
   V.colwise().normalize();
   const Matrix K = rank_one_coordinates(V);
-  return std::max((K.cwiseProduct(T * K)).colwise().sum().cwiseAbs().maxCoeff(), 1e-300);
+  return std::max((K.cwiseProduct(T * K)).colwise().sum().cwiseAbs().maxCoeff(), kTiny);
 }
 
 // W^T up to scale from the minima: the inverse transposed, brought back.
@@ -83,12 +79,6 @@ Matrix invert(const Matrix& minima, const Matrix& back) {
   Matrix W = back * inverse;
   W.colwise().normalize();
   return W;
-}
-
-SamplePtr residual(const SamplePtr& samples, int degree, const Control& control) {
-  const auto fit = std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control));
-  return with_outputs(samples,
-                      [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
 }
 
 }  // namespace
@@ -159,12 +149,8 @@ Matrix one_by_one(const Matrix& order2, const Matrix& order4, Index k, const Obj
     const LocalMinimum found =
         minimise([&](const Vector& at) { return one_by_one_model(white.moments, lambda, 1, at); }, z);
     if (found.at.norm() < 0.3) continue;
-    bool known = false;
-    for (Index i = 0; i < minima.cols() && !known; ++i) {
-      const double c = std::abs(minima.col(i).dot(found.at)) / (minima.col(i).norm() * found.at.norm());
-      known = c > std::cos(options.same);
-    }
-    if (known) continue;
+    if (among_directions(minima.colwise().normalized(), found.at.normalized(), std::cos(options.same)))
+      continue;
     minima.conservativeResize(k, minima.cols() + 1);
     minima.col(minima.cols() - 1) = found.at;
   }
@@ -189,8 +175,8 @@ ResidualisedMoments residualised_moments(const SamplePtr& standard, const Contro
         fmt::format("the objectives take one output, but the samples have {}", standard->outputs()));
   }
   ResidualisedMoments out;
-  out.order2 = hermite_moments(*residual(standard, 1, control), 2, control).estimate(2);
-  out.order4 = hermite_moments(*residual(standard, 3, control), 4, control).estimate(4);
+  out.order2 = hermite_moments(*residualised(standard, 1, control), 2, control).estimate(2);
+  out.order4 = hermite_moments(*residualised(standard, 3, control), 4, control).estimate(4);
   return out;
 }
 

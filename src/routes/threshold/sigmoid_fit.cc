@@ -169,7 +169,7 @@ SigmoidLayer fit_sigmoids(const SamplePtr& samples, const Matrix& directions,
     if (here.squares <= 1e-30 * variance) break;
     Matrix H = here.H;
     H.diagonal() *= 1 + damping;
-    H.diagonal().array() += 1e-300;
+    H.diagonal().array() += kTiny;
     SigmoidLayer next = moved(at, H.ldlt().solve(here.g), layout);
     const double squares = squares_left(*rows, next, control);
     if (!(squares < here.squares)) {  // also where it is not a number
@@ -185,7 +185,7 @@ SigmoidLayer fit_sigmoids(const SamplePtr& samples, const Matrix& directions,
     here = normal_equations(*rows, at, layout, control);
     control.report("sigmoids", static_cast<double>(at.steps) / options.max_steps);
   }
-  at.misfit = squares_left(*rows, at, control) / std::max(variance, 1e-300);
+  at.misfit = squares_left(*rows, at, control) / std::max(variance, kTiny);
   return at;
 }
 

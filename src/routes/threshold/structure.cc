@@ -5,21 +5,21 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <numeric>
 #include <stdexcept>
 
-#include "routes/threshold/even_fit.h"
 #include "exhume/base/blas.h"
 #include "exhume/base/error.h"
-#include "exhume/moments/moments.h"
-#include "exhume/data/reduce.h"
-#include "exhume/moments/polynomial_fit.h"
 #include "exhume/base/random.h"
+#include "exhume/data/reduce.h"
+#include "exhume/decompose/subspace.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/moments.h"
+#include "exhume/routes/depth2.h"
 #include "exhume/routes/threshold/objectives.h"
 #include "exhume/routes/threshold/trust_region.h"
+#include "routes/threshold/even_fit.h"
 
 namespace exhume {
 namespace {
@@ -86,7 +86,7 @@ double contrast_of(const Matrix& correlations, const std::vector<std::vector<Ind
     }
   }
   if (counts[0] == 0 || counts[1] == 0) return 0;
-  return (least - most) / std::max(std::abs(sums[1] / counts[1] - sums[0] / counts[0]), 1e-300);
+  return (least - most) / std::max(std::abs(sums[1] / counts[1] - sums[0] / counts[0]), kTiny);
 }
 
 void tidy(Groups& out) {
@@ -160,10 +160,8 @@ Groups correlation_groups(const SamplePtr& samples, const Control& control) {
   const SingleThreadedBlas single;
   if (samples->outputs() != 1) throw DataError("groups are found from one output; pass one column");
   const SamplePtr light = lightened(samples, control);
-  const auto linear = std::make_shared<PolynomialFit>(fit_polynomial(*light, 1, control));
-  const SamplePtr residual = with_outputs(
-      light, [linear](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= linear->evaluate(x); });
-  return groups_of(from_coordinates(hermite_moments(*residual, 2, control).estimate(2).col(0)));
+  const SamplePtr left = residualised(light, 1, control);
+  return groups_of(from_coordinates(hermite_moments(*left, 2, control).estimate(2).col(0)));
 }
 
 Groups exponential_groups(const SamplePtr& samples, const ExponentialOptions& options,
@@ -230,6 +228,7 @@ namespace {
 // The directions of one sign, at most k of them, with the largest |cos| between two.
 EvenDirections climb(const Matrix& order4, Index d, Index k, double sign, std::uint64_t seed) {
   constexpr Index kStarts = 60;
+  constexpr double kSameDirection = 0.7;  // |cos| above which two maxima are one: true ones are orthogonal
   LandscapeMoments moments;
   moments.M = Matrix::Identity(d, d);
   moments.T = order4;
@@ -237,7 +236,7 @@ EvenDirections climb(const Matrix& order4, Index d, Index k, double sign, std::u
   Matrix V = Stream(seed, "even starts").normal_matrix(d, kStarts);
   V.colwise().normalize();
   const Matrix K = rank_one_coordinates(V);
-  const double scale = std::max((K.cwiseProduct(order4 * K)).colwise().sum().cwiseAbs().maxCoeff(), 1e-300);
+  const double scale = std::max((K.cwiseProduct(order4 * K)).colwise().sum().cwiseAbs().maxCoeff(), kTiny);
   // With a stiff penalty the minima of the objective are those on the sphere, and only their length differs.
   const double lambda = 50 * scale;
   Matrix found(d, 0);
@@ -251,8 +250,7 @@ EvenDirections climb(const Matrix& order4, Index d, Index k, double sign, std::u
         minimise([&](const Vector& at) { return one_by_one_model(moments, lambda, 1, at); }, z);
     if (minimum.at.norm() < 0.3) continue;
     const Vector unit = minimum.at.normalized();
-    const double nearest = found.cols() > 0 ? (found.transpose() * unit).cwiseAbs().maxCoeff() : 0;
-    if (nearest > 0.7) continue;
+    if (among_directions(found, unit, kSameDirection)) continue;
     found.conservativeResize(d, found.cols() + 1);
     found.col(found.cols() - 1) = unit;
   }
@@ -275,7 +273,7 @@ Matrix turned_in_pairs(const Matrix& order4, Matrix V, double sign) {
       for (Index i = 0; i < j; ++i) {
         const Vector a = V.col(i), b = V.col(j);
         const Vector aa = rank_one_coordinates(Matrix(a)).col(0), bb = rank_one_coordinates(Matrix(b)).col(0);
-        const Vector ab = to_coordinates(0.5 * (a * b.transpose() + b * a.transpose()));
+        const Vector ab = pair_coordinates(a, b);
         const Vector Taa = order4 * aa, Tbb = order4 * bb;
         // T(a^4-m, b^m) times the binomial coefficient.
         const double t[] = {aa.dot(Taa), 4 * ab.dot(Taa), 6 * bb.dot(Taa), 4 * ab.dot(Tbb), bb.dot(Tbb)};

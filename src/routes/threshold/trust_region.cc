@@ -10,7 +10,7 @@ namespace {
 // argmin g.s + s.diag(h) s/2 over |s| <= radius, in the eigenbasis: s = -g/(h + mu), mu >= max(0, -least h),
 // by bisection.
 Vector step_in_eigenbasis(const Vector& g, const Vector& h, double radius) {
-  const double floor = 1e-14 * std::max(1e-300, h.cwiseAbs().maxCoeff());
+  const double floor = 1e-14 * std::max(kTiny, h.cwiseAbs().maxCoeff());
   const auto at = [&](double mu) { return Vector(-(g.array() / (h.array() + mu).max(floor))); };
   double low = std::max(0.0, -h(0));
   if (h(0) > 0) {
@@ -24,8 +24,8 @@ Vector step_in_eigenbasis(const Vector& g, const Vector& h, double radius) {
   }
   Vector s = at(high);
   // The hard case: nothing of g lies along the most negative curvature; go to the boundary along it.
-  const double room = radius * radius - s.squaredNorm();
-  if (h(0) < 0 && room > 1e-6 * radius * radius) s(0) += (s(0) >= 0 ? 1 : -1) * std::sqrt(room);
+  const double left = radius * radius - s.squaredNorm();
+  if (h(0) < 0 && left > 1e-6 * radius * radius) s(0) += (s(0) >= 0 ? 1 : -1) * std::sqrt(left);
   return s;
 }
 
@@ -53,7 +53,7 @@ LocalMinimum minimise(const SmoothFunction& f, Vector start, const TrustRegionOp
     SecondOrderModel there = f(out.at + s);
     const double got = here.value - there.value;
     // Near the minimum the gain is below rounding: there the gradient decides.
-    const bool rounding = promised <= 1e-13 * std::max(std::abs(here.value), 1e-300);
+    const bool rounding = promised <= 1e-13 * std::max(std::abs(here.value), kTiny);
     const bool take = rounding ? there.gradient.norm() < here.gradient.norm() : got > 1e-4 * promised;
     if (!take) {
       if (rounding) {

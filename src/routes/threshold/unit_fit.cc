@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace exhume {
@@ -107,6 +108,140 @@ double contrast(const Vector& z, double t, const std::vector<bool>& on) {
   return hits[1] / counts[1] - hits[0] / counts[0];
 }
 
+// Mean outputs on the two sides of the plane z = 0.
+struct Levels {
+  double low = 0, high = 0;
+  [[nodiscard]] double size() const { return high - low; }
+};
+
+// From rows at least `away` from the plane; nothing where a side has fewer than ten.
+std::optional<Levels> levels_of(const Vector& y, const Vector& z, double away) {
+  double sums[2] = {0, 0}, counts[2] = {0, 0};
+  for (Index r = 0; r < y.size(); ++r) {
+    if (std::abs(z(r)) < away) continue;
+    const int side = z(r) > 0;
+    sums[side] += y(r);
+    counts[side] += 1;
+  }
+  if (counts[0] < 10 || counts[1] < 10) return std::nullopt;
+  return Levels{sums[0] / counts[0], sums[1] / counts[1]};
+}
+
+// What the rows with |z| <= h say of the plane: (v, dt), v in the coordinates of Q, the complement of w.
+struct BandMove {
+  Index rows = 0;  // below the least number nothing else is set
+  Matrix Q;
+  Vector move, half;  // the regression on all rows; the difference of those on even and on odd rows
+};
+
+BandMove move_in_band(const AloneRows& rows, const Vector& z, const Vector& w, const Levels& levels,
+                      double h) {
+  const Index d = w.size();
+  std::vector<Index> band;
+  for (Index r = 0; r < z.size(); ++r) {
+    if (std::abs(z(r)) <= h) band.push_back(r);
+  }
+  BandMove out;
+  out.rows = static_cast<Index>(band.size());
+  if (out.rows < kBandRowsPerUnknown * d) return out;
+  out.Q = complement(w);
+  Matrix J(out.rows, d);
+  Vector response(out.rows);
+  for (Index i = 0; i < out.rows; ++i) {
+    const Index r = band[static_cast<std::size_t>(i)];
+    J.row(i).head(d - 1) = rows.x.row(r) * out.Q;
+    J(i, d - 1) = -1;
+    response(i) = (rows.y(r) - levels.low) / (levels.high - levels.low) - (z(r) > 0 ? 1 : 0);
+  }
+  const auto solve = [&](const Matrix& A, const Vector& b) {
+    return Vector((A.transpose() * A).ldlt().solve(A.transpose() * b) * (2 * h));
+  };
+  out.move = solve(J, response);
+  out.half = solve(parity(J, 0), parity(response, 0)) - solve(parity(J, 1), parity(response, 1));
+  return out;
+}
+
+// Moves w and t by regressions in a narrowing band. False where rows are too few or do not respond.
+bool narrow_band(const AloneRows& rows, const StepOptions& options, UnitFit& fit, Levels& levels) {
+  const Index d = fit.w.size();
+  double h = options.band;
+  bool moved = false;
+  for (int step = 0; step < options.steps; ++step) {
+    const Vector z = (rows.x * fit.w).array() - fit.t;
+    const auto found = levels_of(rows.y, z, std::min(0.3, std::max(h, 0.05)));
+    if (!found) return false;
+    levels = *found;
+    if (std::abs(levels.size()) < 1e-12 * (std::abs(levels.high) + std::abs(levels.low))) {
+      fit.outcome = FitOutcome::kNoResponse;
+      return false;
+    }
+    const BandMove band = move_in_band(rows, z, fit.w, levels, h);
+    if (band.rows < kBandRowsPerUnknown * d || !band.move.allFinite() || band.move.norm() > 1.5) break;
+    fit.w += band.Q * band.move.head(d - 1);
+    // The plane w.x = t with w no longer of unit norm: rescale both.
+    const double norm = fit.w.norm();
+    fit.t = (fit.t + band.move(d - 1)) / norm;
+    fit.w /= norm;
+    fit.rows = band.rows;
+    fit.angle_error = 0.5 * band.half.head(d - 1).norm();
+    fit.threshold_error = 0.5 * std::abs(band.half(d - 1));
+    moved = true;
+    h = std::clamp(8 * band.move.norm(), h / 3, h);
+  }
+  fit.size = levels.size();
+  return moved;
+}
+
+// How well the plane z = 0 explains the rows; response: s of every row, 0 or 1 without noise.
+void judge(const AloneRows& rows, const Levels& levels, const Vector& response, const Vector& z,
+           UnitFit& fit) {
+  std::vector<bool> on(static_cast<std::size_t>(z.size()));
+  for (Index r = 0; r < z.size(); ++r) {
+    on[static_cast<std::size_t>(r)] = std::abs(rows.y(r) - levels.high) < std::abs(rows.y(r) - levels.low);
+  }
+  fit.response = contrast(z, 0, on);
+  fit.misfit = std::sqrt((response - (z.array() > 0).cast<double>().matrix()).squaredNorm() /
+                         std::max(1.0, response.squaredNorm()));
+}
+
+// Moves w and t to the maximum margin over the rows nearest to the plane z = 0. False, and nothing moved,
+// where the labels are not separable; otherwise z is that of the new plane.
+bool widen_margin(const AloneRows& rows, const Vector& response, Vector& z, UnitFit& fit) {
+  const Index d = fit.w.size(), n = z.size();
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  for (Index r = 0; r < n; ++r) order[static_cast<std::size_t>(r)] = r;
+  const Index count = std::min(n, kMarginRows);
+  std::partial_sort(order.begin(), order.begin() + count, order.end(),
+                    [&](Index a, Index b) { return std::abs(z(a)) < std::abs(z(b)); });
+  const Matrix Q = complement(fit.w);
+  Matrix X(count, d - 1);
+  Vector g(count), labels(count);
+  for (Index i = 0; i < count; ++i) {
+    const Index r = order[static_cast<std::size_t>(i)];
+    X.row(i) = rows.x.row(r) * Q;
+    g(i) = z(r);
+    labels(i) = response(r) > 0.5 ? 1 : -1;
+  }
+  if ((labels.array() > 0).all() || (labels.array() < 0).all()) return false;
+  const MaximumMargin best = maximum_margin(X, g, labels);
+  if (best.margin <= 0) return false;
+  Vector w = fit.w + Q * best.v;
+  const double norm = w.norm(), t = (fit.t + best.c) / norm;
+  w /= norm;
+  // Rows farther away must agree too.
+  const Vector all = (rows.x * w).array() - t;
+  const auto wrong = ((all.array() > 0) != (response.array() > 0.5)).count();
+  if (wrong > 0) return false;
+  fit.w = w;
+  fit.t = t;
+  fit.margin = best.margin;
+  // Every plane that separates the rows is as good as this one; they differ by the margin a coordinate.
+  fit.angle_error = std::max(fit.angle_error, best.margin * std::sqrt(static_cast<double>(d)));
+  fit.threshold_error = std::max(fit.threshold_error, best.margin);
+  z = all;
+  return true;
+}
+
 }  // namespace
 
 Matrix complement(const Vector& w) {
@@ -202,7 +337,7 @@ MaximumMargin maximum_margin(const Matrix& X, const Vector& g, const Vector& lab
       const double value = soft(theta, s, &p);
       const Vector mean = J.transpose() * p;
       Matrix H = s * (J.transpose() * p.asDiagonal() * J - mean * mean.transpose());
-      H.diagonal().array() += 1e-10 * H.trace() + 1e-300;
+      H.diagonal().array() += 1e-10 * H.trace() + kTiny;
       const Vector direction = H.ldlt().solve(mean);  // minus the gradient is +mean
       const double gain = direction.dot(mean);
       if (!(gain > 1e-12 * scale)) break;
@@ -224,112 +359,13 @@ UnitFit fit_step(const AloneRows& rows, const Vector& w, double t, const StepOpt
   UnitFit fit;
   fit.w = w;
   fit.t = t;
-  const Index d = w.size(), n = rows.y.size();
-  const Index least = kBandRowsPerUnknown * d;
-  double h = options.band, low = 0, high = 0;
-  const auto levels = [&](const Vector& z, double away) {
-    double sums[2] = {0, 0}, counts[2] = {0, 0};
-    for (Index r = 0; r < n; ++r) {
-      if (std::abs(z(r)) < away) continue;
-      const int side = z(r) > 0;
-      sums[side] += rows.y(r);
-      counts[side] += 1;
-    }
-    if (counts[0] < 10 || counts[1] < 10) return false;
-    low = sums[0] / counts[0];
-    high = sums[1] / counts[1];
-    return true;
-  };
-  bool moved = false;
-  for (int step = 0; step < options.steps; ++step) {
-    const Vector z = (rows.x * fit.w).array() - fit.t;
-    if (!levels(z, std::min(0.3, std::max(h, 0.05)))) return fit;
-    if (std::abs(high - low) < 1e-12 * (std::abs(high) + std::abs(low))) {
-      fit.outcome = FitOutcome::kNoResponse;
-      return fit;
-    }
-    std::vector<Index> band;
-    for (Index r = 0; r < n; ++r) {
-      if (std::abs(z(r)) <= h) band.push_back(r);
-    }
-    const auto count = static_cast<Index>(band.size());
-    if (count < least) break;
-    const Matrix Q = complement(fit.w);
-    Matrix J(count, d);
-    Vector response(count);
-    for (Index i = 0; i < count; ++i) {
-      const Index r = band[static_cast<std::size_t>(i)];
-      J.row(i).head(d - 1) = rows.x.row(r) * Q;
-      J(i, d - 1) = -1;
-      response(i) = (rows.y(r) - low) / (high - low) - (z(r) > 0 ? 1 : 0);
-    }
-    const auto solve = [&](const Matrix& A, const Vector& b) {
-      return Vector((A.transpose() * A).ldlt().solve(A.transpose() * b) * (2 * h));
-    };
-    const Vector move = solve(J, response);
-    const Vector half = solve(parity(J, 0), parity(response, 0)) - solve(parity(J, 1), parity(response, 1));
-    if (!move.allFinite() || move.norm() > 1.5) break;
-    fit.w += Q * move.head(d - 1);
-    // The plane w.x = t with w no longer of unit norm: rescale both.
-    const double norm = fit.w.norm();
-    fit.t = (fit.t + move(d - 1)) / norm;
-    fit.w /= norm;
-    fit.rows = count;
-    fit.angle_error = 0.5 * half.head(d - 1).norm();
-    fit.threshold_error = 0.5 * std::abs(half(d - 1));
-    moved = true;
-    h = std::clamp(8 * move.norm(), h / 3, h);
-  }
-  fit.size = high - low;
-  if (!moved) return fit;
+  Levels levels;
+  if (!narrow_band(rows, options, fit, levels)) return fit;
   fit.outcome = FitOutcome::kFitted;
-  const auto respond = [&](const Vector& at) {
-    std::vector<bool> on(static_cast<std::size_t>(n));
-    for (Index r = 0; r < n; ++r) {
-      on[static_cast<std::size_t>(r)] = std::abs(rows.y(r) - high) < std::abs(rows.y(r) - low);
-    }
-    fit.response = contrast(at, 0, on);
-  };
-  const Vector z = (rows.x * fit.w).array() - fit.t;
-  const Vector response = (rows.y.array() - low) / (high - low);
-  fit.misfit = std::sqrt((response - (z.array() > 0).cast<double>().matrix()).squaredNorm() /
-                         std::max(1.0, response.squaredNorm()));
-  respond(z);
-  if (!options.maximum_margin) return fit;
-
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  for (Index r = 0; r < n; ++r) order[static_cast<std::size_t>(r)] = r;
-  const Index count = std::min(n, kMarginRows);
-  std::partial_sort(order.begin(), order.begin() + count, order.end(),
-                    [&](Index a, Index b) { return std::abs(z(a)) < std::abs(z(b)); });
-  const Matrix Q = complement(fit.w);
-  Matrix X(count, d - 1);
-  Vector g(count), labels(count);
-  for (Index i = 0; i < count; ++i) {
-    const Index r = order[static_cast<std::size_t>(i)];
-    X.row(i) = rows.x.row(r) * Q;
-    g(i) = z(r);
-    labels(i) = response(r) > 0.5 ? 1 : -1;
-  }
-  if ((labels.array() > 0).all() || (labels.array() < 0).all()) return fit;
-  const MaximumMargin best = maximum_margin(X, g, labels);
-  if (best.margin <= 0) return fit;
-  Vector w_new = fit.w + Q * best.v;
-  const double norm = w_new.norm(), t_new = (fit.t + best.c) / norm;
-  w_new /= norm;
-  // Rows farther away must agree too.
-  const Vector all = (rows.x * w_new).array() - t_new;
-  const auto wrong = ((all.array() > 0) != (response.array() > 0.5)).count();
-  if (wrong > 0) return fit;
-  fit.w = w_new;
-  fit.t = t_new;
-  fit.margin = best.margin;
-  // Every plane that separates the rows is as good as this one; they differ by the margin a coordinate.
-  fit.angle_error = std::max(fit.angle_error, best.margin * std::sqrt(static_cast<double>(d)));
-  fit.threshold_error = std::max(fit.threshold_error, best.margin);
-  respond(all);
-  fit.misfit = std::sqrt((response - (all.array() > 0).cast<double>().matrix()).squaredNorm() /
-                         std::max(1.0, response.squaredNorm()));
+  Vector z = (rows.x * fit.w).array() - fit.t;
+  const Vector response = (rows.y.array() - levels.low) / (levels.high - levels.low);
+  judge(rows, levels, response, z, fit);
+  if (options.maximum_margin && widen_margin(rows, response, z, fit)) judge(rows, levels, response, z, fit);
   return fit;
 }
 

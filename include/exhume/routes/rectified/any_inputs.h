@@ -4,21 +4,24 @@
 // space of Y, with basis B (n x k). For every sign pattern S of that space (patterns.h) the unit behind it,
 // if there is one, is
 //
-//     w, z   with   x_j.w = B_j.z >= 1 for j in S,    B_j.z = 0 >= x_j.w elsewhere,   Bz not in the span of
-//     units found
+//     w, z   with   x_j.w = B_j.z >= 1   for j in S
+//                   B_j.z = 0 >= x_j.w   elsewhere
+//                   B z   not in the span of the outputs of the units found
+//
+//     X: n x d     Y: n x m     W: k x d     A: m x k     no biases, no constant
 //
 // The equations are solved first (null vectors of the active set, to rounding); where they leave more than
 // one direction, a linear program decides, with the independence constraint turned into up to 2n programs
-// (Remark 1). k units make a network: A by regression. No assumption on X. O(n^(k-1)) patterns: for k up to 3
-// or 4.
+// (Remark 1). k units make a network: A by regression. No assumption on X. O(n^(k-1)) patterns: for k up to
+// 3 or 4.
 //
 // A network is found whenever there is one; it is *a* network that reproduces the samples, unique only where
 // they are rich enough. Refuses where rank(Y) < k: then the problem is NP-hard (Section 3; hardness.h).
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/routes/rectified/patterns.h"
 #include "exhume/model/rectified_network.h"
+#include "exhume/routes/rectified/patterns.h"
 
 namespace exhume {
 

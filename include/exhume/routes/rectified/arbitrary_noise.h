@@ -1,31 +1,34 @@
 // Noise of any distribution and size, independent of the inputs (paper rectified, Algorithm 8).
 //
-//     Y = A f(Wx) + E,   x standard normal after standardising.    Goal: |Y - fit|_F <= (1 + eps) |E|_F
+//     Y = A f(Wx) + E,     x standard normal after standardising     goal: |Y - fit|_F <= (1 + eps) |E|_F
 //
-// If mu is a row of a left inverse of A, then mu.y = f(w.x) + mu.E, and the sign of it, once E is smoothed by
-// added normal noise, is a noisy label of the halfspace w.x > 0. The program  max sum_q label_q (v.x_q), |v|
-// <= 1  recovers w (Plan and Vershynin); over the ball it has the closed form v = sum_q label_q x_q / |...|.
+// If mu is a row of a left inverse of A, then mu.y = f(w.x) + mu.E, and its sign, once E is smoothed by added
+// normal noise g, is a noisy label of a halfspace of normal w (Plan and Vershynin):
+//
+//     label_q = sign(mu.y_q - median + g_q),     v = argmax_{|v| <= 1} sum_q label_q (v.x_q)
+//                                                  = sum_q label_q x_q / |sum_q label_q x_q|
 //
 // The paper enumerates all k x O(k) left inverses. But the halfspace of row p depends on row p of the inverse
 // only, so here candidate *rows* are enumerated, on the sphere of the sketched outputs, within a stated
 // budget, and the best k of the resulting directions are chosen by regression: budget + C(budget', k) instead
-// of budget^k. For k <= 2 rows cover the sphere evenly and the choice is exhaustive; for larger k the rows
+// of budget^k. For k <= 2 the rows are uniform on the sphere and the choice is exhaustive; for larger k they
 // lie around the spectral estimate (clipped outputs, order 2) and the choice is greedy with exchanges. Last,
-// least squares over all parameters (polish).
+// least squares over all parameters (fit/polish.h). Biases start at 0. Cost: O(n (d + s)) a candidate, s the
+// size of the sketch, then one Gram matrix of all candidates.
 #pragma once
 
 #include <cstdint>
 
 #include "exhume/base/control.h"
-#include "exhume/model/rectified_network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/rectified_network.h"
 
 namespace exhume {
 
 struct ArbitraryNoiseOptions {
   Index hidden = 1;
   Index budget = 400;         // candidate rows
-  double smoothing = 1;       // sd of the added noise over the interquartile range of mu.y
+  double smoothing = 1;       // sd of g over the interquartile range of mu.y
   Index sketch_per_unit = 4;  // the outputs are sketched to this many times k where they are more
   bool polish = true;
   std::uint64_t seed = 0;

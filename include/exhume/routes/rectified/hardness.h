@@ -1,16 +1,17 @@
 // Where recovery is hard or impossible, as generators of instances (paper rectified, Section 3 and Lemma 16).
 //
-// ReLU-separability. From a 6-CNF on n variables: vectors in R^(n+2), to be labelled 0 (set P) or 1 (set Q)
+// ReLU-separability. From a 6-CNF on n variables: vectors q in R^(n+2), to be labelled 0 (set P) or 1 (set Q)
 // by f(q.x) + f(q.y), f = max(., 0), for two unknown vectors x and y:
 //
-//     Q:  +-e_i (i <= n)          x_i = +-1 and y_i = -x_i: the truth of variable i
-//         e_j, -2 e_j (j = n+1, n+2), e_{n+1} + e_{n+2}     x_{n+1} + x_{n+2} = y_{n+1} + y_{n+2} = 1/2
-//     P:  for each clause  -(signed literals) - 10 e_{n+1} - 10 e_{n+2}     sum of literals >= -5: not all
-//     false
+//     set   vectors q                                                   what they say
+//     Q     +-e_i, i <= n                                               x_i = -y_i = +-1: variable i
+//     Q     e_j, -2 e_j (j = n+1, n+2), e_{n+1} + e_{n+2}               x_{n+1} + x_{n+2} = 1/2, so for y
+//     P     -(signed literals) - 10 e_{n+1} - 10 e_{n+2}, each clause   sum of literals >= -5: not all false
 //
-// Both x and y = -x obey the clauses, so the formula must be closed under complementing all variables. Then
-// the instance is solvable exactly where the formula is satisfiable, and recovering the two units of y = f(x)
-// + f(y) from these samples is NP-hard: the outputs have rank 1 < k = 2.
+// Both x and y, which are opposite on the variables, obey the clauses, so the formula must be closed under
+// complementing all variables. Then the instance is solvable exactly where the formula is satisfiable, and
+// recovering the two units x and y from these samples is NP-hard: the outputs have rank 1, fewer
+// than units.
 //
 // Erratum: the paper calls a formula reversible if it and its complement are both satisfiable or both not,
 // which always holds. What the reduction uses is closure: the complement of every clause is a clause too.
@@ -59,8 +60,9 @@ struct Separability {
 [[nodiscard]] std::optional<Matrix> solve_separability(const Separability& instance, const Control& control);
 
 // Lemma 16: two networks in the plane that agree wherever |x_1| > 2 |a x_2|, so no fewer than about 1/a
-// samples tell them apart: f(x) = (max(x_1 + s x_2, 0) + max(x_1 - s x_2, 0)) / 2 with s = a and s = 2a, rows
-// of unit norm.
+// samples tell them apart,
+//
+//     f(x) = (max(x_1 + s x_2, 0) + max(x_1 - s x_2, 0)) / 2     with s = a and s = 2a, rows of unit norm
 struct IndistinguishablePair {
   Network first, second;
 };

@@ -5,8 +5,8 @@
 //
 //     q_i <- E[ b g(q_i.b) ] - E[ g'(q_i.b) ] q_i,      Q <- Q (Q^T Q)^(-1/2)
 //
-// with g = tanh (robust) or g = u^3 (kurtosis). Hyvarinen, IEEE Trans. Neural Networks 10 (1999). O(n k^2) an
-// iteration.
+// with g = tanh (robust) or g = u^3 (kurtosis). Hyvarinen, IEEE Trans. Neural Networks 10 (1999). O(n k^2)
+// an iteration.
 #pragma once
 
 #include <cstdint>

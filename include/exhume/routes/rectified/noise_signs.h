@@ -4,8 +4,8 @@
 // For rough units v_j with open sign, the functions f(v_j.x), f(-v_j.x), all j, and the constant span a space
 // that holds the signal. Leaving f(-v_i.x) out costs a_i+ in residual, leaving f(v_i.x) out costs a_i-:
 //
-//     a_i+ = |Y - P_{all but f(-v_i)} Y|^2,   a_i- = |Y - P_{all but f(v_i)} Y|^2,     v_i has the right sign
-//     if a_i+ < a_i-
+//     a_i+ = |Y - P_{all but f(-v_i)} Y|^2
+//     a_i- = |Y - P_{all but f(v_i)} Y|^2        v_i has the right sign where a_i+ <= a_i-
 //
 // All 2k residuals come from one Gram matrix of the 2k + 1 functions: O(n k (k + m)) once. Noise of any
 // distribution with mean zero. For a ReLU, f(z) - f(-z) = z, so more than d units without bias make the
@@ -15,15 +15,15 @@
 #include <memory>
 
 #include "exhume/base/control.h"
-#include "exhume/model/rectified_network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/rectified_network.h"
 
 namespace exhume {
 
 struct NoiseSigns {
-  Vector signs;    // +-1, k of them
-  Vector margins;  // |a_i- - a_i+| over the variance of the noise: chi-squared with m degrees of freedom by
-                   // chance
+  Vector signs;  // k, +-1
+  // |a_i- - a_i+| over the variance of the noise: by chance, chi-squared with m degrees of freedom.
+  Vector margins;
   double noise_variance = 0;  // residual of all 2k + 1 functions, mean over rows and outputs
 };
 

@@ -11,7 +11,8 @@
 //     w, b    from phi^-1(h) = w.x + b where h > 0      unit_from_output
 //
 // Both signs of v are tried: only the right one has a null vector (gap 1e-15 against order 1). With the new
-// (w, b) the rows are chosen anew until the gap is at rounding. Last, A and c by regression.
+// (w, b) the rows are chosen anew until the gap is at rounding. Units that no start led to are looked for in
+// what the others leave of the outputs (fit/unit_search.h). Last, A and c by regression.
 //
 // Errata that matter here: the unknown multiplies the outputs, so it has k (not n) entries; "exactly zero off
 // the pattern" is asked only of rows that are safely off it.

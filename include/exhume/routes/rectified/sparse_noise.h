@@ -1,18 +1,26 @@
 // A few entries of the outputs hit by noise of any size (paper rectified, Section 8).
 //
-//     Y = L + E,   L = f(XW^T + b) A^T + c of rank k (k + 1 with c) much less than m, n;   E sparse,
-//     arbitrarily large
+//     Y = L + E,     L = f(XW^T + b) A^T + c,  of rank k (k + 1 with c) far below m and n
+//                    E  few entries, arbitrarily large
 //
-// Principal component pursuit  min |L|_* + lambda |E|_1  s.t. L + E = Y,  lambda = 1/sqrt(max(m, n)), by the
-// inexact augmented Lagrangian method (Lin, Chen and Ma): L <- singular values of Y - E + Z/mu shrunk by
-// 1/mu, E <- entries of Y - L + Z/mu shrunk by lambda/mu, Z <- Z + mu (Y - L - E), mu growing. Only the
-// singular triples above 1/mu are computed: block power iteration from the last ones, O(m n r) a step. Stops
-// at |Y - L - E|_F <= tolerance |Y|_F.
+// Principal component pursuit, by the inexact augmented Lagrangian method (Lin, Chen and Ma):
+//
+//     min |L|_* + lambda |E|_1   subject to  L + E = Y,          lambda = 1 / sqrt(max(m, n))
+//
+//     L <- singular values of Y - E + Z/mu shrunk by 1/mu
+//     E <- entries of Y - L + Z/mu shrunk by lambda/mu
+//     Z <- Z + mu (Y - L - E),     mu grows,     until |Y - L - E|_F <= tolerance |Y|_F
+//
+// Only the singular triples above 1/mu are computed: block power iteration from the last ones, O(m n r) a
+// step.
 //
 // Pursuit gives the subspace and the support to its tolerance. Then only clean entries count: the coordinates
 // of every sample in the subspace are solved from its clean entries, the subspace from the clean entries of
-// every output, the support is what does not fit, and so on until it stands; the cleaned outputs are exact to
-// rounding and go to the exact finish (pattern_finish.h).
+// every output, the support is what does not fit, and so on until it stands. A sample, or an output, of which
+// most entries misfit is solved again from few of its entries drawn at random. The cleaned outputs are exact
+// to rounding and go to the exact finish (pattern_finish.h).
+//
+// Random numbers: the directions that a power iteration starts from, and the draws of entries. One seed.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +35,7 @@ struct PursuitOptions {
   double lambda = 0;  // 0: 1/sqrt(max(m, n))
   double tolerance = 1e-7;
   int max_iterations = 300;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of clean_outputs' draws too
 };
 
 struct Pursuit {

@@ -5,8 +5,8 @@
 //     R_i = { x : w_i.x >= t_i - below,  w_j.x < t_j - guard for all j != i }
 //
 // f is a function of w_i.x only, f = c_0 + q_i(u(w_i.x - t_i)), whatever the upper network P is: q_i is P
-// with all other units off. Everything that refines a unit works on these rows, held in memory: about n
-// Phi(below - t_i) of them.
+// with all other units off. Everything that refines a unit works on these rows, held in memory: about
+// n Phi(below - t_i) of them.
 //
 // c_0 = P(0, ..., 0) is the median of f, since no unit is active on most rows (paper threshold, footnote 5).
 // Where a large share of the rows equals it exactly there is no noise, and [f != c_0] says exactly whether a
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

@@ -6,19 +6,24 @@
 //
 //     E_kept[He_p(x)] = E[f He_p(x)]/E[f]
 //
-// are the moments of step 1, up to one factor, and importance weights 1/f give back the Gaussian:
-// E[g] = E_kept[g/f]/E_kept[1/f], from which mean and covariance of the inputs are known. For a sigmoid far
-// below its threshold u(a) ~ e^(a - t), and e^(w.x) phi(x) is a Gaussian with its mean moved to w: kept rows
-// are close to a mixture of unit Gaussians with means w_i.
+// are the moments of step 1, up to one factor, and importance weights 1/f give back the Gaussian,
+//
+//     E[g(x)] = E_kept[g(x)/f(x)] / E_kept[1/f(x)]
+//
+// from which mean and covariance of the inputs are known, and E_kept[(1 - q/f) He_p] with q a polynomial of
+// degree below p: the same moments with less noise.
+//
+// For a sigmoid far below its threshold u(a) ~ e^(a - t), and e^(w.x) phi(x) is a Gaussian with its mean
+// moved to w: kept rows are close to a mixture of unit Gaussians with means w_i.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "exhume/base/control.h"
-#include "exhume/moments/moments.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
+#include "exhume/moments/moments.h"
 
 namespace exhume {
 

@@ -1,27 +1,27 @@
-// Detectors of a direction that need no linear terms and no high threshold (paper threshold, Section 3, C.1;
-// Theorem 7).
+// Detectors of a direction that need no linear terms and no high threshold (paper threshold, Section 3 and
+// C.1; Theorem 7).
 //
 // Correlations of f with derivatives of the Dirac delta at z.x = s, as differences of slab averages
 //
 //     m_j = mean of f over s + j e <= z.x < s + (j+1) e,     j = -2, -1, 0, 1
 //
-//   delta' (sign units):   J(e) = m_0 - m_-1;  a jump stays as e -> 0 while a smooth f gives J ~ e, so
-//                          value = 2 J(e) - J(2e), J(2e) = (m_1 + m_0 - m_-1 - m_-2)/2
-//   delta'' (ReLU units):  value = ((m_1 - m_0) - (m_-1 - m_-2))/e, the change of slope at s
+//     delta'    sign units   value = 2 J(e) - J(2e),  J(e) = m_0 - m_-1,  J(2e) = (m_1 + m_0 - m_-1 - m_-2)/2
+//     delta''   ReLU units   value = ((m_1 - m_0) - (m_-1 - m_-2))/e,    the change of slope at s
 //
-// The paper's C_2 and C_3 are these times phi(s). If z = w_i and s = t_i the value is E[dP/dX_i | w_i.x =
-// t_i] up to O(e); at an angle a >> e from all units it is O((e/a)^2) and O(e/a). The standard error is that
-// of the four means, each over about n phi(s) e rows: a unit is seen at `score` sigma from
+// A jump stays in J(e) as e -> 0 while a smooth f gives J ~ e, which 2 J(e) - J(2e) takes away. The paper's
+// C_2 and C_3 are these times phi(s). If z = w_i and s = t_i the value is E[dP/dX_i | w_i.x = t_i] up to
+// O(e); at an angle a >> e from all units it is O((e/a)^2) and O(e/a). The standard error is that of the four
+// means, each over about n phi(s) e rows, so a unit is seen at `score` sigma from
 //
-//     n >= score^2 * 9 Var(f | slab) / (phi(s) e value^2)         rows (delta'; for delta'' divide value by
-//     1/e)
+//     n >= score^2 * 5 Var(f | slab) / (phi(s) e value^2)          rows, delta'
+//     n >= score^2 * 4 Var(f | slab) / (phi(s) e^3 value^2)        rows, delta''
 //
-// One pass for any number of directions, O(n d) each.
+// Assumes standard Gaussian inputs and one output. One pass for any number of directions, O(n d) each.
 #pragma once
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 
@@ -32,14 +32,14 @@ struct Detection {
   Vector error;  // standard errors
   [[nodiscard]] Vector score() const { return value.cwiseQuotient(error); }
 };
-// Directions: d x q unit columns; s: where the threshold is suspected, one a direction; inputs standard
-// Gaussian.
+// Directions: d x q unit columns; s: where the threshold is suspected, one a direction.
 [[nodiscard]] Detection detect(const SampleSource& samples, Detector detector, const Matrix& directions,
                                const Vector& s, double width, const Control& control = {});
 
 // A local search: |value| less two standard errors climbed from z by a pattern search over the sphere and s,
-// 6d neighbours a pass, no further than two first steps. Slabs start as wide as the steps, since at an angle
-// a a jump is smeared over about a, and narrow to `width` with them. A kink is found so only where its change
+// 6d - 4 neighbours a pass, no further than two first steps; where the score stays below 6, once more with
+// twice the first step, then with half of it. Slabs start twice as wide as the steps, since at an angle a a
+// jump is smeared over about a, and narrow to `width` with them. A kink is found so only where its change
 // of slope outweighs the curvature of f along z, 2 f'' e. The score of what is found, value/error, tells
 // whether it is a unit: above 6, say.
 struct DetectorSearch {

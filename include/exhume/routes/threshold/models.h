@@ -3,9 +3,8 @@
 //
 //     f(x) = P(X_1, ..., X_k),   X_i = u(w_i.x - t_i)          W: k x d, unit rows    t: k
 //
-//   u: max(a, 0), 1[a > 0], 1/(1 + exp(-a)), exp(a), a^2 or |a|
-//   P: a polynomial; the union of {X_i > 0}, or the intersection of their complements; or further layers with
-//   sigmoids
+//   u   max(a, 0), 1[a > 0], 1/(1 + exp(-a)), exp(a), a^2 or |a|
+//   P   a polynomial; the union of {X_i > 0}, or the intersection of their complements; layers of sigmoids
 //
 // With orthonormal rows and t ~ sqrt(log d) products of units are rarely alive, so f is close in expectation
 // to its part that is linear in the X_i (Lemma 2), which is what the recovery lives on.
@@ -20,8 +19,8 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "exhume/base/control.h"
+#include "exhume/base/types.h"
 #include "exhume/data/samples.h"
 #include "exhume/routes/threshold/alone.h"
-#include "exhume/base/types.h"
 
 namespace exhume {
 

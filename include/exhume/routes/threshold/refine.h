@@ -1,13 +1,12 @@
 // The paper's own step 2: EstimateTanAlpha and RefineEstimate (Section 2.2, Algorithms 1 and 2, Theorem 5).
 //
-// For a direction z at angle a from w and monotone P with P > c_0 beyond it, the rows of a slab t' - e <= z.x
-// <= t' have
+// For a direction z at angle a from w and monotone P with P > c_0 beyond it, the rows of a slab
+// t' - e <= z.x <= t' have
 //
-//     Pr[active | slab at t'] ~ Phi((t' cos a - t)/sin a)         (Lemma 4)
+//     Pr[active | slab at t'] ~ Phi((t' cos a - t)/sin a)                              (Lemma 4)
+//     tan a ~ (t_2 - t_1)/(Phi^-1(0.6) - Phi^-1(0.4)),     t_1 < t_2 where it is 0.4 and 0.6
 //
-// so with t_1 < t_2 where it is 0.4 and 0.6, tan a ~ (t_2 - t_1)/(Phi^-1(0.6) - Phi^-1(0.4)). Found by
-// bisection over t' on the rows sorted by z.x, with e so that a slab holds `slab_rows` rows (e is chosen from
-// the data).
+// found by bisection over t' on the rows sorted by z.x, e chosen so that a slab holds `slab_rows` rows.
 //
 // RefineEstimate perturbs z at random and keeps what lowers the angle. Errata: Algorithm 2 is missing from
 // the paper's text; a step is to be kept where a' <= a (1 - 0.004/d), not where a' <= 0.01 a/d; Theorem 5 is
@@ -17,8 +16,8 @@
 
 #include <cstdint>
 
-#include "exhume/routes/threshold/alone.h"
 #include "exhume/base/types.h"
+#include "exhume/routes/threshold/alone.h"
 
 namespace exhume {
 

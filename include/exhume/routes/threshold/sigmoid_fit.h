@@ -18,13 +18,13 @@
 #include <cstdint>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 
 struct SigmoidFitOptions {
-  Index rows_per_unknown = 60;  // rows that are used, at most
+  Index rows_per_unknown = 60;  // at most so many are used, or 20,000 rows where that is more
   int max_steps = 200;
 };
 
@@ -43,8 +43,8 @@ struct SigmoidLayer {
   [[nodiscard]] Vector nonlinear_part(const Eigen::Ref<const RowMatrix>& x) const;
 };
 
-// Directions: d x k unit columns, sign open; k >= 1. Throws DataError where there are fewer rows than
-// unknowns.
+// Directions: d x k unit columns, sign open; k >= 1. Throws DataError where there are fewer than two rows an
+// unknown.
 [[nodiscard]] SigmoidLayer fit_sigmoids(const SamplePtr& samples, const Matrix& directions,
                                         const SigmoidFitOptions& options, const Control& control);
 

@@ -1,5 +1,5 @@
 // Recovery from structure of the lowest layer alone: no threshold, or no linear terms (paper threshold,
-// Section 4, D).
+// Section 4 and D).
 //
 // Theorem 8. 0/1 weights with disjoint supports, u(a) = exp(rho (a - t)): E[f x_i x_j] is large where i and j
 // belong to the same unit. Any function of the units' sums keeps that, so where outputs are positive log f
@@ -7,12 +7,16 @@
 // gap, components; then every coordinate goes to the component that it correlates with most, until nothing
 // moves.
 //
-// Theorem 9. u(a) = exp(a), disjoint supports, positive coefficients: g(z) = exp(-|z|^2/2) E[f exp(z.x)] is
-// sum_S c_S prod exp(1/2 + z_p). Erratum: g - lambda |z|_1 - gamma |z|^2 as printed has no maximum, since g
+// Theorem 9. u(a) = exp(a), disjoint supports, positive coefficients:
+//
+//     g(z) = exp(-|z|^2/2) E[f exp(z.x)] = sum_S c_S prod_{p in S} exp(1/2 + z_p)
+//
+// Erratum: g - lambda |z|_1 - gamma |z|^2 as printed has no maximum, since g
 // grows exponentially along every support; the quadratic term is taken as what it multiplies, the constraint
 // |z| = tau. There local maxima have equal weights on one support and zero elsewhere (Lemmas 21 and 22). f is
-// taken to a power below 1, for its tails. Ascent by z <- tau normalise(max(grad log g - lambda, 0)), where
-// grad log g is the mean of x - z under weights f exp(z.x), from every coordinate axis.
+// taken to a power below 1, for its tails. Ascent from every coordinate axis by
+//
+//     z <- tau normalise(max(grad log g - lambda, 0)),   grad log g = mean of x - z under weights f exp(z.x)
 //
 // Theorem 10. Even u, orthonormal weights: E[f h_4(z.x)] on the sphere, in the coordinates of W, is
 //
@@ -29,8 +33,8 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 
@@ -56,7 +60,7 @@ struct ExponentialOptions {
   // the supports: far less noisy than to climb on, which more steps do.
   int steps = 1;
 };
-// Theorem 9. Outputs must be positive. O(n d) a step and start.
+// Theorem 9. Throws DataError naming a row with a negative output. O(n d) a step and start.
 [[nodiscard]] Groups exponential_groups(const SamplePtr& samples, const ExponentialOptions& options = {},
                                         const Control& control = {});
 
@@ -69,7 +73,7 @@ struct EvenDirections {
 // Theorem 10, k <= d units, inputs standard Gaussian. O(n d^4). No columns where fewer than k were found.
 [[nodiscard]] EvenDirections even_directions(const SamplePtr& samples, Index k, std::uint64_t seed = 0,
                                              const Control& control = {});
-// The same from the moment of order 4 (p x p, coordinates of symmetric_matrix.h).
+// The same from the moment of order 4 (p x p, coordinates of linalg/symmetric_matrix.h), without the fit.
 [[nodiscard]] EvenDirections even_directions(const Matrix& order4, Index d, Index k, std::uint64_t seed = 0);
 
 }  // namespace exhume

@@ -10,25 +10,28 @@
 // rows where the unit is off and those where it is on. Exact where q is a polynomial of degree r (P of degree
 // r in every unit), without any knowledge of P.
 //
-// Step (sign units, labels). Inside the band |w.x - t| <= h the response s = (y - low)/(high - low) is 1[w*.x
-// > t*]; its difference from 1[w.x > t] has, given x_perp, the mean (v.x_perp - dt)/(2h) over the band, where
-// w* ~ w + v and t* = t + dt. So one linear regression gives the next direction and threshold: the
-// deterministic direction that stands in for the random perturbations of RefineEstimate. h shrinks with the
-// steps. Labels turned around at random with probability e leave low = e, high = 1 - e and change nothing
-// else; the error is about sqrt(2 h e / (phi(t) n)).
+// Step (sign units, labels). Inside the band |w.x - t| <= h the response is that of the true plane w* ~ w +
+// v, t* = t + dt, and given x_perp its difference from the plane at hand has, over the band, the mean
+//
+//     E[ s - 1[w.x > t] | x_perp ] = (v.x_perp - dt)/(2h),     s = (y - low)/(high - low) = 1[w*.x > t*]
+//
+// So one linear regression gives the next direction and threshold: the deterministic direction that stands in
+// for the random perturbations of RefineEstimate. h shrinks with the steps. Labels turned around at random
+// with probability e leave low = e, high = 1 - e and change nothing else; the error is about
+// sqrt(2 h e / (phi(t) n)).
 //
 // Labels without noise end with the maximum margin: the (v, dt) with the largest least value of
 // +-(w.x + v.x_perp - t - dt) over the rows, by Newton on a soft minimum of growing sharpness (convex).
 #pragma once
 
-#include "exhume/routes/threshold/alone.h"
 #include "exhume/base/types.h"
+#include "exhume/routes/threshold/alone.h"
 
 namespace exhume {
 
 enum class FitOutcome {
   kFitted,
-  kTooFewRows,  // fewer alone rows than 3 for every unknown; w and t are those given
+  kTooFewRows,  // a kink: fewer than 3 active rows an unknown; a step: fewer than 12 an unknown in the band
   kNoResponse,  // the rows where the unit should be active look like those where it is not
 };
 
@@ -38,13 +41,13 @@ struct UnitFit {
   double t = 0;
   double size = 0;  // kink: slope of q at 0 (with degree 1: its coefficient); step: high - low
   Index rows = 0;   // rows that the last step used
-  double angle_error =
-      0;  // half the difference of two fits, on even and on odd rows: an honest standard error
+  // Half the difference of two fits, on even and on odd rows: an honest standard error.
+  double angle_error = 0;
   double threshold_error = 0;
   double margin = 0;  // maximum margin; 0 where it was not sought or the labels are not separable
   double misfit = 0;  // root mean square of what is left, over that of y - c_0
-  double response =
-      0;  // share of active rows beyond t + 0.1 less the share before t - 0.1; near 1 for a true unit
+  // Share of active rows beyond t + 0.1 less the share before t - 0.1; near 1 for a true unit.
+  double response = 0;
 };
 
 struct KinkOptions {
