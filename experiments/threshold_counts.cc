@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "exhume/routes/threshold/lowest_layer.h"
 #include "exhume/base/random.h"
 #include "exhume/report/svg.h"
 #include "exhume/routes/threshold/detectors.h"

@@ -1,11 +1,11 @@
-"""architecture_paths.py ROOT [--both]
+"""architecture_paths.py ROOT
 
 Checks that every path which ARCHITECTURE.md names exists: those in backticks with a '/' in them, and every line
 of the annotated tree (the fenced block opened by ```tree; two spaces of indent a level, the name, then two
 spaces or more and the note). Also checks that no committed file names a place outside the repository.
 
-With --both also the other way round: every committed file below the folders of COVERED is named in the tree, or the
-folder that directly holds it has a line whose note ends in "(all files)". Without git, as in a source archive, every
+And the other way round: every committed file below the folders of COVERED is named in the tree, a source by its header, or
+the folder that directly holds it has a line whose note ends in "(all files)". Without git, as in a source archive, every
 file of the file system counts as committed, but for hidden ones and Python's caches.
 """
 
@@ -90,6 +90,15 @@ def files_on_disk(root):
                 yield "/".join(parts)
 
 
+def stands_in(name, named):
+    """Whether the tree names the file, or, of a source, its header: beside it, or among the public ones."""
+    if name.endswith(".cc"):
+        header = name[:-3] + ".h"
+        public = re.sub("^src/", "include/exhume/", header)
+        return bool(named & {name, header, public})
+    return name in named
+
+
 def check_coverage(root):
     """Committed files below COVERED that the tree does not name."""
     tree, _ = read_tree(root)
@@ -110,7 +119,7 @@ def check_coverage(root):
             continue
         files += 1
         folder = name.rpartition("/")[0] + "/"
-        if name not in named and folder not in whole:
+        if not stands_in(name, named) and folder not in whole:
             problems.append(f"{name} is not in the tree of ARCHITECTURE.md: "
                             f"name it, or end the note of {folder} with '{ALL_FILES}'")
     return files, problems
@@ -134,19 +143,15 @@ def check_committed(root):
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if argument != "--both"]
-    if len(arguments) != 1:
-        sys.exit("usage: architecture_paths.py ROOT [--both]")
-    root = pathlib.Path(arguments[0]).resolve()
+    if len(sys.argv) != 2:
+        sys.exit("usage: architecture_paths.py ROOT")
+    root = pathlib.Path(sys.argv[1]).resolve()
     named, problems = check_architecture(root)
     files, more = check_committed(root)
-    problems += more
-    summary = f"{named} paths of ARCHITECTURE.md exist; {files} committed files are clean"
-    if "--both" in sys.argv:
-        covered, more = check_coverage(root)
-        problems += more
-        summary += f"; {covered} files have their place in the tree"
-    print("\n".join(problems) or summary)
+    covered, missing = check_coverage(root)
+    problems += more + missing
+    print("\n".join(problems) or f"{named} paths of ARCHITECTURE.md exist; {files} committed files are clean; "
+                                 f"{covered} files have their place in the tree")
     return 1 if problems else 0
 
 

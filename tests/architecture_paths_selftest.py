@@ -1,7 +1,7 @@
 """architecture_paths_selftest.py
 
-Shows on small trees that architecture_paths.py finds paths that do not exist and, with --both, files that the tree
-does not name: in a git checkout and in a source archive without git.
+Shows on small trees that architecture_paths.py finds paths that do not exist and files that the tree does not
+name: in a git checkout and in a source archive without git.
 """
 
 import os
@@ -46,7 +46,7 @@ GOOD = {
 
 
 class ArchitecturePaths(unittest.TestCase):
-    def run_on(self, files=None, both=True, git=True, untracked=()):
+    def run_on(self, files=None, git=True, untracked=()):
         """Exit status and output on the good tree with files added, changed or (None) left out."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
@@ -67,7 +67,7 @@ class ArchitecturePaths(unittest.TestCase):
             for name in untracked:
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text("")
-            command = [sys.executable, str(SCRIPT), folder] + (["--both"] if both else [])
+            command = [sys.executable, str(SCRIPT), folder]
             done = subprocess.run(command, capture_output=True, text=True, env=environment)
             return done.returncode, done.stdout + done.stderr
 
@@ -88,12 +88,9 @@ class ArchitecturePaths(unittest.TestCase):
     def test_a_tree_that_names_everything(self):
         self.accept("6 files have their place")
         self.accept("6 files have their place", "not a git checkout", git=False)
-        self.accept(both=False)
 
     def test_a_path_that_does_not_exist(self):
-        for both in (True, False):
-            self.refuse("ARCHITECTURE.md:7: include/exhume/front.h does not exist",
-                        files={"include/exhume/front.h": None}, both=both)
+        self.refuse("ARCHITECTURE.md:7: include/exhume/front.h does not exist", files={"include/exhume/front.h": None})
         self.refuse("src/shapes/ does not exist", files={"src/shapes/circle.cc": None, "src/shapes/square.cc": None})
         # In prose and in the tree.
         output = self.refuse(files={"include/exhume/base/number.h": None, "include/exhume/base/other.h": ""})
@@ -106,8 +103,9 @@ class ArchitecturePaths(unittest.TestCase):
             self.assertNotIn("docs/other.md", output)
             self.assertNotIn("README.md", output)
 
-    def test_without_the_flag_files_need_not_be_named(self):
-        self.accept(files={"src/back.cc": ""}, both=False)
+    def test_a_source_stands_with_its_header(self):
+        self.accept("7 files", files={"src/base/number.cc": ""})
+        self.refuse("src/number.cc is not in the tree", files={"src/number.cc": ""})
 
     def test_all_files_covers_its_own_folder_only(self):
         self.accept("7 files", files={"src/shapes/star.cc": ""})

@@ -190,9 +190,9 @@ TEST(Control, ProgressOfManyThreadsNamesEveryBlockOnce) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<double>(i + 1) / 500);
 }
 
-// A bug of the library: reduce_blocks counts before it has the lock of report(), so a later count may
+// It was once so: reduce_blocks counts before it has the lock of report(), so a later count may
 // overtake.
-TEST(Control, DISABLED_ProgressOfManyThreadsNeverFalls) {
+TEST(Control, ProgressOfManyThreadsNeverFalls) {
   for (int run = 0; run < 20; ++run) {
     const std::vector<double> seen = fractions(6);
     EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end())) << "run " << run;

@@ -186,10 +186,10 @@ TEST(Inspect, OneLopsidedInputIsNotSymmetric) {
   EXPECT_TRUE(named(inspection, kTails).holds);
 }
 
-// A bug of the library: the limit of 2 * 5.4 standard errors is above what exponential inputs reach on 4,096
+// It was once so: the limit of 2 * 5.4 standard errors is above what exponential inputs reach on 4,096
 // rows, 2 / sqrt(265) * 64 = 7.9. A sum of symmetric terms over the root of its squares is sub-Gaussian
 // (Efron), so the factor of two buys nothing.
-TEST(Inspect, DISABLED_ExponentialInputsAreNotSymmetric) {
+TEST(Inspect, ExponentialInputsAreNotSymmetric) {
   EXPECT_FALSE(of_inputs(drawn(Distribution::kExponential, 100000, 3, 11)).symmetric);
 }
 
@@ -276,9 +276,9 @@ TEST(Inspect, AConstantInputIsLeftOutOfTheOthersStatistics) {
   EXPECT_TRUE(inspection.gaussian && inspection.symmetric);
 }
 
-// A bug of the library: where the mean of a constant column is rounded, what is left is the same tiny number
+// It was once so: where the mean of a constant column is rounded, what is left is the same tiny number
 // in every row; scaled to variance one it is neither Gaussian nor symmetric, and t = sqrt(n).
-TEST(Inspect, DISABLED_AConstantInputWhoseMeanIsRoundedIsLeftOutToo) {
+TEST(Inspect, AConstantInputWhoseMeanIsRoundedIsLeftOutToo) {
   for (const Index rows : {3001, 3003, 3005, 3007}) {
     RowMatrix x(rows, 3);
     x << normals(rows, 2, 19), RowMatrix::Constant(rows, 1, 0.1);
@@ -300,9 +300,9 @@ TEST(Inspect, TwoAndThreeRowsGiveFiniteStatistics) {
   }
 }
 
-// A bug of the library: no direction has variance, so 0 / 0 is compared; the values are not numbers and the
+// It was once so: no direction has variance, so 0 / 0 is compared; the values are not numbers and the
 // inputs not Gaussian.
-TEST(Inspect, DISABLED_OneRowOrConstantInputsGiveFiniteStatistics) {
+TEST(Inspect, OneRowOrConstantInputsGiveFiniteStatistics) {
   for (const RowMatrix& x : {RowMatrix(normals(1, 2, 21)), RowMatrix(RowMatrix::Constant(100, 2, 0.5))}) {
     for (const Assumption& test : of_inputs(x).tests) EXPECT_TRUE(std::isfinite(test.value)) << test.name;
   }
@@ -356,8 +356,8 @@ TEST(DistinctRows, OfOneRowManyTimesOneIsLeft) {
   EXPECT_EQ(first_column(*found), std::vector<double>{0.1});
 }
 
-// A bug of the library: rows are compared by their bytes.
-TEST(DistinctRows, DISABLED_MinusZeroIsZero) {
+// It was once so: rows are compared by their bytes.
+TEST(DistinctRows, MinusZeroIsZero) {
   RowMatrix x(2, 1);
   x << 0.0, -0.0;
   EXPECT_EQ(distinct_rows(memory_samples(x, RowMatrix::Ones(2, 1)), {})->rows(), 1);

@@ -209,9 +209,9 @@ TEST(Moments, HermiteMomentsOfIntegersAreExact) {
   }
 }
 
-// A bug of the library: with a single row the odd half is empty, counts as zero, and the estimate is half the
+// It was once so: with a single row the odd half is empty, counts as zero, and the estimate is half the
 // moment.
-TEST(Moments, DISABLED_TheEstimateFromOneRowIsThatRow) {
+TEST(Moments, TheEstimateFromOneRowIsThatRow) {
   const RowMatrix x = RowMatrix::Constant(1, 1, 2), r = RowMatrix::Constant(1, 1, 3);
   EXPECT_EQ(hermite_moments(*memory_samples(x, r), 1, {}).estimate(1)(0, 0), 6);
 }

@@ -19,13 +19,15 @@ const char* to_string(Status status) {
 
 bool Checks::require(std::string name, double value, double threshold, bool holds, std::string otherwise) {
   list_.push_back({std::move(name), value, threshold, holds, true});
-  if (!holds && reason_.empty()) reason_ = std::move(otherwise);
+  if (!holds && all_hold_) reason_ = std::move(otherwise);
+  all_hold_ = all_hold_ && holds;
   return holds;
 }
 
 void Checks::require_first(std::string name, double value, double threshold, std::string otherwise) {
   list_.push_back({std::move(name), value, threshold, false, true});
   reason_ = std::move(otherwise);
+  all_hold_ = false;
 }
 
 bool Checks::note(std::string name, double value, double threshold, bool holds) {

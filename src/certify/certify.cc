@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exhume/moments/moments.h"
+#include "exhume/base/limits.h"
 #include "exhume/data/reduce.h"
 
 namespace exhume {
@@ -19,9 +20,7 @@ constexpr double kGrossKurtosis = 50;  // of residuals that a few rows dominate
 constexpr double kMostNeighbourZ = 4.5;
 constexpr Index kNeighbourRows = 4096;
 constexpr Index kPictureRows = 500;
-// Confidence 0.999: deviations of a normal, and log(1 / 0.001).
-constexpr double kDeviations = 3.3;
-const double kLogOdds = std::log(1000.0);
+const double kLogOdds = -std::log(1 - kConfidence);
 
 }  // namespace
 
@@ -56,7 +55,7 @@ HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, co
 
 double bound_mean_square(const HeldOutCheck& check, Index rows) {
   const double n = static_cast<double>(std::max<Index>(rows, 1));
-  return check.mean_square + kDeviations * check.spread + check.largest * kLogOdds / n;
+  return check.mean_square + confidence_deviations() * check.spread + check.largest * unseen_share(n);
 }
 
 double bound_fitted_noise(double parameters, double variance, Index rows) {
@@ -102,7 +101,7 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   if (model.units() > 0)
     along.leftCols(model.units()).noalias() = block.x() * model.V.leftCols(d).transpose();
   look.sorted = sorted_statistic(along, block.y());
-  look.sorted_limit = std::sqrt(2 * std::log(static_cast<double>(along.cols() * m) / 1e-5));
+  look.sorted_limit = normal_limit(kResidualFalseAlarm, static_cast<double>(along.cols() * m));
   return look;
 }
 

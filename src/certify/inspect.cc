@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "exhume/base/blas.h"
+#include "exhume/base/limits.h"
 #include "exhume/base/parallel.h"
 
 namespace exhume {
@@ -16,21 +17,22 @@ namespace {
 
 constexpr Index kRows = 4096;
 constexpr size_t kFewValues = 16;
-// A normal exceeds this with probability 1e-6; shifted by Bonferroni where several are looked at.
-double normal_limit(double tests) { return std::sqrt(2 * std::log(std::max(tests, 1.0) / 1e-6)); }
-
-// Approximate chi-squared quantile at 1 - 1e-6 (Wilson and Hilferty).
-double chi_squared_limit(double freedom) {
-  const double term = 2 / (9 * freedom);
-  return freedom * std::pow(1 - term + 4.75 * std::sqrt(term), 3);
+// A column about its mean; all zeros where what is left is the rounding of that mean.
+Vector centred_column(const Matrix& x, Index a) {
+  constexpr double kRounded = 1e-13;  // of the column's size
+  const double mean = x.col(a).mean();
+  Vector centred = (x.col(a).array() - mean).matrix();
+  if (centred.cwiseAbs().maxCoeff() <= kRounded * std::abs(mean)) centred.setZero();
+  return centred;
 }
 
 // Rows in coordinates of mean 0 and covariance I; directions without variance are dropped.
 Matrix whitened(const Matrix& x) {
-  const Matrix centred = x.rowwise() - x.colwise().mean();
-  const Vector scale =
-      (centred.colwise().squaredNorm() / static_cast<double>(x.rows())).cwiseSqrt().cwiseMax(1e-300);
-  const Matrix scaled = centred * scale.cwiseInverse().asDiagonal();
+  Matrix scaled(x.rows(), x.cols());
+  for (Index a = 0; a < x.cols(); ++a) {
+    scaled.col(a) = centred_column(x, a);
+    scaled.col(a) /= std::max(std::sqrt(scaled.col(a).squaredNorm() / static_cast<double>(x.rows())), kTiny);
+  }
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled.transpose() * scaled /
                                                     static_cast<double>(x.rows()));
   const Index rank = (eigen.eigenvalues().array() > 1e-10).count();
@@ -40,8 +42,10 @@ Matrix whitened(const Matrix& x) {
 
 std::uint64_t row_hash(const double* x, Index inputs, const double* y, Index outputs) {
   const auto part = [](const double* values, Index size) {
-    return std::hash<std::string_view>()(
-        std::string_view(reinterpret_cast<const char*>(values), sizeof(double) * static_cast<size_t>(size)));
+    // Zeros of either sign are one number.
+    const Vector plain = Eigen::Map<const Vector>(values, size).array() + 0.0;
+    return std::hash<std::string_view>()(std::string_view(reinterpret_cast<const char*>(plain.data()),
+                                                          sizeof(double) * static_cast<size_t>(size)));
   };
   const std::uint64_t first = part(x, inputs), second = part(y, outputs);
   return first ^ (second + 0x9e3779b97f4a7c15ULL + (first << 6) + (first >> 2));
@@ -89,27 +93,29 @@ Inspection inspect(const SampleSource& samples) {
   // Mardia's skewness needs all pairs; half a million of them are plenty.
   const Index few = std::min<Index>(rows, 1000);
   const Matrix head = z.topRows(few);
-  const double skewness = (head * head.transpose()).array().cube().mean() * static_cast<double>(few) / 6;
+  const bool varies = z.cols() > 0;  // without it there is nothing to test
+  const double skewness =
+      varies ? (head * head.transpose()).array().cube().mean() * static_cast<double>(few) / 6 : 0;
   const double freedom = d * (d + 1) * (d + 2) / 6;
   // A tenth on top: for many inputs the statistic reaches its limit law slowly.
-  const double skewness_limit = 1.1 * chi_squared_limit(freedom);
+  const double skewness_limit = varies ? 1.1 * chi_squared_limit(freedom, kInspectionFalseAlarm, 1) : 1;
   const bool straight =
       test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
   const double kurtosis =
-      (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n);
-  const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(2), 1,
-                         std::abs(kurtosis) <= normal_limit(2));
+      varies ? (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n) : 0;
+  const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(kInspectionFalseAlarm, 2), 1,
+                         std::abs(kurtosis) <= normal_limit(kInspectionFalseAlarm, 2));
   result.gaussian = straight && even;
 
   double odd = 0;
   for (Index a = 0; a < x.cols(); ++a) {
-    const Vector centred = (x.col(a).array() - x.col(a).mean()).matrix();
+    const Vector centred = centred_column(x, a);
     const Vector cubes = centred.array().cube();
     const double spread = std::sqrt(cubes.squaredNorm() / n / n);
     if (spread > 0) odd = std::max(odd, std::abs(cubes.mean()) / spread);
   }
-  // A cube's t statistic has its own heavy tail: twice the normal limit.
-  const double odd_limit = 2 * normal_limit(static_cast<double>(x.cols()));
+  // A sum of symmetric terms over the root of its squares is sub-Gaussian (Efron), however heavy their tails.
+  const double odd_limit = normal_limit(kInspectionFalseAlarm, static_cast<double>(x.cols()));
   result.symmetric = test("symmetric inputs: third moments", odd / odd_limit, 1, odd <= odd_limit);
 
   size_t least_values = kFewValues + 1;
@@ -118,7 +124,7 @@ Inspection inspect(const SampleSource& samples) {
     std::set<double> values;
     for (Index i = 0; i < rows && values.size() <= kFewValues; ++i) values.insert(x(i, a));
     least_values = std::min(least_values, values.size());
-    const Vector centred = (x.col(a).array() - x.col(a).mean()).matrix();
+    const Vector centred = centred_column(x, a);
     const double variance = centred.squaredNorm() / n;
     if (variance > 0) heaviest = std::max(heaviest, centred.array().pow(4).mean() / (variance * variance));
   }

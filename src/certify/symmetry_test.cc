@@ -9,7 +9,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
 #include "exhume/base/random.h"
-#include "exhume/fit/unit_search.h"
+#include "exhume/base/limits.h"
 
 namespace exhume {
 namespace {
@@ -45,7 +45,7 @@ double statistic(const SampleSource& samples, const Matrix& U, const Vector& cen
                                 });
   Matrix C = sums.gram / n;
   const Vector gbar = sums.mean / n;
-  C.diagonal().array() += 1e-10 * std::max(C.diagonal().maxCoeff(), 1e-300);
+  C.diagonal().array() += 1e-10 * std::max(C.diagonal().maxCoeff(), kTiny);
   return n * gbar.dot(C.ldlt().solve(gbar));
 }
 
@@ -60,7 +60,7 @@ SymmetryTest test_symmetry(const SampleSource& samples, std::uint64_t seed, cons
                                          to.sum += block.x().colwise().sum().transpose();
                                          to.squares += block.x().colwise().squaredNorm().transpose();
                                        });
-  const Vector scale = (sums.squares / n).cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+  const Vector scale = (sums.squares / n).cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   SymmetryTest out;
   const Index room = std::max<Index>(1, samples.rows() / 20);
   const Index axes = std::min({d, kMostAxes, room});
@@ -73,14 +73,14 @@ SymmetryTest test_symmetry(const SampleSource& samples, std::uint64_t seed, cons
     // Lengths from 0.5 to 2, so that slow and fast waves are looked at; the axes have length 1.
     for (Index r = 0; r < random; ++r) {
       const double length = std::pow(4.0, static_cast<double>(r) / static_cast<double>(random)) / 2;
-      rest.col(r) *= length / std::max(rest.col(r).norm(), 1e-300);
+      rest.col(r) *= length / std::max(rest.col(r).norm(), kTiny);
     }
     U.rightCols(random) = rest;
   }
   U = scale.asDiagonal() * U;
   out.statistic = statistic(samples, U, Vector::Zero(d), control);
   out.about_mean = statistic(samples, U, sums.sum / n, control);
-  out.threshold = chance_level(out.degrees, 1);
+  out.threshold = chi_squared_limit(static_cast<double>(out.degrees), kUnitFalseAlarm, 1);
   return out;
 }
 
@@ -93,8 +93,8 @@ std::string SymmetryTest::words() const {
   const char* remedy =
       holds_about_mean()
           ? "the inputs look symmetric about their mean instead, so subtract it before they are labelled, or "
-            "label -x too and give the labels with --mirrored"
-          : "label -x too and give the labels with --mirrored, or take a road that does not need symmetry";
+            "label -x too and give those labels as the mirrored outputs"
+          : "label -x too and give those labels as the mirrored outputs, or take a route that does not need symmetry";
   return fmt::format(
       "the inputs are not symmetric: statistic {:.1f} on {} degrees of freedom, above {:.1f}; {}", statistic,
       degrees, threshold, remedy);

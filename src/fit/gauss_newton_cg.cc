@@ -51,8 +51,10 @@ ConjugateStep::ConjugateStep(const SeparableModel& model, const SampleSource& sa
   for (Index j = 0; j < k; ++j) {
     Matrix& block = blocks_[static_cast<size_t>(j)];
     block *= model.C.row(j).squaredNorm();
-    const Vector v = model.V.row(j).normalized();
-    block += block.diagonal().mean() * v * v.transpose();
+    if (model.scale_is_free()) {
+      const Vector v = model.V.row(j).normalized();
+      block += block.diagonal().mean() * v * v.transpose();
+    }
     block.diagonal().array() += 1e-12 * block.diagonal().mean() + kTiny;
   }
   FF_.diagonal() *= 1 + 1e-14;
@@ -74,9 +76,10 @@ ConjugateStep::Direction ConjugateStep::apply(const Direction& x, double lambda,
       block_rows_);
   for (Index j = 0; j < k; ++j) {
     const Matrix& block = blocks_[static_cast<size_t>(j)];
+    out.V.col(j) += lambda * block.diagonal().cwiseProduct(x.V.col(j));
+    if (!model.scale_is_free()) continue;
     const Vector v = model.V.row(j).normalized();
-    out.V.col(j) +=
-        lambda * block.diagonal().cwiseProduct(x.V.col(j)) + block.diagonal().mean() * v * v.dot(x.V.col(j));
+    out.V.col(j) += block.diagonal().mean() * v * v.dot(x.V.col(j));
   }
   return out;
 }

@@ -206,7 +206,10 @@ Matrix HermiteMoments::half(int p, int h) const {
   return out;
 }
 
-Matrix HermiteMoments::estimate(int p) const { return 0.5 * (half(p, 0) + half(p, 1)); }
+Matrix HermiteMoments::estimate(int p) const {
+  if (count[1] == 0) return half(p, 0);  // a single row is an even one
+  return 0.5 * (half(p, 0) + half(p, 1));
+}
 
 Matrix HermiteMoments::noise(int p) const { return 0.5 * (half(p, 0) - half(p, 1)); }
 

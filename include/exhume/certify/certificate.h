@@ -71,7 +71,7 @@ class Checks {
   // Only recorded: it tells which theory applies.
   bool note(std::string name, double value, double threshold, bool holds);
 
-  [[nodiscard]] bool all_hold() const { return reason_.empty(); }
+  [[nodiscard]] bool all_hold() const { return all_hold_; }
   // Puts the checks into the certificate, behind those it has; certified with the reason `praise` where all
   // that is required holds, otherwise uncertified with that of the first that does not.
   void conclude(Certificate& certificate, std::string praise) &&;
@@ -80,7 +80,8 @@ class Checks {
 
  private:
   std::vector<Assumption> list_;
-  std::string reason_;
+  std::string reason_;  // of the first that failed
+  bool all_hold_ = true;
 };
 
 }  // namespace exhume

@@ -49,7 +49,7 @@ using Predict = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
 [[nodiscard]] HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows,
                                           const Vector& output_mean);
 
-// A bound on the expected squared error of which `check` saw a sample, at confidence 0.999: mean, 3.3 standard errors,
+// A bound on the expected squared error of which `check` saw a sample, at confidence 0.999: mean, 3.29 standard errors,
 // and the largest value times log(1000) / rows for what is too seldom to show in the other two.
 [[nodiscard]] double bound_mean_square(const HeldOutCheck& check, Index rows);
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +25,8 @@ template <class Value, class Add>
   const Index blocks = (source.rows() + block_rows - 1) / block_rows;
   if (blocks == 0) return empty;
   BlockTree<Value> tree(blocks);
-  std::atomic<Index> done{0};
+  std::mutex counting;  // progress never falls
+  Index done = 0;
   parallel_for(blocks, control, [&](Index b) {
     SampleBlock block;
     const Index first = b * block_rows;
@@ -33,7 +34,9 @@ template <class Value, class Add>
     Value value = empty;
     add(value, block);
     tree.put(b, std::move(value));
-    if (!stage.empty()) control.report(stage, static_cast<double>(++done) / static_cast<double>(blocks));
+    if (stage.empty()) return;
+    const std::lock_guard lock(counting);
+    control.report(stage, static_cast<double>(++done) / static_cast<double>(blocks));
   });
   return tree.take();
 }
