@@ -1,4 +1,4 @@
-// The battery: many kinds of data, half of them recoverable, and what the front door says of each.
+// The battery: many kinds of data, half of them recoverable, and what recover says of each.
 //
 //   exhume_battery [seeds a kind] [first seed] [--only WORD] [--markdown FILE]
 //
@@ -20,8 +20,8 @@
 
 #include "../apps/fast_blas.h"
 #include "exhume/base/error.h"
-#include "exhume/io/npz.h"
 #include "exhume/base/random.h"
+#include "exhume/io/npz.h"
 #include "exhume/recover.h"
 
 namespace exhume {
@@ -116,8 +116,7 @@ RowMatrix half_binary(RowMatrix x) {
   return x;
 }
 
-// Rows of the handwritten digits, first 12 principal-like columns: sums of pixels of image regions, plus
-// jitter.
+// Rows of the handwritten digits, in eight random mixtures of their pixels.
 RowMatrix digit_rows(Index n, std::uint64_t seed) {
   const SamplePtr digits = read_samples_npz(std::string(EXHUME_DATA) + "/digits.npz");
   const SamplePtr all = load(*digits);
@@ -215,10 +214,8 @@ std::vector<Kind> kinds() {
     const RowMatrix hidden = evaluate(first, x).cwiseMax(0.0);
     return without_teacher(std::move(x), evaluate(second, hidden));
   });
-  no("40 units, 300 samples", [](auto s) {
-    Instance out = sampled(teacher(10, 40, 1, 0.5, s), gaussian(300, 10, s));
-    return out;
-  });
+  no("40 units, 300 samples",
+     [](auto s) { return sampled(teacher(10, 40, 1, 0.5, s), gaussian(300, 10, s)); });
   no("shuffled labels", [](auto s) {
     Instance out = sampled(teacher(6, 5, 1, 0.5, s), gaussian(4000, 6, s));
     for (Index i = out.y.rows() - 1; i > 0; --i) {
@@ -340,7 +337,7 @@ Tally run(const Kind& kind, int seeds, std::uint64_t first) {
   return tally;
 }
 
-// The most frequent reason, figures left out so that they count as one.
+// The most frequent reason, the first in alphabetical order among equals.
 std::string usual_reason(const Tally& tally) {
   std::string best;
   int most = 0;

@@ -1,9 +1,9 @@
-// Paper depth2: how far its algorithms get, and what the default road does on the same samples.
+// Paper depth2: how far its algorithms get, and what the default route does on the same samples.
 //
 //   depth2_error      worst parameter error against n; d = 5, k = 3: Algorithm 6 as printed, Algorithm 6 on
-//                     residualised moments with ALS, the default road
+//                     residualised moments with ALS, the default route
 //   depth2_success    share of exact networks against n; (d, k) = (10, 10) and (5, 8), one output: the
-//                     default road, depth2-jennrich, the sign-free polish and plain ReLU
+//                     default route, depth2-jennrich, the sign-free polish and plain ReLU
 //                     Levenberg-Marquardt from random starts, and scikit-learn where
 //                     DATA/sklearn_success.csv (bench/sklearn_success.py) gives it
 //   depth2_smoothed   smallest singular value of W^(.)1 and W^(.)2, and share of successes, against tau:
@@ -17,18 +17,16 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "exhume/moments/hermite_tensors.h"
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/csv.h"
-#include "exhume/data/planted.h"
-#include "exhume/fit/polish.h"
 #include "exhume/base/random.h"
-#include "exhume/recover.h"
-#include "exhume/routes/depth2_jennrich.h"
+#include "exhume/data/planted.h"
 #include "exhume/data/smoothed.h"
+#include "exhume/fit/polish.h"
+#include "exhume/io/csv.h"
+#include "exhume/moments/hermite_tensors.h"
+#include "exhume/recover.h"
 #include "exhume/report/svg.h"
+#include "exhume/routes/depth2_jennrich.h"
 #include "experiment.h"
 
 namespace exhume::experiments {
@@ -40,21 +38,6 @@ constexpr Index kFreshRows = 2000;
 constexpr Index kPolishRows = 5000;  // random starts are polished on at most so many rows
 constexpr int kRestarts = 5;
 constexpr double kLeastDrawn = 1e-17;  // errors below are drawn here
-
-struct Bench {
-  const Options& options;
-  OutputFolder folder;
-  Report report;
-
-  explicit Bench(const Options& o) : options(o), folder(o.out) {}
-  void find(std::string name, double value, std::string should = "", bool holds = true) {
-    report.findings.push_back({std::move(name), value, std::move(should), holds});
-  }
-  void write(const std::string& name, const std::string& bytes) {
-    folder.add(name, bytes);
-    report.files.push_back(name);
-  }
-};
 
 std::uint64_t instance_seed(const Bench& bench, int instance) {
   return 1000 * (bench.options.seed + 1) + static_cast<std::uint64_t>(instance);
@@ -176,7 +159,7 @@ void errors_against_samples(Bench& bench) {
     bench.find(fmt::format("{}: slope of log error against log n", names[practical]), found,
                practical ? "-0.5 +- 0.15" : "", !practical || std::abs(found + 0.5) <= 0.15);
   }
-  svg::Series& series = curves.add("default road");
+  svg::Series& series = curves.add("default route");
   for (const Index n : {1000, 10000, 100000}) {
     std::vector<double> errors;
     for (int i = 0; i < std::min(instances, 9); ++i) {
@@ -276,7 +259,7 @@ void success_against_samples(Bench& bench, Index d, Index k) {
     };
   };
   const Method methods[] = {
-      {"default road", route("auto")},
+      {"default route", route("auto")},
       {"depth2-jennrich", route("depth2-jennrich")},
       {"sign-free polish, best of 5 starts", starts(Activation::kAbsolute, kRestarts)},
       {"sign-free polish, one start", starts(Activation::kAbsolute, 1)},
@@ -297,7 +280,7 @@ void success_against_samples(Bench& bench, Index d, Index k) {
       }
       series.x.push_back(static_cast<double>(n));
       series.y.push_back(static_cast<double>(exact) / instances);
-      const bool promised = std::string(method.name) == "default road" && n >= 2000;
+      const bool promised = std::string(method.name) == "default route" && n >= 2000;
       bench.find(fmt::format("d = {}, k = {}, n = {}: {}: exact of {}", d, k, n, method.name, instances),
                  exact, promised ? "all" : "", !promised || exact == instances);
     }
@@ -373,7 +356,7 @@ void smoothed(Bench& bench) {
   }
   const std::string names[] = {"Algorithm 6, exact tensors",
                                fmt::format("Algorithm 6, tensors off by {:g}", kBad),
-                               "default road, 5,000 samples"};
+                               "default route, 5,000 samples"};
   for (std::size_t s = 0; s < 3; ++s) {
     svg::Series& series = success.add(names[s]);
     series.x = taus;
@@ -393,20 +376,7 @@ Report depth2(const Options& options) {
   success_against_samples(bench, 10, 10);
   success_against_samples(bench, 5, 8);
   smoothed(bench);
-  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
-  for (const Finding& f : bench.report.findings) {
-    nlohmann::ordered_json one = {{"name", f.name},
-                                  {"value", std::isfinite(f.value) ? nlohmann::ordered_json(f.value)
-                                                                   : nlohmann::ordered_json(nullptr)}};
-    if (!f.should.empty()) {
-      one["should_be"] = f.should;
-      one["holds"] = f.holds;
-    }
-    findings.push_back(one);
-  }
-  bench.write("depth2_findings.json", findings.dump(2) + "\n");
-  bench.folder.commit();
-  return bench.report;
+  return bench.finish("depth2_findings.json");
 }
 
 }  // namespace exhume::experiments

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exhume/base/control.h"
+#include "exhume/io/atomic_file.h"
 
 namespace exhume::experiments {
 
@@ -32,6 +33,26 @@ struct Finding {
 struct Report {
   std::vector<Finding> findings;
   std::vector<std::string> files;  // names in the folder
+};
+
+// Where an experiment's findings and files go. Nothing is on disk before finish().
+class Bench {
+ public:
+  explicit Bench(const Options& given) : options(given), folder_(given.out) {}
+
+  const Options& options;
+
+  void find(std::string name, double value, std::string should = "", bool holds = true);
+  void find_at_most(std::string name, double value, double most);
+  // `good` of `of` trials held where at least `least` should.
+  void count(std::string name, int good, int of, int least);
+  void write(const std::string& name, const std::string& bytes);
+  // Writes the findings under this name, a list of {name, value[, should_be, holds]}, and all files.
+  [[nodiscard]] Report finish(const std::string& findings_name);
+
+ private:
+  OutputFolder folder_;
+  Report report_;
 };
 
 [[nodiscard]] Report memorize(const Options& options);

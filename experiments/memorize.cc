@@ -1,9 +1,8 @@
 // Paper memorize, section 5 and appendix A: synthetic rows, then handwritten digits in place of MNIST.
 //
 //   Figure 2       N = 300 rows, d = 100, r = 300; entries uniform, rows of unit norm
-//   Figures 3, 4   digits: two layers with noise 0.01 on every input, three layers on 20 principal components
-//   with
-//                  noise 0.05; true labels (3), random labels (4)
+//   Figures 3, 4   digits: two layers with noise 0.01 on every input, three layers on 20 principal
+//                  components with noise 0.05; true labels (3), random labels (4)
 //   Figure 6       digits as they are, two layers: rows not in general position
 //   A.2            test error: trained on half of the digits, tested on the other half
 //
@@ -16,14 +15,12 @@
 
 #include <fmt/format.h>
 #include <Eigen/Eigenvalues>
-#include <nlohmann/json.hpp>
 
-#include "exhume/io/atomic_file.h"
+#include "exhume/base/random.h"
+#include "exhume/data/samples.h"
 #include "exhume/io/open.h"
 #include "exhume/memorize.h"
 #include "exhume/memorize/general_position.h"
-#include "exhume/base/random.h"
-#include "exhume/data/samples.h"
 #include "exhume/report/svg.h"
 #include "experiment.h"
 
@@ -42,25 +39,6 @@ struct Figure {
   std::string file, title;
   std::vector<Curve> curves;
   double closed_form = 0;
-};
-
-struct Bench {
-  const Options& options;
-  OutputFolder folder;
-  Report report;
-
-  explicit Bench(const Options& o) : options(o), folder(o.out) {}
-
-  void find(std::string name, double value, std::string should = "", bool holds = true) {
-    report.findings.push_back({std::move(name), value, std::move(should), holds});
-  }
-  void find_at_most(std::string name, double value, double most) {
-    find(std::move(name), value, fmt::format("at most {:g}", most), value <= most);
-  }
-  void write(const std::string& name, const std::string& bytes) {
-    folder.add(name, bytes);
-    report.files.push_back(name);
-  }
 };
 
 // Relative training error along a descent, thinned evenly in the logarithm of the iteration.
@@ -216,87 +194,90 @@ RowMatrix principal_components(const RowMatrix& x, Index count) {
   return centred * eigen.eigenvectors().rightCols(count);
 }
 
-void digits(Bench& bench) {
-  const SamplePtr samples = load(*open_samples(bench.options.data / "digits.npz"));
-  SampleBlock block;
-  samples->read(0, samples->rows(), block);
-  const RowMatrix x = unit_rows(block.x()), y = block.y(),
-                  noise = random_labels(x.rows(), bench.options.seed);
-  const Index n = x.rows(), d = x.cols();
+struct Digits {
+  RowMatrix x, y;  // rows of unit norm; the digits 0 to 9
 
-  MemorizeOptions two;
-  two.layers = 2;
-  two.seed = bench.options.seed;
-  two.perturb = 0.01;
-  const Index wide = 4 * d;  // the paper takes r = 3,000 for d = 784
-  for (const bool random : {false, true}) {
-    const RowMatrix& labels = random ? noise : y;
-    const char* word = random ? "random" : "true";
-    const MemorizeResult flat = panel(bench, fmt::format("memorize_digits_two_layers_{}", word),
-                                      fmt::format("Digits, two layers, {} labels", word), x, labels, two,
-                                      wide, 6000, 4 * kPaperDecaySteps);
-    bench.find_at_most(fmt::format("Digits, two layers, {} labels: relative error", word),
-                       flat.relative_error, 1e-16);
-    bench.find(fmt::format("Digits, two layers, {} labels: right after rounding", word), flat.accuracy, "1",
-               flat.accuracy == 1);
-    bench.find_at_most(fmt::format("Digits, two layers, {} labels: parameters / n", word),
-                       static_cast<double>(flat.network.parameters()) / static_cast<double>(n), 2.4);
-
-    MemorizeOptions three = two;
-    three.layers = 3;
-    three.power = 2;
-    three.perturb = 0.05;
-    const RowMatrix few = principal_components(x, 20);
-    const MemorizeResult deep = panel(bench, fmt::format("memorize_digits_three_layers_{}", word),
-                                      fmt::format("Digits, three layers, {} labels", word), few, labels,
-                                      three, 4 * 86, 6000, 4 * kPaperDecaySteps);
-    bench.find(fmt::format("Digits, three layers, {} labels: right after rounding", word), deep.accuracy, "1",
-               deep.accuracy == 1);
-    bench.find(fmt::format("Digits, three layers, {} labels: k", word),
-               static_cast<double>(deep.network.features()));
+  explicit Digits(const std::filesystem::path& folder) {
+    const SamplePtr samples = load(*open_samples(folder / "digits.npz"));
+    SampleBlock block;
+    samples->read(0, samples->rows(), block);
+    x = unit_rows(block.x());
+    y = block.y();
   }
-  MemorizeOptions bare = two;
-  bare.perturb = 0;
-  const MemorizeResult stuck =
-      panel(bench, "memorize_digits_unperturbed", "Digits as they are, two layers, true labels", x, y, bare,
-            wide, 6000, 4 * kPaperDecaySteps);
-  bench.find("Digits as they are: independent columns of 1,797", static_cast<double>(stuck.closed_form.rank));
+  [[nodiscard]] Index units() const { return 4 * x.cols(); }  // the paper takes r = 3,000 for d = 784
+};
 
-  // Test error: even rows train, odd rows test.
-  const Index half = (n + 1) / 2;
+MemorizeOptions two_layers(const Bench& bench, double perturb) {
+  MemorizeOptions options;
+  options.layers = 2;
+  options.seed = bench.options.seed;
+  options.perturb = perturb;
+  return options;
+}
+
+// Figures 3 and 4: one kind of labels, two and three layers.
+void digit_labels(Bench& bench, const Digits& digits, const RowMatrix& labels, const char* word) {
+  const MemorizeOptions two = two_layers(bench, 0.01);
+  const MemorizeResult flat = panel(bench, fmt::format("memorize_digits_two_layers_{}", word),
+                                    fmt::format("Digits, two layers, {} labels", word), digits.x, labels, two,
+                                    digits.units(), 6000, 4 * kPaperDecaySteps);
+  bench.find_at_most(fmt::format("Digits, two layers, {} labels: relative error", word), flat.relative_error,
+                     1e-16);
+  bench.find(fmt::format("Digits, two layers, {} labels: right after rounding", word), flat.accuracy, "1",
+             flat.accuracy == 1);
+  bench.find_at_most(fmt::format("Digits, two layers, {} labels: parameters / n", word),
+                     static_cast<double>(flat.network.parameters()) / static_cast<double>(digits.x.rows()),
+                     2.4);
+
+  MemorizeOptions three = two;
+  three.layers = 3;
+  three.power = 2;
+  three.perturb = 0.05;
+  const RowMatrix few = principal_components(digits.x, 20);
+  const MemorizeResult deep = panel(bench, fmt::format("memorize_digits_three_layers_{}", word),
+                                    fmt::format("Digits, three layers, {} labels", word), few, labels, three,
+                                    4 * 86, 6000, 4 * kPaperDecaySteps);
+  bench.find(fmt::format("Digits, three layers, {} labels: right after rounding", word), deep.accuracy, "1",
+             deep.accuracy == 1);
+  bench.find(fmt::format("Digits, three layers, {} labels: k", word),
+             static_cast<double>(deep.network.features()));
+}
+
+// Figure 6: rows that are not in general position.
+void digits_as_they_are(Bench& bench, const Digits& digits) {
+  const MemorizeResult stuck =
+      panel(bench, "memorize_digits_unperturbed", "Digits as they are, two layers, true labels", digits.x,
+            digits.y, two_layers(bench, 0), digits.units(), 6000, 4 * kPaperDecaySteps);
+  bench.find("Digits as they are: independent columns of 1,797", static_cast<double>(stuck.closed_form.rank));
+}
+
+// Appendix A.2: even rows train, odd rows test.
+void test_error(Bench& bench, const Digits& digits) {
+  const Index n = digits.x.rows(), d = digits.x.cols(), half = (n + 1) / 2;
   RowMatrix train(half, d), train_y(half, 1), test(n - half, d), test_y(n - half, 1);
   for (Index i = 0; i < n; ++i) {
-    (i % 2 == 0 ? train : test).row(i / 2) = x.row(i);
-    (i % 2 == 0 ? train_y : test_y)(i / 2, 0) = y(i, 0);
+    (i % 2 == 0 ? train : test).row(i / 2) = digits.x.row(i);
+    (i % 2 == 0 ? train_y : test_y)(i / 2, 0) = digits.y(i, 0);
   }
   bench.find("Test error: mean squared error of the training mean",
              (test_y.array() - train_y.mean()).square().mean());
-  const auto tested = [&](const std::string& name, const QuadraticNetwork& network) {
-    const RowMatrix values = evaluate(network, test);
+  const auto fit_and_test = [&](const std::string& name, const MemorizeOptions& options) {
+    const MemorizeResult fit = exhume::memorize(train, train_y, options, bench.options.control);
+    bench.find(fmt::format("Test error: {}, training relative error", name), fit.relative_error);
+    const RowMatrix values = evaluate(fit.network, test);
     bench.find(fmt::format("Test error: {}, mean squared error", name),
                (values - test_y).squaredNorm() / static_cast<double>(n - half));
     bench.find(fmt::format("Test error: {}, right after rounding", name),
                accuracy(LabelKind::kInteger, values, test_y));
   };
-  for (const double perturb : {0.0, 0.01}) {
-    MemorizeOptions options = two;
-    options.perturb = perturb;
-    const MemorizeResult fit = exhume::memorize(train, train_y, options, bench.options.control);
-    bench.find(fmt::format("Test error: closed form, perturbation {}, training relative error", perturb),
-               fit.relative_error);
-    tested(fmt::format("closed form, perturbation {}", perturb), fit.network);
-  }
+  for (const double perturb : {0.0, 0.01})
+    fit_and_test(fmt::format("closed form, perturbation {}", perturb), two_layers(bench, perturb));
   for (const bool by_adam : {false, true}) {
-    MemorizeOptions options = two;
-    options.perturb = 0;
-    options.hidden = wide;
+    MemorizeOptions options = two_layers(bench, 0);
+    options.hidden = digits.units();
     options.method = by_adam ? MemorizeMethod::kAdam : MemorizeMethod::kPgd;
     options.descent = by_adam ? adam(bench.options, half, 4 * kPaperDecaySteps) : pgd(bench.options, 6000);
-    const MemorizeResult fit = exhume::memorize(train, train_y, options, bench.options.control);
-    const char* name = by_adam ? "Adam" : "PGD";
-    bench.find(fmt::format("Test error: {}, no perturbation, training relative error", name),
-               fit.relative_error);
-    tested(fmt::format("{}, no perturbation", name), fit.network);
+    fit_and_test(fmt::format("{}, no perturbation", by_adam ? "Adam" : "PGD"), options);
   }
 }
 
@@ -305,21 +286,12 @@ void digits(Bench& bench) {
 Report memorize(const Options& options) {
   Bench bench(options);
   synthetic(bench);
-  digits(bench);
-  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
-  for (const Finding& f : bench.report.findings) {
-    nlohmann::ordered_json one = {{"name", f.name},
-                                  {"value", std::isfinite(f.value) ? nlohmann::ordered_json(f.value)
-                                                                   : nlohmann::ordered_json(nullptr)}};
-    if (!f.should.empty()) {
-      one["should_be"] = f.should;
-      one["holds"] = f.holds;
-    }
-    findings.push_back(one);
-  }
-  bench.write("memorize_findings.json", findings.dump(2) + "\n");
-  bench.folder.commit();
-  return bench.report;
+  const Digits digits(options.data);
+  digit_labels(bench, digits, digits.y, "true");
+  digit_labels(bench, digits, random_labels(digits.x.rows(), options.seed), "random");
+  digits_as_they_are(bench, digits);
+  test_error(bench, digits);
+  return bench.finish("memorize_findings.json");
 }
 
 }  // namespace exhume::experiments

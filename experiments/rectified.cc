@@ -1,20 +1,19 @@
-// Paper rectified: every road on planted networks, unit rows and no biases, fresh seeds.
+// Paper rectified: every method on planted networks, unit rows and no biases, fresh seeds.
 //
 // The paper has theorems and no experiments; these are ours. One finding a promise of docs/rectified.md, over
 // ten instances (twenty for the signs; three each in the short form), and one figure: the median of the worst
-// parameter error against the number of samples, for the roads that are exact without noise, before and after
-// the exact finish.
+// parameter error against the number of samples, for the methods that are exact without noise, before and
+// after the exact finish.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "exhume/fit/fit.h"
-#include "exhume/io/atomic_file.h"
 #include "exhume/base/random.h"
+#include "exhume/fit/fit.h"
+#include "exhume/report/svg.h"
 #include "exhume/routes/rectified/any_inputs.h"
 #include "exhume/routes/rectified/arbitrary_noise.h"
 #include "exhume/routes/rectified/few_outputs.h"
@@ -22,7 +21,6 @@
 #include "exhume/routes/rectified/pattern_finish.h"
 #include "exhume/routes/rectified/sparse_noise.h"
 #include "exhume/routes/rectified/starts.h"
-#include "exhume/report/svg.h"
 #include "experiment.h"
 
 namespace exhume::experiments {
@@ -76,7 +74,8 @@ double median(std::vector<double> values) {
 
 class Study {
  public:
-  explicit Study(const Options& options) : options_(options), trials_(options.quick ? 3 : 10) {}
+  explicit Study(const Options& options)
+      : options_(options), bench_(options), trials_(options.quick ? 3 : 10) {}
 
   Report run() {
     patterns();
@@ -93,8 +92,7 @@ class Study {
     arbitrary_noise();
     sparse_noise();
     figure();
-    write("findings.json", findings());
-    return std::move(report_);
+    return bench_.finish("findings.json");
   }
 
  private:
@@ -107,20 +105,19 @@ class Study {
   // `good` of the trials must hold, in proportion where there are fewer.
   void count(const std::string& name, int held, int tried, int good_of_ten) {
     const int needed = static_cast<int>(std::ceil(tried * good_of_ten / 10.0 - 1e-9));
-    report_.findings.push_back(
-        {name, static_cast<double>(held), fmt::format("at least {} of {}", needed, tried), held >= needed});
+    bench_.count(name, held, tried, needed);
   }
   void at_most(const std::string& name, double value, double limit) {
-    report_.findings.push_back({name, value, fmt::format("at most {:g}", limit), value <= limit});
+    bench_.find_at_most(name, value, limit);
   }
 
   void patterns() {
     const SignPatterns found =
         sign_patterns(Stream(options_.seed, "basis").normal_matrix(3, 16), {}, options_.control);
     const double expected = patterns_in_general_position(3, 16);
-    report_.findings.push_back(
-        {"sign patterns of a random 3 x 16 basis", static_cast<double>(found.patterns.size()),
-         fmt::format("exactly {:g}", expected), static_cast<double>(found.patterns.size()) == expected});
+    const auto number = static_cast<double>(found.patterns.size());
+    bench_.find("sign patterns of a random 3 x 16 basis", number, fmt::format("exactly {:g}", expected),
+                number == expected);
   }
 
   void any_inputs(Index d, Index k, Index m, Index n) {
@@ -170,7 +167,7 @@ class Study {
       if (std::isfinite(error)) worst = std::max(worst, error);
     }
     count(name + ": error at most 1e-10", held, trials_, good_of_ten);
-    report_.findings.push_back({"  worst error of those recovered", worst, "", true});
+    bench_.find("  worst error of those recovered", worst);
   }
 
   void noise() {
@@ -259,7 +256,9 @@ class Study {
           hit.emplace_back(i, j);
         }
       }
-      const CleanOutputs cleaned = clean_outputs(it.y, {}, options_.control);
+      CleanOptions cleaning;
+      cleaning.pursuit.seed = seed(t);
+      const CleanOutputs cleaned = clean_outputs(it.y, cleaning, options_.control);
       supports += cleaned.support == hit ? 1 : 0;
       it.y = cleaned.y;
       held += align(finish(it, s, f, Start::kTensor, seed(t), nullptr).network, it.truth).worst_error <= 1e-8
@@ -275,7 +274,7 @@ class Study {
                                           ? std::vector<double>{1000, 4000, 16000}
                                           : std::vector<double>{500, 1000, 2000, 4000, 8000, 16000};
     const int trials = options_.quick ? 3 : 7;
-    struct Road {
+    struct Method {
       const char* name;
       Start start;
     };
@@ -283,54 +282,38 @@ class Study {
     chart.title = "Worst parameter error against samples, d = 10, k = 6, m = 8";
     chart.x = {"samples", true};
     chart.y = {"median of the worst error", true};
-    std::string csv = "road,samples,start,finish\n";
-    for (const Road& road :
-         {Road{"ica", Start::kIca}, {"tensor", Start::kTensor}, {"symmetric", Start::kSymmetric}}) {
-      svg::Series before{fmt::format("{}: start", road.name)},
-          after{fmt::format("{}: exact finish", road.name)};
+    std::string csv = "method,samples,start,finish\n";
+    for (const Method& method :
+         {Method{"ica", Start::kIca}, {"tensor", Start::kTensor}, {"symmetric", Start::kSymmetric}}) {
+      svg::Series before{fmt::format("{}: start", method.name)},
+          after{fmt::format("{}: exact finish", method.name)};
       before.dashed = true;
       after.points = true;
       for (const double n : sizes) {
         const Shape s{10, 6, 8, static_cast<Index>(n)};
         std::vector<double> rough, exact;
         for (int t = 0; t < trials; ++t) {
-          const Instance it = instance(s, seed(t), rectified_power(1), road.start == Start::kIca,
-                                       road.start == Start::kSymmetric);
+          const Instance it = instance(s, seed(t), rectified_power(1), method.start == Start::kIca,
+                                       method.start == Start::kSymmetric);
           double error = 1;
-          const PatternFinish done = finish(it, s, rectified_power(1), road.start, seed(t), &error);
+          const PatternFinish done = finish(it, s, rectified_power(1), method.start, seed(t), &error);
           rough.push_back(error);
           exact.push_back(std::min(1.0, align(done.network, it.truth).worst_error));
         }
         before.x.push_back(n), before.y.push_back(median(rough));
         after.x.push_back(n), after.y.push_back(median(exact));
-        csv += fmt::format("{},{},{},{}\n", road.name, n, before.y.back(), after.y.back());
+        csv += fmt::format("{},{},{},{}\n", method.name, n, before.y.back(), after.y.back());
       }
       chart.series.push_back(std::move(before));
       chart.series.push_back(std::move(after));
     }
-    write("rectified_errors.svg", svg::standalone(svg::draw(chart)));
-    write("rectified_errors.csv", csv);
-  }
-
-  [[nodiscard]] std::string findings() const {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Finding& f : report_.findings) {
-      list.push_back({{"name", f.name}, {"value", f.value}, {"should_be", f.should}, {"holds", f.holds}});
-    }
-    return list.dump(2) + "\n";
-  }
-
-  void write(const std::string& name, const std::string& content) {
-    std::filesystem::create_directories(options_.out);
-    AtomicFile file(options_.out / name);
-    file.write(content);
-    file.commit();
-    report_.files.push_back(name);
+    bench_.write("rectified_errors.svg", svg::standalone(svg::draw(chart)));
+    bench_.write("rectified_errors.csv", csv);
   }
 
   const Options& options_;
+  Bench bench_;
   int trials_;
-  Report report_;
 };
 
 }  // namespace

@@ -9,23 +9,21 @@
 //
 // Four methods on the same samples: the algorithm as printed (Algorithm 2 without noise, Algorithm 3 with it;
 // random pair; Algorithm 1), the paper's practical variant (alternating least squares on random members,
-// gradient descent for W), ours before the polish (routes/symmetric.h) and ours (recover by the symmetric
-// road). W and A orthonormal unless the figure says otherwise, m = d = k. Errors are the paper's: normalise,
-// pair, sum of squared distances; "outputs" is the mean squared difference to the noise-free network over
-// fresh inputs, averaged over outputs. Means over trials, as in the paper; a method that returns nothing
-// counts as the largest possible error (2k for W and A, the variance of the outputs). The short form
+// gradient descent for W), ours before the polish (routes/symmetric.h) and ours (recover by the route
+// symmetric). W and A orthonormal unless the figure says otherwise, m = d = k. Errors are the paper's:
+// normalise, pair, sum of squared distances; "outputs" is the mean squared difference to the noise-free
+// network over fresh inputs, averaged over outputs. Means over trials, as in the paper; a method that returns
+// nothing counts as the largest possible error (2k for W and A, the variance of the outputs). The short form
 // (--quick) has fewer points and one or two trials instead of five.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "exhume/io/atomic_file.h"
 #include "exhume/data/planted.h"
 #include "exhume/recover.h"
-#include "exhume/routes/symmetric.h"
 #include "exhume/report/svg.h"
+#include "exhume/routes/symmetric.h"
 #include "experiment.h"
 
 namespace exhume::experiments {
@@ -153,11 +151,16 @@ Network printed(const Trial& trial, const Setting& s, SpanMethod span, bool desc
   PrintedOptions options;
   options.span = span;
   options.seed = seed;
-  // The practical variant need not keep halves apart: cross-fitting belongs to the proof.
-  const DetectorNetwork found = s.noise > 0 && !descend ? algorithm3(trial.samples, options, control)
-                                : s.noise > 0           ? algorithm3(cross_moments(*trial.samples, control),
-                                                                     cross_moments(*trial.samples, control), options)
-                                                        : algorithm2(trial.samples, options, control);
+  DetectorNetwork found;
+  if (s.noise == 0) {
+    found = algorithm2(trial.samples, options, control);
+  } else if (descend) {
+    // The practical variant need not keep halves apart: cross-fitting belongs to the proof.
+    const CrossMoments moments = cross_moments(*trial.samples, control);
+    found = algorithm3(moments, moments, options);
+  } else {
+    found = algorithm3(trial.samples, options, control);
+  }
   if (found.outcome != DetectorOutcome::kFound) return {};
   return descend ? first_layer_by_descent(found.network, *trial.samples, {}, control) : found.network;
 }
@@ -227,18 +230,45 @@ std::string chart(const Panel& panel, const std::vector<Point>& points, const Me
   return svg::standalone(svg::draw(chart));
 }
 
+void find_errors(Bench& bench, const Panel& panel, const std::vector<Point>& points) {
+  for (const Point& point : points) {
+    const std::string at = fmt::format("{}, {} {:g}", panel.file, panel.axis, point.at);
+    for (std::size_t method = 0; method + 1 < kMethodCount; ++method) {
+      bench.find(fmt::format("{}: {}, squared error of W", at, kMethods[method]), point.mean(method).W);
+    }
+    const Setting s = panel.setting(point.at);
+    if (s.noise > 0) {
+      bench.find(at + ": ours, mean squared error of the outputs over the noise variance",
+                 point.mean(3).outputs / std::pow(s.noise, 2));
+      continue;
+    }
+    const double worst = point.mean(3).parameter;
+    // Beyond the conditions and sizes that the algorithms are built for, only report.
+    const bool asked = s.n >= 1000 && s.weights_condition <= 10 && s.amplitudes_condition <= 30;
+    bench.find(at + ": ours, worst parameter error", worst, asked ? "at most 1e-9" : "",
+               !asked || worst <= 1e-9);
+  }
+}
+
+// The number that the paper quotes.
+void find_quoted(Bench& bench, const std::vector<Point>& points) {
+  const auto at = std::find_if(points.begin(), points.end(), [](const Point& p) { return p.at == 10000; });
+  if (at == points.end()) return;
+  const auto find = [&](const char* what, double squares) {
+    bench.find(
+        fmt::format("printed algorithm, k = 10, n = 10,000: root mean squared error a unit of {} (paper: "
+                    "about 0.15)",
+                    what),
+        std::sqrt(squares / 10));
+  };
+  find("W", at->mean(0).W);
+  find("A", at->mean(0).A);
+}
+
 }  // namespace
 
 Report symmetric(const Options& options) {
-  OutputFolder folder(options.out);
-  Report report;
-  const auto write = [&](const std::string& name, const std::string& bytes) {
-    folder.add(name, bytes);
-    report.files.push_back(name);
-  };
-  const auto find = [&](std::string name, double value, std::string should = "", bool holds = true) {
-    report.findings.push_back({std::move(name), value, std::move(should), holds});
-  };
+  Bench bench(options);
   const std::vector<Panel> all = panels(options.quick);
   double units = 0, done = 0;
   for (const Panel& panel : all) units += static_cast<double>(panel.values.size()) * panel.trials;
@@ -256,49 +286,14 @@ Report symmetric(const Options& options) {
       }
       points.push_back(std::move(point));
     }
-    write(panel.file + ".csv", csv(panel, points));
+    bench.write(panel.file + ".csv", csv(panel, points));
     for (const MeasureName& measure : kMeasures) {
-      write(fmt::format("{}-{}.svg", panel.file, measure.file), chart(panel, points, measure, 0));
+      bench.write(fmt::format("{}-{}.svg", panel.file, measure.file), chart(panel, points, measure, 0));
     }
-    for (const Point& point : points) {
-      const std::string at = fmt::format("{}, {} {:g}", panel.file, panel.axis, point.at);
-      for (std::size_t method = 0; method + 1 < kMethodCount; ++method) {
-        find(fmt::format("{}: {}, squared error of W", at, kMethods[method]), point.mean(method).W);
-      }
-      if (panel.setting(point.at).noise == 0) {
-        const double worst = point.mean(3).parameter;
-        // Beyond the conditions and sizes that the algorithms are built for, only report.
-        const Setting s = panel.setting(point.at);
-        const bool asked = s.n >= 1000 && s.weights_condition <= 10 && s.amplitudes_condition <= 30;
-        find(at + ": ours, worst parameter error", worst, asked ? "at most 1e-9" : "",
-             !asked || worst <= 1e-9);
-      } else {
-        find(at + ": ours, mean squared error of the outputs over the noise variance",
-             point.mean(3).outputs / std::pow(panel.setting(point.at).noise, 2));
-      }
-    }
-    if (panel.file == "figure2-left") {
-      const auto at =
-          std::find_if(points.begin(), points.end(), [](const Point& p) { return p.at == 10000; });
-      if (at != points.end()) {
-        find("printed algorithm, k = 10, n = 10,000: root mean squared error a unit of W (paper: about 0.15)",
-             std::sqrt(at->mean(0).W / 10));
-        find("printed algorithm, k = 10, n = 10,000: root mean squared error a unit of A (paper: about 0.15)",
-             std::sqrt(at->mean(0).A / 10));
-      }
-    }
+    find_errors(bench, panel, points);
+    if (panel.file == "figure2-left") find_quoted(bench, points);
   }
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Finding& f : report.findings) {
-    json.push_back({{"name", f.name},
-                    {"value", std::isfinite(f.value) ? nlohmann::ordered_json(f.value)
-                                                     : nlohmann::ordered_json(nullptr)},
-                    {"should_be", f.should},
-                    {"holds", f.holds}});
-  }
-  write("findings.json", json.dump(2) + "\n");
-  folder.commit();
-  return report;
+  return bench.finish("findings.json");
 }
 
 }  // namespace exhume::experiments

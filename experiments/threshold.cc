@@ -7,15 +7,14 @@
 //   sigmoids                t = 4, from Gaussian and from biased rows
 //   detectors               P without linear terms: scores of true directions and of directions 0.3 away
 //   theorems 8, 9, 10       groups and directions from structure alone
-//   starts                  the tensor road beside the paper's two objectives
+//   starts                  the tensor start beside the paper's two objectives
 //   refinements             RefineEstimate beside the step 2 that is used
-//   figures                 errors against t, n and the angle between directions, step 1 alone and with step
-//   2
+//   figures                 errors against t, n and the angle between directions, step 1 alone and with
+//                           step 2
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "exhume/model/network.h"
@@ -24,21 +23,8 @@
 namespace exhume::experiments {
 namespace threshold_parts {
 
-Bench::Bench(const Options& o)
-    : options(o), folder(o.out), samples(o.quick ? 200000 : 1000000), seeds(o.quick ? 2 : 10) {}
-
-void Bench::find(std::string name, double value, std::string should, bool holds) {
-  report.findings.push_back({std::move(name), value, std::move(should), holds});
-}
-
-void Bench::count(std::string name, int good, int of, int least) {
-  find(std::move(name), good, fmt::format("at least {} of {}", least, of), good >= least);
-}
-
-void Bench::write(const std::string& name, const std::string& bytes) {
-  folder.add(name, bytes);
-  report.files.push_back(name);
-}
+Bench::Bench(const Options& given)
+    : experiments::Bench(given), samples(given.quick ? 200000 : 1000000), seeds(given.quick ? 2 : 10) {}
 
 void Bench::row(const std::string& experiment, int seed_number, double step1, double angle, double threshold,
                 double extra) {
@@ -73,13 +59,7 @@ Report threshold(const Options& options) {
   refinements(bench);
   sweeps(bench);
   bench.write("runs.csv", bench.rows);
-  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
-  for (const Finding& f : bench.report.findings) {
-    findings.push_back({{"name", f.name}, {"value", f.value}, {"should_be", f.should}, {"holds", f.holds}});
-  }
-  bench.write("findings.json", findings.dump(2) + "\n");
-  bench.folder.commit();
-  return bench.report;
+  return bench.finish("findings.json");
 }
 
 }  // namespace exhume::experiments

@@ -4,24 +4,17 @@
 #include <cstdint>
 #include <string>
 
-#include "exhume/io/atomic_file.h"
 #include "exhume/routes/threshold/models.h"
 #include "experiment.h"
 
 namespace exhume::experiments::threshold_parts {
 
-struct Bench {
-  const Options& options;
-  OutputFolder folder;
-  Report report;
+struct Bench : experiments::Bench {
   std::string rows = "experiment,seed,angle_step1,angle,threshold,extra\n";  // a line a run
   Index samples;                                                             // of the counts
   int seeds;
 
-  explicit Bench(const Options& o);
-  void find(std::string name, double value, std::string should = "", bool holds = true);
-  void count(std::string name, int good, int of, int least);
-  void write(const std::string& name, const std::string& bytes);
+  explicit Bench(const Options& given);
   void row(const std::string& experiment, int seed, double step1, double angle, double threshold,
            double extra = 0);
   [[nodiscard]] std::uint64_t seed(int i) const { return options.seed + static_cast<std::uint64_t>(i) + 1; }
@@ -38,7 +31,7 @@ struct Errors {
 [[nodiscard]] Errors errors(const Matrix& W, const Vector& t, const ThresholdModel& truth);
 
 void counts(Bench& bench);       // the promises, over fresh networks
-void starts(Bench& bench);       // step 1 by its three roads
+void starts(Bench& bench);       // step 1 by its three methods
 void refinements(Bench& bench);  // the paper's step 2 beside the one that is used
 void sweeps(Bench& bench);       // figures
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "exhume/routes/threshold/lowest_layer.h"
 #include "exhume/report/svg.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 #include "exhume/routes/threshold/refine.h"
 #include "threshold_bench.h"
 

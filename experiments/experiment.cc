@@ -1,0 +1,43 @@
+#include "experiment.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace exhume::experiments {
+
+void Bench::find(std::string name, double value, std::string should, bool holds) {
+  report_.findings.push_back({std::move(name), value, std::move(should), holds});
+}
+
+void Bench::find_at_most(std::string name, double value, double most) {
+  find(std::move(name), value, fmt::format("at most {:g}", most), value <= most);
+}
+
+void Bench::count(std::string name, int good, int of, int least) {
+  find(std::move(name), good, fmt::format("at least {} of {}", least, of), good >= least);
+}
+
+void Bench::write(const std::string& name, const std::string& bytes) {
+  folder_.add(name, bytes);
+  report_.files.push_back(name);
+}
+
+Report Bench::finish(const std::string& findings_name) {
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  for (const Finding& f : report_.findings) {
+    nlohmann::ordered_json one = {{"name", f.name}, {"value", nullptr}};
+    if (std::isfinite(f.value)) one["value"] = f.value;
+    if (!f.should.empty()) {
+      one["should_be"] = f.should;
+      one["holds"] = f.holds;
+    }
+    findings.push_back(one);
+  }
+  write(findings_name, findings.dump(2) + "\n");
+  folder_.commit();
+  return std::move(report_);
+}
+
+}  // namespace exhume::experiments
