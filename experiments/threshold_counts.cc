@@ -4,11 +4,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "exhume/routes/threshold/lowest_layer.h"
 #include "exhume/base/random.h"
 #include "exhume/report/svg.h"
 #include "exhume/routes/threshold/detectors.h"
 #include "exhume/routes/threshold/halfspaces.h"
+#include "exhume/routes/threshold/lowest_layer.h"
 #include "exhume/routes/threshold/structure.h"
 #include "exhume/routes/threshold/unit_fit.h"
 #include "threshold_bench.h"

@@ -10,9 +10,9 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/base/error.h"
-#include "exhume/memorize/general_position.h"
 #include "exhume/base/random.h"
 #include "exhume/base/stage_clock.h"
+#include "exhume/memorize/general_position.h"
 
 namespace exhume {
 namespace {
@@ -40,9 +40,8 @@ std::string way_out(Index n, Index d) {
     return fmt::format(
         "with {} input column{} no size would do: every network of this kind is a multiple of one function",
         d, d == 1 ? "" : "s");
-  return fmt::format(
-      "three layers would do, with k = {} random features (2 ceil(sqrt n)) of power p = {}", size->features,
-      size->power);
+  return fmt::format("three layers would do: layers 3, features {} (2 ceil(sqrt n)), power {}",
+                     size->features, size->power);
 }
 
 // Chooses layers, k and p, or refuses.
@@ -93,7 +92,7 @@ void refuse_conflicts(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<con
   if (conflicts.size() > kConflictsNamed) text += "; and more";
   throw DataError(text +
                   " (rows counted from 0); no network of this kind fits them as they are; perturbed inputs "
-                  "can be fitted (by 0.01 or so)");
+                  "can be fitted (perturb 0.01 or so)");
 }
 
 }  // namespace
@@ -226,17 +225,18 @@ DescentOptions::Rule rule_of(MemorizeMethod method) {
 // One descent an output, each with units of its own.
 void descend_outputs(MemorizeResult& result, const RowMatrix& z, const MemorizeOptions& options,
                      const Control& control) {
-  const Index k = z.cols(), m = result.targets.cols(), units = options.hidden > 0 ? options.hidden : 2 * k + 2;
+  const Index k = z.cols(), m = result.targets.cols(),
+              units = options.hidden > 0 ? options.hidden : 2 * k + 2;
   DescentOptions descent = options.descent;
   descent.seed = options.seed;
   descent.target = options.tolerance;
   descent.sigma = result.closed_form.sigma_min;
   descent.rule = rule_of(options.method);
   if (descent.rule == DescentOptions::Rule::kPrinted && !(descent.sigma > 0)) {
-    throw DataError(
-        fmt::format("the rows are not in general position (rank {} of {}), and Theorem 4 has no constants for "
-                    "them; perturb the inputs by 0.01 or so",
-                    result.closed_form.rank, z.rows()));
+    throw DataError(fmt::format(
+        "the rows are not in general position (rank {} of {}), and Theorem 4 has no constants for "
+        "them; perturb the inputs (perturb 0.01 or so)",
+        result.closed_form.rank, z.rows()));
   }
   result.network.W = Matrix::Zero(units * m, k);
   result.network.A = Matrix::Zero(m, units * m);
@@ -258,19 +258,23 @@ std::string shortfall(const MemorizeResult& result, const MemorizeOptions& optio
   const ClosedForm& closed = result.closed_form;
   if (!closed.full_rank) {
     return fmt::format(
-        "the rows are not in general position: only {} of {} columns x (x) x are independent, and the best fit "
-        "leaves a relative error of {:.1e}; perturbing the inputs by 0.01 or so, or three layers, would help",
+        "the rows are not in general position: only {} of {} columns x (x) x are independent, and the best "
+        "fit "
+        "leaves a relative error of {:.1e}; perturbing the inputs (perturb 0.01 or so) or three layers would "
+        "help",
         closed.rank, result.inputs.rows(), result.relative_error);
   }
   if (options.method != MemorizeMethod::kClosedForm) {
     return fmt::format(
-        "the descent stopped ({}) at a relative error of {:.1e}, above {:g}; more iterations or the closed form "
+        "the descent stopped ({}) at a relative error of {:.1e}, above {:g}; more iterations or the closed "
+        "form "
         "would go on",
         result.descents.empty() ? "" : to_string(result.descents.front().outcome), result.relative_error,
         options.tolerance);
   }
   return fmt::format(
-      "the fit leaves a relative error of {:.1e}, above {:g}: the kernel's condition number is {:.1e}; perturbing "
+      "the fit leaves a relative error of {:.1e}, above {:g}: the kernel's condition number is {:.1e}; "
+      "perturbing "
       "the inputs makes it smaller",
       result.relative_error, options.tolerance, closed.condition);
 }
@@ -291,9 +295,9 @@ void judge(MemorizeResult& result, const RowMatrix& given, const MemorizeOptions
   checks.require("labels met: relative error", result.relative_error, options.tolerance,
                  result.relative_error <= options.tolerance, otherwise);
   checks.require("labels right: share", result.accuracy, 1, result.accuracy == 1, otherwise);
-  std::move(checks).conclude(result, fmt::format("{} labels of {} row{} are fitted to a relative error of {:.1e}",
-                                                 result.targets.size(), n, n == 1 ? "" : "s",
-                                                 result.relative_error));
+  std::move(checks).conclude(result,
+                             fmt::format("{} labels of {} row{} are fitted to a relative error of {:.1e}",
+                                         result.targets.size(), n, n == 1 ? "" : "s", result.relative_error));
 }
 
 }  // namespace

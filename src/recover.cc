@@ -98,7 +98,8 @@ class Judge {
   }
 
  private:
-  // A network that was found in the user's coordinates, as a fit in standardised ones: as far as there are any.
+  // A network that was found in the user's coordinates, as a fit in standardised ones: as far as there are
+  // any.
   void complete_fit() {
     if (!found_.network) return;
     try {
@@ -117,13 +118,9 @@ class Judge {
     Checks checks = std::move(found_.checks);
     for (const Assumption& test : data_.inspection().tests) result_.assumptions.push_back(test);
     const ResidualLook look = found_.look.value_or(ResidualLook());
-    const Evidence evidence{fit_,
-                            held_out,
-                            result_.held_out,
-                            data_.training()->rows(),
-                            result_.identifiability,
-                            look,
-                            data_.inspection()};
+    const Evidence evidence{
+        fit_, held_out,          result_.held_out, data_.training()->rows(), result_.identifiability,
+        look, data_.inspection()};
     std::string praise = as_exact ? check_exact(evidence, checks) : check_noisy(evidence, checks);
     if (route.recheck != nullptr) route.recheck(result_.network, given, options_, checks);
     if (as_exact && options_.hidden && !checks.all_hold() && !found_.exact_only) look_for_fewer(checks);
@@ -235,10 +232,9 @@ class Judge {
       result_.assumed = {
           "the noise is independent of the inputs and from row to row, with one variance an output"};
     } else {
-      const std::string weights =
-          result_.identifiability
-              ? fmt::format("these weights to within {:.2g}", result_.identifiability->delta)
-              : "these weights";
+      const std::string weights = result_.identifiability ? fmt::format("these weights to within {:.2g}",
+                                                                        result_.identifiability->delta)
+                                                          : "these weights";
       result_.conclusion = fmt::format(
           "The samples are those of this network; any network of at most {} units that agrees with it on the "
           "input distribution to within {:.2g} (root mean square) has {}, up to the order and the scale of "

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "exhume/base/random.h"
 #include "exhume/certify/certificate_check.h"
 #include "exhume/certify/certify.h"
-#include "exhume/io/digest.h"
 #include "exhume/data/planted.h"
-#include "exhume/base/random.h"
+#include "exhume/io/digest.h"
 #include "exhume/recover.h"
 #include "exhume/report/report.h"
 

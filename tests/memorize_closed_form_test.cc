@@ -5,9 +5,9 @@
 #include <Eigen/Dense>
 
 #include "exhume/base/error.h"
+#include "exhume/base/random.h"
 #include "exhume/memorize/general_position.h"
 #include "exhume/memorize/quadratic_forms.h"
-#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <Eigen/Dense>
 
+#include "exhume/base/random.h"
 #include "exhume/memorize/closed_form.h"
 #include "exhume/model/quadratic_network.h"
-#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-// The front door: what is fitted, what is refused and in which words.
+// memorize: what is fitted, what is refused and in which words.
 #include "exhume/memorize.h"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <Eigen/Dense>
 
 #include "exhume/base/error.h"
-#include "exhume/memorize/general_position.h"
 #include "exhume/base/random.h"
+#include "exhume/memorize/general_position.h"
 
 namespace exhume {
 namespace {

@@ -262,7 +262,8 @@ Direction product(Direction (ConjugateStep::*apply)(const Direction&, double, co
 }
 
 TEST(Polish, MatrixFreeProductsAgreeWithDenseOnes) {
-  // Relative to the product of sizes: rounding of sums of n terms, and the ridge of 1e-12 on damped diagonals.
+  // Relative to the product of sizes: rounding of sums of n terms, and the ridge of 1e-12 on damped
+  // diagonals.
   for (const Shape& s : kShapes) {
     const double tolerance = 8 * 2.3e-16 * static_cast<double>(s.n) + 2e-12;
     for (const double lambda : {0.0, 1e-2, 10.0}) {

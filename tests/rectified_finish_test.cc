@@ -166,7 +166,7 @@ TEST(Roads, AUsersOwnActivation) {
 TEST(Roads, IcaStartForOrthonormalRows) {
   for (const std::uint64_t seed : {61, 62}) {
     const PlantedRows rows = planted_rows(7, 5, 6, 12000, seed, rectified_power(1), true);
-    // Independent components are a local method: as the road does, candidates of several starts are pooled.
+    // Independent components are a local method: as the route does, candidates of several starts are pooled.
     Matrix V(0, 8);
     PatternFinish finish;
     for (std::uint64_t start = 0; start < 4; ++start) {

@@ -1,4 +1,4 @@
-// Networks and samples for the tests of the rectified roads: unit rows, no biases, standard normal inputs.
+// Networks and samples for the tests of the rectified routes: unit rows, no biases, standard normal inputs.
 #pragma once
 
 #include <Eigen/Dense>

@@ -8,8 +8,9 @@
 #include <set>
 
 #include "exhume/base/error.h"
-#include "exhume/linalg/linear_program.h"
 #include "exhume/base/random.h"
+#include "exhume/linalg/linear_program.h"
+#include "exhume/recover.h"
 #include "exhume/routes/rectified/any_inputs.h"
 #include "exhume/routes/rectified/arbitrary_noise.h"
 #include "exhume/routes/rectified/few_outputs.h"
@@ -17,7 +18,6 @@
 #include "exhume/routes/rectified/noise_signs.h"
 #include "exhume/routes/rectified/patterns.h"
 #include "exhume/routes/rectified/sparse_noise.h"
-#include "exhume/recover.h"
 #include "rectified_planted.h"
 #include "refusal.h"
 
@@ -164,8 +164,7 @@ TEST(NoiseSigns, AllSignsRightAtThirtyPercentNoise) {
   for (const std::uint64_t seed : {121, 122}) {
     PlantedRows rows = planted_rows(8, 5, 6, 8000, seed);
     rows.y += 0.3 * output_sd(rows.y) * Stream(seed, "noise").normal_matrix(8000, 6);
-    const RecoverResult result =
-        recover(memory_samples(rows.x, rows.y), by("noise", 5));
+    const RecoverResult result = recover(memory_samples(rows.x, rows.y), by("noise", 5));
     EXPECT_EQ(result.status, Status::kCertified) << result.reason;
     // Standard errors are near 0.3 sd / sqrt(n) = 0.01 for a weight; a wrong sign is an error of order 1.
     EXPECT_LT(align(result.network, rows.truth).worst_error, 0.15) << seed;
@@ -211,8 +210,7 @@ TEST(SparseNoise, SupportAndNetworkComeBackExactly) {
       hit.emplace_back(i, j);
     }
   }
-  const RecoverResult result =
-      recover(memory_samples(rows.x, rows.y), by("sparse-noise"));
+  const RecoverResult result = recover(memory_samples(rows.x, rows.y), by("sparse-noise"));
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
   EXPECT_EQ(result.support, hit);
   EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-8);
@@ -254,8 +252,7 @@ TEST(Hardness, SatisfiableAndSolvableAgree) {
   EXPECT_FALSE(satisfying_assignment(with_complements(unsatisfiable)));
   // Such samples have rank 1: two units are refused, not guessed.
   const Separability instance = relu_separability(with_complements(satisfiable), true);
-  const RecoverResult result =
-      recover(memory_samples(instance.x, instance.y), by("any", 2));
+  const RecoverResult result = recover(memory_samples(instance.x, instance.y), by("any", 2));
   EXPECT_EQ(result.status, Status::kRefused);
   EXPECT_NE(result.reason.find("NP-hard"), std::string::npos);
 }
@@ -274,11 +271,9 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
   RowMatrix apart(1, 2);
   apart << a, 1;
   EXPECT_GT(std::abs(evaluate(pair.first, apart)(0, 0) - evaluate(pair.second, apart)(0, 0)), 1e-4);
-  // Asked for two units, every road refuses.
-  for (const std::string method : {"tensor", "ica", "any",
-                                       "few-outputs"}) {
-    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused)
-        << method;
+  // Asked for two units, every route refuses.
+  for (const std::string method : {"tensor", "ica", "any", "few-outputs"}) {
+    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused) << method;
   }
   // Asked for as many as the outputs show, it finds the one unit both agree with, and the bound on the
   // function's error is no smaller than the truth.
@@ -294,8 +289,7 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
 TEST(RectifiedRoute, EveryExactMethodCertifies) {
   const PlantedRows rows = planted_rows(6, 4, 5, 6000, 171, rectified_power(1), true);
   const SamplePtr samples = memory_samples(rows.x, rows.y);
-  for (const std::string method : {"tensor", "ica",
-                                       "symmetric", "few-outputs"}) {
+  for (const std::string method : {"tensor", "ica", "symmetric", "few-outputs"}) {
     const RecoverResult result = recover(samples, by(method));
     EXPECT_EQ(result.status, Status::kCertified) << method << ": " << result.reason;
     EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-10) << method;
@@ -304,21 +298,18 @@ TEST(RectifiedRoute, EveryExactMethodCertifies) {
 
 TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   PlantedRows rows = planted_rows(5, 3, 4, 4000, 181);
-  const RecoverResult deficient =
-      recover(memory_samples(rows.x, rows.y), by("tensor", 4));
+  const RecoverResult deficient = recover(memory_samples(rows.x, rows.y), by("tensor", 4));
   EXPECT_EQ(deficient.status, Status::kRefused);
   EXPECT_NE(deficient.reason.find("fewer than the 4 units"), std::string::npos) << deficient.reason;
 
   const RowMatrix noisy = rows.y + 0.1 * Stream(181, "noise").normal_matrix(4000, 4);
-  const RecoverResult noise =
-      recover(memory_samples(rows.x, noisy), by("tensor", 3));
+  const RecoverResult noise = recover(memory_samples(rows.x, noisy), by("tensor", 3));
   EXPECT_EQ(noise.status, Status::kRefused);
   EXPECT_NE(noise.reason.find("noise"), std::string::npos) << noise.reason;
   const RecoverResult any = recover(memory_samples(rows.x, noisy), by("tensor"));
   EXPECT_EQ(any.status, Status::kUncertified);
   EXPECT_NE(any.reason.find("noise"), std::string::npos) << any.reason;
-  EXPECT_NE(recover(memory_samples(rows.x, noisy), by("few-outputs")).status,
-            Status::kCertified);
+  EXPECT_NE(recover(memory_samples(rows.x, noisy), by("few-outputs")).status, Status::kCertified);
 
   // Exponential inputs on a route for Gaussian ones.
   RowMatrix skewed(4000, 5);
@@ -327,8 +318,7 @@ TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   const RowMatrix y =
       evaluate(rows.truth, rectified_power(1), skewed) + 0.05 * Stream(182, "noise").normal_matrix(4000, 4);
   for (const std::string method : {"arbitrary-noise", "tensor"}) {
-    const RecoverResult result =
-        recover(memory_samples(skewed, y), by(method, method == "tensor" ? 4 : 3));
+    const RecoverResult result = recover(memory_samples(skewed, y), by(method, method == "tensor" ? 4 : 3));
     EXPECT_NE(result.status, Status::kCertified);
     EXPECT_NE(result.reason.find("not Gaussian"), std::string::npos) << result.reason;
   }
@@ -345,8 +335,7 @@ TEST(RectifiedRoute, BadOptionsAreNamed) {
   expect_refused<std::invalid_argument>([&] { square.validate(); }, {"activation", "rectified-sparse-noise"});
   const SamplePtr samples = memory_samples(RowMatrix::Ones(1, 2), RowMatrix::Ones(1, 1));
   expect_refused<DataError>([&] { (void)recover(samples, by("tensor")); }, {"too few"});
-  expect_refused<std::invalid_argument>(
-      [&] { (void)recover(samples, by("any", 0)); }, {"hidden is 0"});
+  expect_refused<std::invalid_argument>([&] { (void)recover(samples, by("any", 0)); }, {"hidden is 0"});
 }
 
 }  // namespace

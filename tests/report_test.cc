@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "exhume/base/error.h"
-#include "exhume/data/planted.h"
 #include "exhume/base/random.h"
+#include "exhume/data/planted.h"
 #include "well_formed.h"
 
 namespace exhume {
@@ -43,8 +43,7 @@ RecoverResult example(Index d, Index k, Index m) {
 }
 
 TEST(ReportJson, HasTheStableKeys) {
-  const json out =
-      json::parse(to_json([] {
+  const json out = json::parse(to_json([] {
     RecoverResult result = example(4, 6, 3);
     result.files = {{"inputs", "x.npy"}};
     result.command = "exhume recover x.npy y.npy";

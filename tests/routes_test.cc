@@ -44,8 +44,10 @@ TEST(RouteTable, EveryRowIsComplete) {
 TEST(RouteTable, PlansFollowItsOrder) {
   EXPECT_EQ(names_of(planned_routes(plan_for("auto"))),
             (std::vector<std::string>{"depth2-outputs", "symmetric", "depth2", "any_inputs"}));
-  EXPECT_EQ(names_of(planned_routes(plan_for("depth2"))), (std::vector<std::string>{"depth2-outputs", "depth2"}));
-  EXPECT_EQ(names_of(planned_routes(plan_for("symmetric"))), (std::vector<std::string>{"symmetric", "any_inputs"}));
+  EXPECT_EQ(names_of(planned_routes(plan_for("depth2"))),
+            (std::vector<std::string>{"depth2-outputs", "depth2"}));
+  EXPECT_EQ(names_of(planned_routes(plan_for("symmetric"))),
+            (std::vector<std::string>{"symmetric", "any_inputs"}));
   EXPECT_EQ(names_of(planned_routes(plan_for("rectified-ica"))), (std::vector<std::string>{"rectified-ica"}));
   expect_refused<std::invalid_argument>([] { (void)planned_routes(plan_for("magic")); }, {"magic"});
   // A route to a lowest layer is none to a network.
@@ -63,8 +65,8 @@ TEST(RouteTable, OptionsThatARouteDoesNotReadAreRefused) {
 TEST(Engine, ReadsTheInspectionBeforeARouteIsTried) {
   // Exponential inputs: what starts from Hermite moments is passed over, with the reason.
   const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 2, .seed = 11});
-  const SamplePtr samples = load(*planted_samples(
-      network, {.samples = 3000, .distribution = Distribution::kExponential, .seed = 11}));
+  const SamplePtr samples = load(
+      *planted_samples(network, {.samples = 3000, .distribution = Distribution::kExponential, .seed = 11}));
   const RecoverResult result = recover(samples, {});
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
   EXPECT_EQ(result.route, "any_inputs");

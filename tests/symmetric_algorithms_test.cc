@@ -5,12 +5,12 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 
-#include "exhume/model/activation.h"
 #include "exhume/data/planted.h"
-#include "exhume/routes/symmetric.h"
+#include "exhume/data/views.h"
 #include "exhume/decompose/span_vectors.h"
 #include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/data/views.h"
+#include "exhume/model/activation.h"
+#include "exhume/routes/symmetric.h"
 #include "refusal.h"
 #include "symmetric_population.h"
 
@@ -87,7 +87,7 @@ TEST(Symmetric, Algorithm2IsExactOnExactMoments) {
 
 TEST(Symmetric, IterativeMethodsAreExactWhereTheVectorsAreOrthogonal) {
   // Both converge linearly, slowly where two vectors are nearly parallel, so outputs are mixed to make A = I;
-  // the road whitens them for the same reason.
+  // the route whitens them for the same reason.
   for (const Index k : {2, 3, 5}) {
     auto population = symmetric_population(5, k, k, 90, 0, 0, 40 + static_cast<std::uint64_t>(k));
     const Matrix inverse = population.network.A.inverse();

@@ -6,8 +6,8 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 
-#include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/certify/symmetry_test.h"
+#include "exhume/linalg/symmetric_matrix.h"
 #include "symmetric_population.h"
 
 namespace exhume {

@@ -4,10 +4,10 @@
 #include <Eigen/LU>
 #include <cmath>
 
-#include "exhume/data/planted.h"
-#include "exhume/recover.h"
 #include "exhume/certify/symmetry_test.h"
+#include "exhume/data/planted.h"
 #include "exhume/data/views.h"
+#include "exhume/recover.h"
 #include "refusal.h"
 
 namespace exhume {

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "exhume/model/network.h"
 #include "exhume/base/random.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/network.h"
 
 namespace exhume::testing {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "exhume/base/error.h"
-#include "exhume/model/network.h"
 #include "exhume/base/random.h"
+#include "exhume/model/network.h"
 #include "exhume/routes/threshold/halfspaces.h"
 #include "exhume/routes/threshold/models.h"
 #include "refusal.h"
@@ -230,6 +230,41 @@ TEST(Halfspaces, OtherOutputsAreRefused) {
   y(7, 0) = 1;
   y(9, 0) = 2;
   expect_refused<DataError>([&] { (void)halfspaces(memory_samples(x, y), {}); }, {"more than two values"});
+}
+
+TEST(LowestLayer, HeldOutRowsAreNeverCopiesOfTrainingRowsNorInTheirCoordinates) {
+  ThresholdPlan plan;
+  plan.inputs = 5;
+  plan.hidden = 3;
+  plan.threshold = 1.8;
+  plan.seed = 77;
+  const SamplePtr once = load(*threshold_samples(plant(plan), {.samples = 40000, .seed = 77}));
+  SampleBlock block;
+  once->read(0, once->rows(), block);
+  RowMatrix x(2 * once->rows(), 5), y(2 * once->rows(), 1);
+  x << block.x(), block.x();
+  y << block.y(), block.y();
+  const LowestLayerResult twice = lowest_layer(memory_samples(x, y), {});
+  EXPECT_EQ(twice.rows, 80000);
+  EXPECT_EQ(twice.samples, 40000);
+  EXPECT_EQ(twice.held_out, 2000);
+  // Held-out inputs that are moved far away change what is said of them, but not the layer.
+  const LowestLayerResult plain = lowest_layer(once, {});
+  RowMatrix moved_x = block.x();
+  const RowMatrix moved_y = block.y();
+  const SamplePtr held_out = split(once, plain.held_out_period, plain.seed).held_out;
+  SampleBlock rows;
+  held_out->read(0, held_out->rows(), rows);
+  Index next = 0;
+  for (Index i = 0; i < moved_x.rows() && next < rows.rows(); ++i) {
+    if (moved_x.row(i) != rows.x().row(next)) continue;
+    moved_x.row(i).array() += 100;
+    ++next;
+  }
+  ASSERT_EQ(next, rows.rows());
+  const LowestLayerResult moved = lowest_layer(memory_samples(moved_x, moved_y), {});
+  EXPECT_EQ(moved.W, plain.W);
+  EXPECT_EQ(moved.t, plain.t);
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ class Compare final : public Command {
     const auto [first, activation] = open(first_);
     const auto [second, other_activation] = open(second_);
     if (activation != other_activation) {
-      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first_,
-                                  activation, second_, other_activation));
+      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared",
+                                  first_, activation, second_, other_activation));
     }
     const Alignment alignment = align(first, second, {.free_signs = free_signs_});
     const auto units =
@@ -99,7 +99,8 @@ class Compare final : public Command {
     if (auto* network = std::get_if<Network>(&model)) return {std::move(*network), "relu"};
     if (auto* rectified = std::get_if<RectifiedNetwork>(&model))
       return {std::move(rectified->network), "rectified " + rectified->activation};
-    throw DataError(fmt::format("{} is not a network with one hidden layer of rectified units; give one", path));
+    throw DataError(
+        fmt::format("{} is not a network with one hidden layer of rectified units; give one", path));
   }
 
   std::string json(const Alignment& alignment, const std::vector<UnitDifference>& units, bool good) const {

@@ -1,4 +1,5 @@
-// exhume completion: a script that completes commands, options and routes in bash, made from the commands themselves.
+// exhume completion: a script that completes commands, options and routes in bash, made from the commands
+// themselves.
 #include "completion.h"
 
 #include <fmt/format.h>
@@ -25,8 +26,10 @@ class Completion final : public Command {
   explicit Completion(const CLI::App& program) : program_(program) {}
 
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app = parent.add_subcommand("completion", "Print a script that completes commands and options in bash");
-    app->footer("Examples:\n  source <(exhume completion)\n  exhume completion > /etc/bash_completion.d/exhume");
+    CLI::App* app =
+        parent.add_subcommand("completion", "Print a script that completes commands and options in bash");
+    app->footer(
+        "Examples:\n  source <(exhume completion)\n  exhume completion > /etc/bash_completion.d/exhume");
     return app;
   }
 
@@ -36,7 +39,8 @@ class Completion final : public Command {
       commands += (commands.empty() ? "" : " ") + command->get_name();
       std::string options;
       for (const CLI::Option* option : command->get_options()) {
-        for (const std::string& name : option->get_lnames()) options += (options.empty() ? "--" : " --") + name;
+        for (const std::string& name : option->get_lnames())
+          options += (options.empty() ? "--" : " --") + name;
       }
       cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), options);
     }
@@ -67,6 +71,8 @@ complete -o default -F _exhume exhume
 
 }  // namespace
 
-std::unique_ptr<Command> completion_command(const CLI::App& program) { return std::make_unique<Completion>(program); }
+std::unique_ptr<Command> completion_command(const CLI::App& program) {
+  return std::make_unique<Completion>(program);
+}
 
 }  // namespace exhume::cli

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 // What the certificate that lies in the folder speaks of: ours to replace. Names only, never paths.
 std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
   // Certificates of version 0.1 do not name them.
-  std::vector<std::string> names = {"network.safetensors", "network.onnx", "rectified.safetensors", "support.csv"};
+  std::vector<std::string> names = {"network.safetensors", "network.onnx", "rectified.safetensors",
+                                    "support.csv"};
   const fs::path certificate = folder / "certificate.json";
   std::error_code ignored;
   if (!fs::exists(certificate, ignored)) return names;

@@ -1,7 +1,9 @@
-// A result on its way to the user: its files with their digests, certificate.json, report.html, and the terminal.
+// A result on its way to the user: its files with their digests, certificate.json, report.html, and the
+// terminal.
 //
-// The folder is opened before the long work: one that cannot be written to must not cost an hour. Files appear whole or not
-// at all, and files that an earlier certificate in the folder speaks of go when the new ones come.
+// The folder is opened before the long work: one that cannot be written to must not cost an hour. Files
+// appear whole or not at all, and files that an earlier certificate in the folder speaks of go when the new
+// ones come.
 #pragma once
 
 #include <chrono>
@@ -28,7 +30,8 @@ class Delivery {
   void add(const std::string& role, const std::string& name, std::string_view bytes);
   AtomicFile& open(const std::string& role, const std::string& name);
 
-  // Completes the certificate of `result`, writes and shows it; returns the exit code. `more` goes to to_json.
+  // Completes the certificate of `result`, writes and shows it; returns the exit code. `more` goes to
+  // to_json.
   template <class Result, class... More>
   int finish(Result& result, const OpenedSamples& samples, const More&... more) {
     complete(result, samples);

@@ -5,11 +5,11 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/moments/detector.h"
 #include "exhume/base/error.h"
-#include "exhume/io/open.h"
-#include "exhume/routes/symmetric.h"
 #include "exhume/certify/symmetry_test.h"
+#include "exhume/io/open.h"
+#include "exhume/moments/detector.h"
+#include "exhume/routes/symmetric.h"
 #include "terminal.h"
 
 namespace exhume::cli {

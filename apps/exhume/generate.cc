@@ -5,19 +5,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "command.h"
 #include "exhume/base/error.h"
+#include "exhume/base/parallel.h"
+#include "exhume/data/planted.h"
+#include "exhume/data/smoothed.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/base/parallel.h"
-#include "exhume/data/planted.h"
 #include "exhume/routes/rectified/hardness.h"
-#include "exhume/data/smoothed.h"
 #include "generate_threshold.h"
 #include "terminal.h"
 
@@ -175,9 +175,9 @@ class Generate final : public Command {
     y.finish();
     folder.commit();
     if (session.json) {
-      const nlohmann::ordered_json json = {
+      const Json json = {
           {"inputs", instance.x.cols()}, {"hidden_units", 2}, {"outputs", 1}, {"samples", instance.x.rows()}};
-      put(json.dump(2) + "\n");
+      put(to_text(json) + "\n");
     } else if (!session.quiet) {
       put(
           fmt::format("{} rows of {} inputs, in {}: x.npy, y.npy. Two units with equal output weights have "
@@ -199,12 +199,12 @@ class Generate final : public Command {
     session.control.check();
     folder.commit();
     if (session.json) {
-      const nlohmann::ordered_json json = {{"inputs", planted.inputs},
-                                           {"hidden_units", planted.hidden},
-                                           {"outputs", 1},
-                                           {"samples", sampling_.samples},
-                                           {"seed", seed_}};
-      put(json.dump(2) + "\n");
+      const Json json = {{"inputs", planted.inputs},
+                         {"hidden_units", planted.hidden},
+                         {"outputs", 1},
+                         {"samples", sampling_.samples},
+                         {"seed", seed_}};
+      put(to_text(json) + "\n");
     } else if (!session.quiet) {
       put(
           fmt::format("{} samples of {} units with thresholds under another network, in {}: x.npy, y.npy, "
@@ -241,14 +241,14 @@ class Generate final : public Command {
   void say(const Session& session, const Network& network) const {
     const char* names[] = {"x.npy", "y.npy", "network.safetensors"};
     if (session.json) {
-      nlohmann::ordered_json json = {{"inputs", network.inputs()},
-                                     {"hidden_units", network.hidden()},
-                                     {"outputs", network.outputs()},
-                                     {"samples", sampling_.samples},
-                                     {"seed", seed_},
-                                     {"files", nlohmann::ordered_json::array()}};
+      Json json = {{"inputs", network.inputs()},
+                   {"hidden_units", network.hidden()},
+                   {"outputs", network.outputs()},
+                   {"samples", sampling_.samples},
+                   {"seed", seed_},
+                   {"files", Json::array()}};
       for (const char* name : names) json["files"].push_back((fs::path(out_) / name).string());
-      put(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+      put(to_text(json) + "\n");
     } else if (!session.quiet) {
       put(fmt::format(
           "{} samples of a network with {} inputs, {} hidden units and {} output{}, in {}: {}, {}, {}.\n",

@@ -19,7 +19,8 @@ class Halfspaces final : public Command {
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of halfspaces [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--out,-o", out_, "Folder for units.safetensors (W, t), units.svg, certificate.json and report.html");
+    app->add_option("--out,-o", out_,
+                    "Folder for units.safetensors (W, t), units.svg, certificate.json and report.html");
     app->footer(
         "Row i of W and entry i of t: the halfspace w.x <= t of an intersection, w.x > t of a union.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"

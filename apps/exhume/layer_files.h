@@ -6,9 +6,10 @@
 
 namespace exhume::cli {
 
-// units.safetensors (W: k x d, t: k, and the activation) and units.svg, where the delivery writes; and what the picture shows.
-[[nodiscard]] UnitProfiles add_layer(Delivery& delivery, const LowestLayer& layer, const SampleSource& samples,
-                                     const Control& control);
+// units.safetensors (W: k x d, t: k, and the activation) and units.svg, where the delivery writes; and what
+// the picture shows.
+[[nodiscard]] UnitProfiles add_layer(Delivery& delivery, const LowestLayer& layer,
+                                     const SampleSource& samples, const Control& control);
 
 // features.npy (rows x k: u(Wx - t)).
 void write_features(AtomicFile& file, const LowestLayer& layer, const SampleSource& samples,

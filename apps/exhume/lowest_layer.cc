@@ -25,8 +25,9 @@ class LowestLayer final : public Command {
     app->add_flag("--biased", options_.biased,
                   "Rows were kept with a probability proportional to the output (sigmoid units)");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--out,-o", out_,
-                    "Folder for units.safetensors, units.svg, features.npy, certificate.json and report.html");
+    app->add_option(
+        "--out,-o", out_,
+        "Folder for units.safetensors, units.svg, features.npy, certificate.json and report.html");
     app->footer(
         "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
@@ -49,7 +50,8 @@ class LowestLayer final : public Command {
     options_.refine = !no_refine_;
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
     Delivery delivery(session, out_);
-    AtomicFile* features = delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
+    AtomicFile* features =
+        delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
     const OpenedSamples opened = open_sample_files(files_, session.control);
     LowestLayerResult result = lowest_layer(opened.samples, options_, session.control);
     const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);

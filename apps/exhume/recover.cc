@@ -51,15 +51,15 @@ class Recover final : public Command {
     app->add_option("--route", options_.route,
                     fmt::format("Route to take: {}, or auto [auto]; 'exhume routes' says what they are",
                                 fmt::join(route_names(), ", ")));
-    app->add_option("--method", method_,
-                    "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
+    app->add_option(
+        "--method", method_,
+        "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
     app->add_option("--activation", activation_,
                     "Of the units, for z > 0: relu, square, cube or exp (e^z - 1); some routes [relu]");
     app->add_option(
         "--mirrored", mirrored_,
         "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
-    app->add_option("--leak", options_.leak,
-                    "Slope of the units below zero; route symmetric [0]");
+    app->add_option("--leak", options_.leak, "Slope of the units below zero; route symmetric [0]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which routes that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));

@@ -62,10 +62,8 @@ class Reproduce final : public Command {
     if (session.json) {
       Json findings = Json::array();
       for (const auto& f : report.findings) {
-        findings.push_back({{"name", f.name},
-                            {"value", number(f.value)},
-                            {"should_be", f.should},
-                            {"holds", f.holds}});
+        findings.push_back(
+            {{"name", f.name}, {"value", number(f.value)}, {"should_be", f.should}, {"holds", f.holds}});
       }
       put(Json{{"experiment", name_},
                {"holds", good},

@@ -12,7 +12,8 @@ namespace {
 class Routes final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app = parent.add_subcommand("routes", "List the routes from samples to a network, and when they apply");
+    CLI::App* app =
+        parent.add_subcommand("routes", "List the routes from samples to a network, and when they apply");
     app->footer("Examples:\n  exhume routes\n  exhume routes --json | jq -r '.[].name'");
     return app;
   }
@@ -34,8 +35,8 @@ class Routes final : public Command {
     }
     for (const RouteInfo& route : route_table()) {
       put(fmt::format("{}{}\n    {}\n    {}\n", toned(Tone::kBold, route.name),
-                      route.automatic ? toned(Tone::kSoft, "  tried where no route is named") : "", route.about,
-                      toned(Tone::kSoft, "applies: " + route.condition)));
+                      route.automatic ? toned(Tone::kSoft, "  tried where no route is named") : "",
+                      route.about, toned(Tone::kSoft, "applies: " + route.condition)));
     }
     return kOk;
   }

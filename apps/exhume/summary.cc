@@ -35,8 +35,9 @@ std::string stages(const std::vector<StageTime>& timings) {
 
 }  // namespace
 
-std::string summary(const Certificate& certificate, const std::string& verdict, const std::vector<Fact>& facts,
-                    double seconds, const std::string& folder, const std::vector<std::string>& files) {
+std::string summary(const Certificate& certificate, const std::string& verdict,
+                    const std::vector<Fact>& facts, double seconds, const std::string& folder,
+                    const std::vector<std::string>& files) {
   Tone tone = Tone::kGood;
   const char* badge = "Certified.";
   if (certificate.status == Status::kUncertified) tone = Tone::kWarn, badge = "Not certified.";

@@ -47,7 +47,8 @@ class Verify final : public Command {
     app->footer(
         "The relative mse is the mean squared error over the variance of the outputs. Plain loops in long "
         "double.\n"
-        "Where a certificate.json lies beside the model it is checked too: its digest, the files it names, the\n"
+        "Where a certificate.json lies beside the model it is checked too: its digest, the files it names, "
+        "the\n"
         "model's bytes, and what it states of the rows that were held out. What cannot be checked is said.\n"
         "Exit code 0 if all agrees and it is certified, 3 if not.\n\n"
         "Examples:\n"
@@ -70,7 +71,8 @@ class Verify final : public Command {
       compare_digests(stated, session.control);
       compare_page();
     }
-    const bool unchanged = std::none_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.bad(); });
+    const bool unchanged =
+        std::none_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.bad(); });
     bool read = true;
     try {
       check(stated, session.control);
@@ -98,17 +100,16 @@ class Verify final : public Command {
   // What the certificate says it is; without one, the samples alone decide.
   [[nodiscard]] bool certified() const { return text_.empty() || status_ == "certified"; }
 
-  // The certificate beside the model, as text; empty where there is none or it is not to be looked at. A folder stands for
-  // the model in it.
+  // The certificate beside the model, as text; empty where there is none or it is not to be looked at. A
+  // folder stands for the model in it.
   void find_certificate() {
     const bool folder = fs::is_directory(model_);
     folder_ = folder ? fs::path(model_) : fs::path(model_).parent_path();
     const fs::path beside = folder_ / "certificate.json";
     if (folder) {
       if (!fs::exists(beside)) {
-        throw DataError(
-            fmt::format("{} has no certificate.json; give a folder that a command wrote with --out, or a model",
-                        model_));
+        throw DataError(fmt::format(
+            "{} has no certificate.json; give a folder that a command wrote with --out, or a model", model_));
       }
       model_.clear();
       for (const char* name : kModels) {
@@ -139,7 +140,8 @@ class Verify final : public Command {
         return;
       }
       if (found == digest) {
-        findings_.push_back({part, Outcome::kGood, fmt::format("{} is the file that was certified", path)});
+        findings_.push_back(
+            {part, Outcome::kGood, fmt::format("{} is the file that the certificate speaks of", path)});
       } else {
         bad(part, fmt::format("{} is not the file that the certificate was made from", path));
       }
@@ -174,7 +176,9 @@ class Verify final : public Command {
 
   void check(const CertifiedFiles& stated, const Control& control) {
     if (status_ == "refused") {
-      findings_.push_back({"network", Outcome::kUnchecked, "none was returned, so there is nothing to check"});
+      if (!digest_matches(text_)) bad("certificate", "its digest is not that of its content: it was edited");
+      findings_.push_back(
+          {"network", Outcome::kUnchecked, "none was returned, so there is nothing to check"});
       return;
     }
     if (model_.empty()) {
@@ -186,10 +190,11 @@ class Verify final : public Command {
     if (text_.empty()) {
       whole_ = verify_model(model, *opened.samples, control);
       if (!whole_) {
-        throw DataError(fmt::format(
-            "{} is a lowest layer, whose outputs are not those of the samples; it can only be checked with its "
-            "certificate",
-            model_));
+        throw DataError(
+            fmt::format("{} is a lowest layer, whose outputs are not those of the samples; it can only be "
+                        "checked with its "
+                        "certificate",
+                        model_));
       }
       return;
     }
@@ -255,7 +260,7 @@ class Verify final : public Command {
       out += ".\n";
     }
     for (const Finding& f : findings_) {
-      const std::string mark = f.bad()                              ? toned(Tone::kBad, "✗")
+      const std::string mark = f.bad()                            ? toned(Tone::kBad, "✗")
                                : f.outcome == Outcome::kUnchecked ? toned(Tone::kSoft, "–")
                                                                   : toned(Tone::kGood, "✓");
       out += fmt::format("  {} {}: {}\n", mark, f.part, f.words);

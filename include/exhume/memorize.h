@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "exhume/base/control.h"
+#include "exhume/base/types.h"
+#include "exhume/certify/certificate.h"
 #include "exhume/memorize/closed_form.h"
 #include "exhume/memorize/descent.h"
 #include "exhume/model/quadratic_network.h"
-#include "exhume/base/types.h"
-#include "exhume/certify/certificate.h"
 
 namespace exhume {
 

@@ -1,10 +1,11 @@
 // Samples in, network out, with the truth about it.
 //
-//   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out check
+//   samples -> standardise -> moments -> subspace -> directions -> polish -> signs -> finish -> held-out
+//   check
 //
-// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. Routes (routes/table.h) are tried
-// whose conditions hold; the result says what was found, by which route, how far the held-out rows confirm it, and what
-// was assumed.
+// Between a tenth and a fiftieth of the rows is held out and never touched by fitting. Routes
+// (routes/table.h) are tried whose conditions hold; the result says what was found, by which route, how far
+// the held-out rows confirm it, and what was assumed.
 #pragma once
 
 #include <optional>
@@ -59,8 +60,8 @@ struct RecoverResult : Certificate {
   Vector gaps;                      // exact finish: of every start
 };
 
-// Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant column, too few
-// rows), std::invalid_argument for bad options, Interrupted.
+// Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant
+// column, too few rows), std::invalid_argument for bad options, Interrupted.
 [[nodiscard]] RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options,
                                     const Control& control = {});
 

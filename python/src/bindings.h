@@ -1,4 +1,4 @@
-// The extension module exhume._core: the library as Python sees it, one file a room.
+// The extension module exhume._core: the library as Python sees it, one file a subject.
 //
 // Only shapes, types and lifetimes are dealt with here. Names, defaults and documentation that users meet are
 // in python/package/exhume/*.py, which call these functions.

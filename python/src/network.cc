@@ -9,10 +9,10 @@
 
 #include "arrays.h"
 #include "call.h"
+#include "exhume/certify/verify.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/certify/verify.h"
 #include "samples.h"
 #include "values.h"
 

@@ -12,9 +12,9 @@
 
 #include "arrays.h"
 #include "call.h"
+#include "exhume/certify/certificate_json.h"
 #include "exhume/io/atomic_file.h"
 #include "exhume/io/digest.h"
-#include "exhume/certify/certificate_json.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/safetensors.h"
 #include "exhume/report/report.h"
@@ -25,8 +25,7 @@ namespace exhume::python {
 namespace {
 
 RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
-                          double leak, std::uint64_t seed, double budget, int threads,
-                          nb::object progress) {
+                          double leak, std::uint64_t seed, double budget, int threads, nb::object progress) {
   RecoverOptions options;
   options.hidden = hidden;
   options.route = route;

@@ -47,7 +47,8 @@ Samples view(Rows x, Rows y) {
 Samples open(const std::string& x, const std::string& y, int threads) {
   Call call(threads, nb::none());
   OpenedSamples opened = call.run([&](const Control& control) {
-    return open_sample_files(y.empty() ? std::vector<std::string>{x} : std::vector<std::string>{x, y}, control);
+    return open_sample_files(y.empty() ? std::vector<std::string>{x} : std::vector<std::string>{x, y},
+                             control);
   });
   SamplePtr source = opened.samples;
   return {std::move(source), {}, {}, std::move(opened)};

@@ -199,8 +199,7 @@ class Check {
     const double found =
         held_out.rms_error * held_out.rms_error * static_cast<double>(shape_of(model_).outputs);
     const double variance = held_out.relative_mse > 0 ? found / held_out.relative_mse : 0;
-    const bool same =
-        std::abs(found - claimed) <= kSameSum * std::max(found, claimed) + kRounding * variance;
+    const bool same = std::abs(found - claimed) <= kSameSum * std::max(found, claimed) + kRounding * variance;
     find("held-out rows", same,
          same ? fmt::format("mean squared error {:.3e} on {} rows, as stated", found, held_out.rows)
               : fmt::format("mean squared error {:.3e} on {} rows, but the certificate states {:.3e}", found,
@@ -211,10 +210,11 @@ class Check {
     const double claimed = stated("relative_error"), found = check_.whole->relative_mse;
     const bool within = found <= std::max(stated("tolerance"), claimed * (1 + kSameSum) + kRounding);
     find("samples", within,
-         within ? fmt::format("relative error {:.1e} on the rows memorised, within the {:.1e} stated", found,
-                              stated("tolerance"))
-                : fmt::format("relative error {:.1e} on the rows memorised, but the certificate states {:.1e}",
-                              found, claimed));
+         within
+             ? fmt::format("relative error {:.1e} on the rows memorised, within the {:.1e} stated", found,
+                           stated("tolerance"))
+             : fmt::format("relative error {:.1e} on the rows memorised, but the certificate states {:.1e}",
+                           found, claimed));
   }
 
   void layer(bool halfspaces) {
@@ -260,10 +260,10 @@ std::optional<Verification> verify_model(const StoredModel& model, const SampleS
                                          const Control& control) {
   const Shape shape = shape_of(model);
   if (samples.inputs() != shape.inputs || samples.outputs() != shape.outputs) {
-    throw DataError(fmt::format("the model has {} inputs and {} output{}, but the samples have {} and {}; are "
-                                "they of another network?",
-                                shape.inputs, shape.outputs, shape.outputs == 1 ? "" : "s", samples.inputs(),
-                                samples.outputs()));
+    throw DataError(fmt::format(
+        "the model has {} inputs and {} output{}, but the samples have {} and {}; are "
+        "they of another network?",
+        shape.inputs, shape.outputs, shape.outputs == 1 ? "" : "s", samples.inputs(), samples.outputs()));
   }
   if (const auto* network = std::get_if<Network>(&model)) return verify(*network, samples, control);
   if (const auto* network = std::get_if<QuadraticNetwork>(&model)) return verify(*network, samples, control);
@@ -272,8 +272,8 @@ std::optional<Verification> verify_model(const StoredModel& model, const SampleS
   return std::nullopt;
 }
 
-CertificateCheck check_certificate(const std::string& json, const StoredModel& model, const SamplePtr& samples,
-                                   const Control& control) {
+CertificateCheck check_certificate(const std::string& json, const StoredModel& model,
+                                   const SamplePtr& samples, const Control& control) {
   return Check(json, model, samples, control).run();
 }
 

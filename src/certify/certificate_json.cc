@@ -60,8 +60,8 @@ bool too_deep(const std::string& text) {
 
 void stamp(Certificate& certificate) {
   certificate.version = kVersion;
-  certificate.host = fmt::format("{} cores, OpenBLAS kernels for {}", std::thread::hardware_concurrency(),
-                                 blas_kernels());
+  certificate.host =
+      fmt::format("{} cores, OpenBLAS kernels for {}", std::thread::hardware_concurrency(), blas_kernels());
   certificate.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 

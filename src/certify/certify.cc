@@ -7,14 +7,14 @@
 #include <numeric>
 #include <vector>
 
-#include "exhume/moments/moments.h"
 #include "exhume/base/limits.h"
 #include "exhume/data/reduce.h"
+#include "exhume/moments/moments.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kDetermined = 1e-6;    // least singular value, in units of the outputs' spread
+constexpr double kDetermined = 1e-6;  // least singular value, in units of the outputs' spread
 constexpr double kMostKurtosis = 6;
 constexpr double kGrossKurtosis = 50;  // of residuals that a few rows dominate
 constexpr double kMostNeighbourZ = 4.5;
@@ -196,10 +196,11 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
   checks.require("training rows reproduced to rounding", fit.relative_mse, kReproduced,
                  fit.relative_mse <= kReproduced,
                  "the fit is exact on the rows that it saw but not on all training rows");
-  checks.require("rows held out", static_cast<double>(evidence.held_out_rows), 1, evidence.held_out_rows >= 1,
-                 fmt::format("{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold "
-                             "out: another network may do so too",
-                             fit.model.units(), evidence.training_rows));
+  checks.require(
+      "rows held out", static_cast<double>(evidence.held_out_rows), 1, evidence.held_out_rows >= 1,
+      fmt::format("{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold "
+                  "out: another network may do so too",
+                  fit.model.units(), evidence.training_rows));
   checks.require("held-out rows reproduced to rounding", held_out.relative_mse, kReproduced,
                  held_out.relative_mse <= kReproduced,
                  "the fit is exact on the training rows but not on the held-out ones: too few samples for so "
@@ -235,7 +236,8 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       fmt::format(
           "{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
           fit.rows_per_unknown));
-  checks.require("outputs are not whole numbers", evidence.data.integer_outputs ? 1 : 0, 0, !evidence.data.integer_outputs,
+  checks.require("outputs are not whole numbers", evidence.data.integer_outputs ? 1 : 0, 0,
+                 !evidence.data.integer_outputs,
                  "every output is a whole number: rounded values or class labels, not a network plus noise");
   checks.require(
       "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,

@@ -101,10 +101,12 @@ Inspection inspect(const SampleSource& samples) {
   const double skewness_limit = varies ? 1.1 * chi_squared_limit(freedom, kInspectionFalseAlarm, 1) : 1;
   const bool straight =
       test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
-  const double kurtosis =
-      varies ? (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) / std::sqrt(8 * d * (d + 2) / n) : 0;
-  const bool even = test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(kInspectionFalseAlarm, 2), 1,
-                         std::abs(kurtosis) <= normal_limit(kInspectionFalseAlarm, 2));
+  const double kurtosis = varies ? (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) /
+                                       std::sqrt(8 * d * (d + 2) / n)
+                                 : 0;
+  const bool even =
+      test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(kInspectionFalseAlarm, 2), 1,
+           std::abs(kurtosis) <= normal_limit(kInspectionFalseAlarm, 2));
   result.gaussian = straight && even;
 
   double odd = 0;

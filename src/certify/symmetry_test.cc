@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/base/random.h"
 #include "exhume/base/limits.h"
+#include "exhume/base/random.h"
+#include "exhume/data/reduce.h"
 
 namespace exhume {
 namespace {
@@ -94,7 +94,8 @@ std::string SymmetryTest::words() const {
       holds_about_mean()
           ? "the inputs look symmetric about their mean instead, so subtract it before they are labelled, or "
             "label -x too and give those labels as the mirrored outputs"
-          : "label -x too and give those labels as the mirrored outputs, or take a route that does not need symmetry";
+          : "label -x too and give those labels as the mirrored outputs, or take a route that does not need "
+            "symmetry";
   return fmt::format(
       "the inputs are not symmetric: statistic {:.1f} on {} degrees of freedom, above {:.1f}; {}", statistic,
       degrees, threshold, remedy);

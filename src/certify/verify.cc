@@ -136,7 +136,8 @@ Verification verify_layer(const Network& network, const Activate& activate, cons
 }  // namespace
 
 Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
-  return verify_layer(network, [](long double z) { return z; }, samples, control);
+  return verify_layer(
+      network, [](long double z) { return z; }, samples, control);
 }
 
 Verification verify(const Network& network, const Rectifier& rectifier, const SampleSource& samples,

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "exhume/data/reduce.h"
 #include "exhume/base/random.h"
+#include "exhume/data/reduce.h"
 
 namespace exhume {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <stdexcept>
 
-#include "exhume/decompose/subspace.h"
 #include "decompose/joint_diagonalisation.h"
 #include "decompose/random_pair.h"
 #include "decompose/span_als.h"
+#include "exhume/decompose/subspace.h"
 
 namespace exhume {
 

@@ -12,8 +12,6 @@
 namespace exhume {
 namespace {
 
-// Relative mean squared residual up to which data count as noiseless over all rows.
-constexpr double kExactOverAll = 1e-20;
 // Most rows on which the structure of the residual is tested, and to which a search is repeated.
 constexpr Index kMostSearchRows = 40000;
 // Most searches on ever larger subsets.
@@ -47,11 +45,11 @@ class Fitter {
     find_units(V);
     if (fit_.outcome == SearchOutcome::kExact) {
       exact_finish();
-      if (fit_.relative_mse <= kExactOverAll) return fit_;
+      if (fit_.relative_mse <= kReproduced) return fit_;
       fit_.outcome = SearchOutcome::kStuck;
     }
     noisy_finish();
-    if (fit_.relative_mse <= kExactOverAll) fit_.outcome = SearchOutcome::kExact;
+    if (fit_.relative_mse <= kReproduced) fit_.outcome = SearchOutcome::kExact;
     fit_.rows_per_unknown =
         static_cast<double>(samples_->rows() * samples_->outputs()) /
         static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
@@ -108,7 +106,7 @@ class Fitter {
 
   [[nodiscard]] bool exact_on_all_rows() const {
     const double left = sum_of_squares(sign_free_, *samples_, control_);
-    return left / static_cast<double>(samples_->rows() * samples_->outputs()) <= kExactOverAll;
+    return left / static_cast<double>(samples_->rows() * samples_->outputs()) <= kReproduced;
   }
 
   // Without noise a good start is exact after a few cheap steps on few rows; otherwise nothing is lost.
@@ -163,8 +161,8 @@ class Fitter {
 
   // Signs with noise: candidates from the linear term, decided by the sum of squares of the signed fit.
   void decide_noisy_signs() {
-    // What a model leaves beyond the sign-free fit, over the variance: chi-squared with m d degrees of freedom for
-    // the right signs, since the linear term is what they do without.
+    // What a model leaves beyond the sign-free fit, over the variance: chi-squared with m d degrees of
+    // freedom for the right signs, since the linear term is what they do without.
     const double open = sum_of_squares(sign_free_, *subset_, control_);
     const double variance = std::max(open / freedom(*subset_, sign_free_), kTiny);
     const auto excess = [&](const SeparableModel& model) {

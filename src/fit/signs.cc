@@ -52,8 +52,8 @@ struct SignSystem {
   }
 };
 
-// The sign vectors that fit best, at least 64 of them where there are as many: the signs of the k - rank columns that
-// depend on the others are enumerated, those of the others solved for and rounded.
+// The sign vectors that fit best, at least 64 of them where there are as many: the signs of the k - rank
+// columns that depend on the others are enumerated, those of the others solved for and rounded.
 std::vector<Vector> shortlist(const SignSystem& system, const Eigen::ColPivHouseholderQR<Matrix>& qr) {
   constexpr std::size_t kKept = 64, kMost = 256;
   const Index k = system.M.cols(), rank = qr.rank(), free = k - rank;

@@ -107,7 +107,8 @@ Matrix random_units(Index count, Index d, std::uint64_t seed, std::uint64_t atte
   return V;
 }
 
-// Units to try: the directions in which the residual bends most and random ones, each with every bias. Rows (w, b).
+// Units to try: the directions in which the residual bends most and random ones, each with every bias. Rows
+// (w, b).
 Matrix candidate_grid(const SeparableModel& model, const SampleSource& samples, std::uint64_t seed,
                       const Control& control) {
   const Index d = model.inputs();

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
@@ -183,7 +183,8 @@ void OutputFolder::commit() {
   for (const auto& file : files_) refuse_folder_as_target(file->path());
   // Old files go first: whatever ends the program meanwhile, none of them lies beside a new certificate.
   for (const fs::path& old : replaced_) {
-    const bool new_one = std::any_of(files_.begin(), files_.end(), [&](const auto& f) { return f->path() == old; });
+    const bool new_one =
+        std::any_of(files_.begin(), files_.end(), [&](const auto& f) { return f->path() == old; });
     if (new_one) continue;
     if (::unlink(old.c_str()) != 0 && errno != ENOENT) refuse_write(old, errno);
   }

@@ -180,7 +180,8 @@ Tensors read_npz(const std::filesystem::path& path, const NpzOptions& options) {
   return tensors;
 }
 
-SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options, std::string* digest) {
+SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options,
+                           std::string* digest) {
   NpzReader npz(path, options);
   RowMatrix x = read_rows(npz, "x", "X");
   RowMatrix y = read_rows(npz, "y", "Y");

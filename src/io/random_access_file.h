@@ -1,7 +1,7 @@
 // A file that many threads read at once, by position.
 //
-// Reads use pread: no shared cursor, and no mapping whose pages would count as the process's memory. Bytes are hashed
-// while they are read, so that the digest is that of the bytes that were used.
+// Reads use pread: no shared cursor, and no mapping whose pages would count as the process's memory. Bytes
+// are hashed while they are read, so that the digest is that of the bytes that were used.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class RandomAccessFile {
   void read(std::uint64_t offset, void* out, std::uint64_t size) const;
   // The first `most` bytes, or all of a shorter file.
   [[nodiscard]] std::string head(std::uint64_t most) const;
-  // SHA-256 of the whole file; reads only what nobody has read yet. Throws DataError where the file was changed since it
-  // was opened.
+  // SHA-256 of the whole file; reads only what nobody has read yet. Throws DataError where the file was
+  // changed since it was opened.
   [[nodiscard]] std::string digest(const Control& control = {}) const;
 
  private:

@@ -69,8 +69,8 @@ FileLayout read_header(const RandomAccessFile& file) {
   return {parse_safetensors_header(json, name), sizeof length + length};
 }
 
-// Throws unless the entries, in the order of their offsets, cover the buffer without gap or overlap and each is as
-// long as its shape and type say.
+// Throws unless the entries, in the order of their offsets, cover the buffer without gap or overlap and each
+// is as long as its shape and type say.
 void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t buffer, const std::string& name) {
   std::uint64_t expected = 0;
   for (const TensorEntry& entry : entries) {

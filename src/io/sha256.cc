@@ -55,8 +55,8 @@ void RunningDigest::saw(std::uint64_t offset, const char* bytes, std::uint64_t s
   }
 }
 
-std::string RunningDigest::finish(
-    std::uint64_t size, const std::function<void(std::uint64_t, char*, std::uint64_t)>& read) {
+std::string RunningDigest::finish(std::uint64_t size,
+                                  const std::function<void(std::uint64_t, char*, std::uint64_t)>& read) {
   const std::lock_guard lock(mutex_);
   if (!digits_.empty()) return digits_;
   std::vector<char> chunk(static_cast<std::size_t>(std::min(kChunk, size)));

@@ -23,16 +23,16 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-// The digest of a file whose bytes are seen piece by piece, mostly in order, by several threads. A piece that follows what
-// was hashed so far is hashed at once; one from further on is kept, up to some memory, until its turn comes. What nobody
-// has read by the end, or did not fit, is read then.
+// The digest of a file whose bytes are seen piece by piece, mostly in order, by several threads. A piece that
+// follows what was hashed so far is hashed at once; one from further on is kept, up to some memory, until its
+// turn comes. What nobody has read by the end, or did not fit, is read then.
 class RunningDigest {
  public:
   // Thread-safe.
   void saw(std::uint64_t offset, const char* bytes, std::uint64_t size);
   // The digest of all `size` bytes; `read(offset, out, count)` reads what is missing.
-  [[nodiscard]] std::string finish(
-      std::uint64_t size, const std::function<void(std::uint64_t, char*, std::uint64_t)>& read);
+  [[nodiscard]] std::string finish(std::uint64_t size,
+                                   const std::function<void(std::uint64_t, char*, std::uint64_t)>& read);
 
  private:
   void hash_from(std::uint64_t offset, const char* bytes, std::uint64_t size);

@@ -34,7 +34,8 @@ zip_int64_t ZipArchive::serve(void* self, void* data, zip_uint64_t size, zip_sou
       return static_cast<zip_int64_t>(count);
     }
     case ZIP_SOURCE_SEEK: {
-      const zip_int64_t to = zip_source_seek_compute_offset(reader.at, reader.file.size(), data, size, &reader.error);
+      const zip_int64_t to =
+          zip_source_seek_compute_offset(reader.at, reader.file.size(), data, size, &reader.error);
       if (to < 0) return -1;
       reader.at = static_cast<std::uint64_t>(to);
       return 0;
@@ -54,9 +55,9 @@ zip_int64_t ZipArchive::serve(void* self, void* data, zip_uint64_t size, zip_sou
     case ZIP_SOURCE_FREE:
       return 0;
     case ZIP_SOURCE_SUPPORTS:
-      return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-                                            ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
-                                            ZIP_SOURCE_SUPPORTS, -1);
+      return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
+                                            ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
+                                            ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
     default:
       zip_error_set(&reader.error, ZIP_ER_OPNOTSUPP, 0);
       return -1;

@@ -1,7 +1,6 @@
 #include "exhume/memorize/closed_form.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "exhume/base/error.h"
 #include "exhume/base/parallel.h"
 #include "exhume/base/random.h"
+#include "exhume/base/stage_clock.h"
 #include "exhume/linalg/cholesky.h"
 #include "exhume/linalg/lanczos.h"
 #include "exhume/memorize/quadratic_forms.h"
@@ -23,11 +23,6 @@ namespace exhume {
 namespace {
 
 using Forms = std::vector<Matrix>;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Rows and what scales them: u_j = z_j / ||z_j||, so that the kernel of the u_j has a unit diagonal.
 struct Rows {
@@ -55,8 +50,8 @@ class Solver {
   [[nodiscard]] virtual Index rank() const = 0;
 };
 
-// Rows of `from` (n x m) times their scales in the order of the first `count` pivots, and back; rows without a pivot
-// become zero. Pivots are LAPACK's: they count from 1.
+// Rows of `from` (n x m) times their scales in the order of the first `count` pivots, and back; rows without
+// a pivot become zero. Pivots are LAPACK's: they count from 1.
 Matrix to_pivots(const Rows& rows, const std::vector<int>& pivots, Index count, const Matrix& from) {
   Matrix out(count, from.cols());
   for (Index j = 0; j < count; ++j) {
@@ -102,12 +97,12 @@ class CholeskySolver : public Solver {
   // Empty if the kernel is not numerically positive definite.
   static std::unique_ptr<CholeskySolver> make(const Rows& rows, ClosedForm& times) {
     std::unique_ptr<CholeskySolver> solver(new CholeskySolver(rows));
-    auto start = Clock::now();
+    StageClock clock;
     form_kernel(rows, solver->factor_);
-    times.kernel_seconds += seconds_since(start);
-    start = Clock::now();
+    times.kernel_seconds += clock.seconds();
+    clock = {};
     const Index failed = cholesky_in_place(solver->factor_, rows.control);
-    times.factor_seconds += seconds_since(start);
+    times.factor_seconds += clock.seconds();
     if (failed >= 0) return nullptr;
     return solver;
   }
@@ -139,7 +134,7 @@ class PivotedQr : public Solver {
   }
   PivotedQr(const Rows& rows, ClosedForm& times) : rows_(rows) {
     const SingleThreadedBlas single;
-    auto start = Clock::now();
+    StageClock clock;
     const Index n = rows.n(), k = rows.k(), size = k * (k + 1) / 2;
     phi_.resize(size, n);
     parallel_for(n, rows.control, [&](Index j) {
@@ -150,8 +145,8 @@ class PivotedQr : public Solver {
           phi_(at++, j) = std::sqrt(2.0) * rows.z(j, a) * rows.z(j, b) * rows.scale(j);
       }
     });
-    times.kernel_seconds += seconds_since(start);
-    start = Clock::now();
+    times.kernel_seconds += clock.seconds();
+    clock = {};
     if (lapack::geqp3(phi_, pivot_, tau_) != 0) throw std::runtime_error("dgeqp3 failed");
     const double tiny = 16 * static_cast<double>(std::max(size, n)) * std::numeric_limits<double>::epsilon();
     for (rank_ = 0; rank_ < tau_.size() && std::abs(phi_(rank_, rank_)) > tiny * std::abs(phi_(0, 0));)
@@ -161,7 +156,7 @@ class PivotedQr : public Solver {
       Matrix trapezoid = phi_.topRows(rank_).triangularView<Eigen::Upper>();
       tall_.compute(trapezoid.transpose());
     }
-    times.factor_seconds += seconds_since(start);
+    times.factor_seconds += clock.seconds();
   }
   Forms correction(const Matrix& residual) override {
     const SingleThreadedBlas single;
@@ -212,13 +207,13 @@ class PivotedCholesky : public Solver {
  public:
   PivotedCholesky(const Rows& rows, ClosedForm& times) : rows_(rows), factor_(rows.n(), rows.n()) {
     const SingleThreadedBlas single;
-    auto start = Clock::now();
+    StageClock clock;
     form_kernel(rows, factor_);
-    times.kernel_seconds += seconds_since(start);
-    start = Clock::now();
+    times.kernel_seconds += clock.seconds();
+    clock = {};
     const double tolerance = 4 * static_cast<double>(rows.n()) * std::numeric_limits<double>::epsilon();
     lapack::pstrf(factor_, tolerance, pivot_, rank_);
-    times.factor_seconds += seconds_since(start);
+    times.factor_seconds += clock.seconds();
   }
   Forms correction(const Matrix& residual) override {
     Matrix part = to_pivots(rows_, pivot_, rank_, residual);
@@ -283,7 +278,7 @@ class ConjugateGradients : public Solver {
 // Refines the forms until the residual stops falling, `enough` is reached or `most` rounds are done.
 void refine(Solver& solver, const Rows& rows, const Eigen::Ref<const RowMatrix>& y, int most, double enough,
             ClosedForm& fit) {
-  const auto start = Clock::now();
+  const StageClock clock;
   fit.forms = solver.correction(y);
   Matrix residual = y - form_values(rows.z, fit.forms, rows.control);
   fit.relative_error = relative_error(Matrix(y - residual), y);
@@ -301,7 +296,7 @@ void refine(Solver& solver, const Rows& rows, const Eigen::Ref<const RowMatrix>&
     ++fit.refinements;
     if (done) break;
   }
-  fit.solve_seconds += seconds_since(start);
+  fit.solve_seconds += clock.seconds();
 }
 
 // Bytes that the solvers take, against the limit.
@@ -349,7 +344,7 @@ void pivot(const Rows& rows, const Eigen::Ref<const RowMatrix>& y, const ClosedF
 }
 
 void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
-  const auto clock = Clock::now();
+  const StageClock clock;
   const Index n = rows.n();
   Vector start(n);
   const Matrix normals = Stream(1, "memorize spectrum").normal_matrix(n, 1);
@@ -384,7 +379,7 @@ void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
   }
   const double ratio = fit.sigma_max / fit.sigma_min;
   fit.condition = fit.sigma_min > 0 ? ratio * ratio : std::numeric_limits<double>::infinity();
-  fit.spectrum_seconds += seconds_since(clock);
+  fit.spectrum_seconds += clock.seconds();
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
 #include "exhume/data/reduce.h"
-#include "exhume/moments/polynomial_fit.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/moments.h"
+#include "exhume/moments/polynomial_fit.h"
 
 namespace exhume {
 namespace {

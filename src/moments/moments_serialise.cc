@@ -1,6 +1,6 @@
-#include "exhume/moments/moments.h"
-#include "exhume/linalg/symmetric_matrix.h"
 #include "base/serialise.h"
+#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/moments.h"
 
 namespace exhume {
 namespace {

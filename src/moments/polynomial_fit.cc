@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "exhume/base/blas.h"
-#include "exhume/moments/moments.h"
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/moments/moments.h"
 
 namespace exhume {
 namespace {

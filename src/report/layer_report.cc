@@ -70,9 +70,9 @@ Json unit_section(const LowestLayerResult& result) {
     const UnitFit& fit = result.fits[static_cast<std::size_t>(i)];
     rows.push_back({i + 1, rounded(result.t(i)), rounded(fit.size), rounded(fit.angle_error), fit.rows});
   }
-  return table_section("Units",
-                       "By decreasing number of rows on which the unit is active alone; errors of angles in radians.",
-                       {"Unit", "Threshold", "Size", "Angle error", "Rows"}, std::move(rows));
+  return table_section(
+      "Units", "By decreasing number of rows on which the unit is active alone; errors of angles in radians.",
+      {"Unit", "Threshold", "Size", "Angle error", "Rows"}, std::move(rows));
 }
 
 Json sections(const LowestLayerResult& result, const std::vector<Fact>& known, const UnitProfiles& profiles) {
@@ -103,7 +103,8 @@ std::string unit_lines(const LowestLayerResult& result) {
 }  // namespace
 
 std::string verdict(const LowestLayerResult& result) {
-  if (result.status == Status::kCertified) return fmt::format("The lowest layer was found: {}.", result.reason);
+  if (result.status == Status::kCertified)
+    return fmt::format("The lowest layer was found: {}.", result.reason);
   return fmt::format("A lowest layer of {} unit{} was found but is not certified: {}", result.W.rows(),
                      plural(result.W.rows()), result.reason);
 }
@@ -122,9 +123,9 @@ std::vector<Fact> facts(const LowestLayerResult& result) {
   std::vector<Fact> list = {
       {"layer", fmt::format("{} inputs, {} unit{}, activation {}", result.W.cols(), result.W.rows(),
                             plural(result.W.rows()), to_string(result.activation))},
-      {"samples", fmt::format("{}, of which {} held out",
-                              svg::group_thousands(fmt::format("{}", result.samples)),
-                              svg::group_thousands(fmt::format("{}", result.held_out)))}};
+      {"samples",
+       fmt::format("{}, of which {} held out", svg::group_thousands(fmt::format("{}", result.samples)),
+                   svg::group_thousands(fmt::format("{}", result.held_out)))}};
   if (result.W.rows() > 0) list.push_back({"units", unit_lines(result)});
   if (result.W.rows() > 1) list.push_back({"least angle", fmt::format("{:.3g} radians", result.least_angle)});
   list.push_back({"activity", fmt::format("{:.3g} of it with two or more units, {:.2g} with none",
@@ -134,9 +135,10 @@ std::vector<Fact> facts(const LowestLayerResult& result) {
 
 std::vector<Fact> facts(const HalfspacesResult& result) {
   std::vector<Fact> list = facts(static_cast<const LowestLayerResult&>(result));
-  list.push_back({"set", fmt::format("{}; agrees with {:.4f}% of the held-out labels, {:.3g}% of them turned around",
-                                     result.intersection ? "intersection" : "union", 100 * result.agreement,
-                                     100 * result.flip_rate)});
+  list.push_back(
+      {"set", fmt::format("{}; agrees with {:.4f}% of the held-out labels, {:.3g}% of them turned around",
+                          result.intersection ? "intersection" : "union", 100 * result.agreement,
+                          100 * result.flip_rate)});
   return list;
 }
 
@@ -159,6 +161,8 @@ std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles
                                     .sections = sections(result, facts(result), profiles)});
 }
 
-std::string units_picture(const UnitProfiles& profiles) { return svg::standalone(svg::draw(profile_chart(profiles))); }
+std::string units_picture(const UnitProfiles& profiles) {
+  return svg::standalone(svg::draw(profile_chart(profiles)));
+}
 
 }  // namespace exhume

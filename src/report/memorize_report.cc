@@ -27,15 +27,25 @@ const char* to_word(LabelKind kind) {
 }
 
 double parameters_per_sample(const MemorizeResult& r) {
-  return static_cast<double>(r.network.parameters()) / static_cast<double>(std::max<Index>(1, r.inputs.rows()));
+  return static_cast<double>(r.network.parameters()) /
+         static_cast<double>(std::max<Index>(1, r.inputs.rows()));
 }
 
 Json constants(const TheoremConstants& t) {
-  return {{"epsilon", t.epsilon}, {"c", t.c},           {"delta", t.delta},
-          {"sigma", t.sigma},     {"B", t.B},           {"Y", t.Y},
-          {"gamma", t.gamma},     {"rho", t.rho},       {"ell", t.ell},
-          {"chi", t.chi},         {"step", t.step},     {"radius", t.radius},
-          {"gradient_threshold", t.gradient_threshold}, {"decrease_threshold", t.decrease_threshold},
+  return {{"epsilon", t.epsilon},
+          {"c", t.c},
+          {"delta", t.delta},
+          {"sigma", t.sigma},
+          {"B", t.B},
+          {"Y", t.Y},
+          {"gamma", t.gamma},
+          {"rho", t.rho},
+          {"ell", t.ell},
+          {"chi", t.chi},
+          {"step", t.step},
+          {"radius", t.radius},
+          {"gradient_threshold", t.gradient_threshold},
+          {"decrease_threshold", t.decrease_threshold},
           {"wait", t.wait}};
 }
 
@@ -100,12 +110,13 @@ Json own_keys(const MemorizeResult& r) {
 std::string grouped(Index value) { return svg::group_thousands(fmt::format("{}", value)); }
 
 std::string descent_words(const Descent& d, const SecondOrder& s) {
-  return fmt::format("{} after {} iterations, {} perturbation{}; smallest eigenvalue of the Hessian {:.2e}; f {:.2e}, "
-                     "Lemma 1 {}",
-                     to_string(d.outcome), grouped(d.iterations), d.perturbations, plural(d.perturbations),
-                     s.lambda_min, s.f,
-                     s.wide_enough ? fmt::format("allows {:.2e}", s.lemma1_bound)
-                                   : std::string("does not apply (too few units)"));
+  return fmt::format(
+      "{} after {} iterations, {} perturbation{}; smallest eigenvalue of the Hessian {:.2e}; f {:.2e}, "
+      "Lemma 1 {}",
+      to_string(d.outcome), grouped(d.iterations), d.perturbations, plural(d.perturbations), s.lambda_min,
+      s.f,
+      s.wide_enough ? fmt::format("allows {:.2e}", s.lemma1_bound)
+                    : std::string("does not apply (too few units)"));
 }
 
 }  // namespace
@@ -121,12 +132,11 @@ std::vector<Fact> facts(const MemorizeResult& r) {
   const bool labels = r.labels != LabelKind::kReal;
   const bool closed = r.method == MemorizeMethod::kClosedForm;
   std::vector<Fact> list = {
-      {"network",
-       fmt::format("{} inputs, {}{} quadratic units, {} output{}", r.inputs.cols(),
-                   r.layers == 3
-                       ? fmt::format("{} random features to the power {}, ", r.network.features(), r.power)
-                       : "",
-                   r.network.hidden(), r.network.outputs(), plural(r.network.outputs()))},
+      {"network", fmt::format("{} inputs, {}{} quadratic units, {} output{}", r.inputs.cols(),
+                              r.layers == 3 ? fmt::format("{} random features to the power {}, ",
+                                                          r.network.features(), r.power)
+                                            : "",
+                              r.network.hidden(), r.network.outputs(), plural(r.network.outputs()))},
       {"parameters",
        fmt::format("{}, {:.2f} a sample", grouped(r.network.parameters()), parameters_per_sample(r))},
       {"relative error", fmt::format("{:.2e}, at worst {:.1e} off", r.relative_error, r.worst_error)}};
@@ -135,10 +145,11 @@ std::vector<Fact> facts(const MemorizeResult& r) {
     list.push_back({"labels right", fmt::format("{} of {}", grouped(right), grouped(n))});
   }
   if (r.perturb > 0) {
-    list.push_back({"perturbation",
-                    fmt::format("standard deviation {:g}; on the rows as given the relative error is {:.2e}{}",
-                                r.perturb, r.given_relative_error,
-                                labels ? fmt::format(", {:.1f}% right", 100 * r.given_accuracy) : "")});
+    list.push_back(
+        {"perturbation",
+         fmt::format("standard deviation {:g}; on the rows as given the relative error is {:.2e}{}",
+                     r.perturb, r.given_relative_error,
+                     labels ? fmt::format(", {:.1f}% right", 100 * r.given_accuracy) : "")});
   }
   list.push_back({"general position",
                   c.full_rank ? fmt::format("holds; sigma {}{:.3e}, condition number of the kernel {:.2e}",

@@ -88,7 +88,8 @@ Json units(const RecoverResult& result) {
 
 std::string shape(const Network& network) {
   return fmt::format("{} input{}, {} hidden unit{}, {} output{}", network.inputs(), plural(network.inputs()),
-                     network.hidden(), plural(network.hidden()), network.outputs(), plural(network.outputs()));
+                     network.hidden(), plural(network.hidden()), network.outputs(),
+                     plural(network.outputs()));
 }
 
 Json own_keys(const RecoverResult& result) {
@@ -171,12 +172,11 @@ std::vector<Fact> facts(const RecoverResult& result) {
   const Network& n = result.network;
   if (!result.route.empty()) list.push_back({"route", result.route});
   if (!refused) {
-    list.push_back({"network", fmt::format("{}{}{}{}", shape(n),
-                                           result.activation == "relu" ? "" : ", activation " + result.activation,
-                                           n.has_linear_term() ? ", with a linear term" : "",
-                                           result.signs_identifiable
-                                               ? ""
-                                               : "; the units' signs are not determined")});
+    list.push_back(
+        {"network", fmt::format("{}{}{}{}", shape(n),
+                                result.activation == "relu" ? "" : ", activation " + result.activation,
+                                n.has_linear_term() ? ", with a linear term" : "",
+                                result.signs_identifiable ? "" : "; the units' signs are not determined")});
   }
   list.push_back({"samples", fmt::format("{}, of which {} held out",
                                          svg::group_thousands(fmt::format("{}", result.samples)),

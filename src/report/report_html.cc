@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "certify/certificate_writer.h"
 #include "exhume/base/error.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
-#include "certify/certificate_writer.h"
 #include "report/report_page.h"
 #include "report/sections.h"
 
@@ -63,8 +63,8 @@ std::string header(const Json& json) {
   std::string sentence = words(at(json, "verdict"));
   const std::string reason = words(at(json, "reason"));
   if (sentence.empty()) sentence = reason;
-  std::string out = "<header>\n<p class=\"brand\">Exhume " + escape(words(at(json, "version"))) +
-                    " · " + escape(brand(words(at(json, "kind")))) + "</p>\n";
+  std::string out = "<header>\n<p class=\"brand\">Exhume " + escape(words(at(json, "version"))) + " · " +
+                    escape(brand(words(at(json, "kind")))) + "</p>\n";
   out += fmt::format("<span class=\"badge {}\">{}</span>\n<h1>{}</h1>\n", status, status_words(status),
                      escape(sentence));
   if (!reason.empty() && sentence.find(reason) == std::string::npos) {
@@ -285,9 +285,9 @@ std::string unit_table(const Json& json, const Json& pictures) {
             out += fmt::format("<td class=\"number\">{:.1f}%</td>", 100 * number_of(at(units[i], key)));
           continue;
         }
-        out +=
-            fmt::format("<td class=\"number\">{}</td>",
-                        pretty(number_of(at(units[i], key)), std::string_view(key) != "largest_weight_input"));
+        out += fmt::format(
+            "<td class=\"number\">{}</td>",
+            pretty(number_of(at(units[i], key)), std::string_view(key) != "largest_weight_input"));
       }
       out += "</tr>\n";
     }
@@ -320,8 +320,9 @@ std::string assumptions(const Json& json) {
     table += fmt::format(
         "<tr{}><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"mark "
         "{}\">{}</td></tr>\n",
-        required ? " class=\"required\"" : "", escape(words(at(a, "name"))), pretty(number_of(at(a, "value"))),
-        pretty(number_of(at(a, "threshold"))), yes ? "yes" : "no", yes ? "✓ yes" : "✗ no");
+        required ? " class=\"required\"" : "", escape(words(at(a, "name"))),
+        pretty(number_of(at(a, "value"))), pretty(number_of(at(a, "threshold"))), yes ? "yes" : "no",
+        yes ? "✓ yes" : "✗ no");
   }
   return section("Assumptions",
                  "What was looked at, and whether the data bear it out. A certificate needs those in bold.",

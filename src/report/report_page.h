@@ -13,7 +13,8 @@ namespace exhume {
 [[nodiscard]] std::string section(std::string_view heading, std::string_view words, std::string_view content,
                                   std::string_view extra_class = "");
 
-// Three digits; powers of ten as a reader would write them: 2.41 × 10⁻³¹. `aligned` keeps trailing zeros, for columns.
+// Three digits; powers of ten as a reader would write them: 2.41 × 10⁻³¹. `aligned` keeps trailing zeros, for
+// columns.
 [[nodiscard]] std::string pretty(double value, bool aligned = false);
 
 }  // namespace exhume

@@ -30,11 +30,9 @@ std::string draw_facts(const Json& facts) {
   std::string rows;
   for (const Json& fact : facts) {
     if (!fact.is_array() || fact.size() != 2) continue;
-    std::string value = escape(words(fact[1]));
-    for (std::size_t at = value.find('\n'); at != std::string::npos; at = value.find('\n', at)) value.replace(at, 1, "<br>");
-    rows += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(words(fact[0])), value);
+    rows += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(words(fact[0])), escape(words(fact[1])));
   }
-  return section("What was found", "", "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n", "wide");
+  return section("What was found", "", "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n");
 }
 
 std::string draw_table(const Json& json) {
@@ -49,7 +47,8 @@ std::string draw_table(const Json& json) {
                          cell.is_number() ? pretty(cell.get<double>()) : escape(words(cell)));
     out += "</tr>\n";
   }
-  return section(words(at(json, "heading")), escape(words(at(json, "text"))), out + "</table></div>\n", "wide long");
+  return section(words(at(json, "heading")), escape(words(at(json, "text"))), out + "</table></div>\n",
+                 "wide long");
 }
 
 std::string draw_chart(const Json& json) {
@@ -58,7 +57,8 @@ std::string draw_chart(const Json& json) {
   chart.x.label = words(at(json, "x"));
   chart.y.label = words(at(json, "y"));
   for (const Json& rule : at(json, "rules"))
-    chart.rules.push_back({number_of(at(rule, "at")), words(at(rule, "label")), is_true(at(rule, "vertical"))});
+    chart.rules.push_back(
+        {number_of(at(rule, "at")), words(at(rule, "label")), is_true(at(rule, "vertical"))});
   for (const Json& series : at(json, "series")) {
     chart.series.push_back({.name = words(at(series, "name")),
                             .x = numbers(at(series, "x")),
@@ -66,14 +66,17 @@ std::string draw_chart(const Json& json) {
                             .dashed = is_true(at(series, "dashed"))});
     if (chart.series.back().x.size() != chart.series.back().y.size()) return "";
   }
-  return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(chart), "wide");
+  return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(chart));
 }
 
 }  // namespace
 
 Json facts_section(const std::vector<Fact>& facts) {
   Json list = Json::array();
-  for (const Fact& fact : facts) list.push_back(Json::array({fact.name, fact.value}));
+  for (const Fact& fact : facts) {
+    // Several lines are a table for terminals; the page has one of its own.
+    if (fact.value.find('\n') == std::string::npos) list.push_back(Json::array({fact.name, fact.value}));
+  }
   return {{"kind", "facts"}, {"facts", std::move(list)}};
 }
 
@@ -95,15 +98,17 @@ Json chart_section(std::string heading, std::string text, const svg::Chart& char
                      {"y", rounded_list(series.y)},
                      {"dashed", series.dashed}});
   }
-  return {{"kind", "chart"},        {"heading", std::move(heading)}, {"text", std::move(text)},
-          {"x", chart.x.label},     {"y", chart.y.label},            {"rules", std::move(rules)},
+  return {{"kind", "chart"},           {"heading", std::move(heading)},
+          {"text", std::move(text)},   {"x", chart.x.label},
+          {"y", chart.y.label},        {"rules", std::move(rules)},
           {"series", std::move(lines)}};
 }
 
 std::string draw_section(const Json& json) {
   const std::string kind = words(at(json, "kind"));
   if (kind == "facts") return draw_facts(at(json, "facts"));
-  if (kind == "table" && at(json, "columns").is_array() && at(json, "rows").is_array()) return draw_table(json);
+  if (kind == "table" && at(json, "columns").is_array() && at(json, "rows").is_array())
+    return draw_table(json);
   if (kind == "chart") return draw_chart(json);
   return "";
 }

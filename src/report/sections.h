@@ -2,7 +2,8 @@
 //
 //   facts   {"kind": "facts", "facts": [[name, value], ...]}
 //   table   {"kind": "table", "heading", "text", "columns": [...], "rows": [[...], ...]}
-//   chart   {"kind": "chart", "heading", "text", "x", "y", "rules": [{at, label, vertical}], "series": [{name, x, y, dashed}]}
+//   chart   {"kind": "chart", "heading", "text", "x", "y", "rules": [{at, label, vertical}],
+//            "series": [{name, x, y, dashed}]}
 #pragma once
 
 #include <string>
@@ -15,7 +16,8 @@
 namespace exhume {
 
 [[nodiscard]] Json facts_section(const std::vector<Fact>& facts);
-[[nodiscard]] Json table_section(std::string heading, std::string text, std::vector<std::string> columns, Json rows);
+[[nodiscard]] Json table_section(std::string heading, std::string text, std::vector<std::string> columns,
+                                 Json rows);
 [[nodiscard]] Json chart_section(std::string heading, std::string text, const svg::Chart& chart);
 
 // One section as HTML; empty where it is not one.

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "exhume/routes/depth2_jennrich.h"
-#include "routes/route.h"
 #include "routes/fitted.h"
+#include "routes/route.h"
 
 namespace exhume {
 namespace {
@@ -54,16 +54,17 @@ Applies gaussian_and_many_outputs(Job& job) {
 }  // namespace
 
 Route depth2_outputs_route() {
-  return {.name = "depth2-outputs",
-          .group = "depth2",
-          .about = "Gaussian inputs, as many outputs as units: directions of all units from moments of order 2",
-          .condition = "inputs look Gaussian; four outputs or more, and no fewer than units",
-          .automatic = true,
-          .search_share = kFitShare,
-          .demands = demand_rows_for_fit,
-          .applies = gaussian_and_many_outputs,
-          .start = order2,
-          .finish = finish_from_start};
+  return {
+      .name = "depth2-outputs",
+      .group = "depth2",
+      .about = "Gaussian inputs, as many outputs as units: directions of all units from moments of order 2",
+      .condition = "inputs look Gaussian; four outputs or more, and no fewer than units",
+      .automatic = true,
+      .search_share = kFitShare,
+      .demands = demand_rows_for_fit,
+      .applies = gaussian_and_many_outputs,
+      .start = order2,
+      .finish = finish_from_start};
 }
 
 Route depth2_route() {

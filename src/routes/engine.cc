@@ -33,8 +33,8 @@ class Traveller {
         return std::move(journey_);
       }
     }
-    journey_.data = std::make_unique<Prepared>(rows, first.hold_out, plan_.options.seed, certificate_,
-                                               journey_.control);
+    journey_.data =
+        std::make_unique<Prepared>(rows, first.hold_out, plan_.options.seed, certificate_, journey_.control);
     if (first.demands != nullptr && certificate_.samples < certificate_.rows)
       first.demands(*journey_.data->rows(), plan_.options);
     // Outputs that were repaired are not those of the files: nobody could draw these rows again.
@@ -110,8 +110,9 @@ class Traveller {
   Certificate& certificate_;
   StageClock& clock_;
   Journey journey_;
-  std::string passed_over_;          // why the last route that was not taken was not
-  bool only_exact_will_do_ = false;  // a route found what its test calls noise, but the residual says otherwise
+  std::string passed_over_;  // why the last route that was not taken was not
+  bool only_exact_will_do_ =
+      false;  // a route found what its test calls noise, but the residual says otherwise
 };
 
 }  // namespace
@@ -126,8 +127,7 @@ std::vector<const Route*> planned_routes(const Plan& plan) {
     if (named) alone = alone && route.alone;
     if (named || (plan.route == "auto" && route.automatic)) chosen.push_back(&route);
   }
-  if (chosen.empty())
-    throw std::invalid_argument(fmt::format("no route is called '{}'", plan.route));
+  if (chosen.empty()) throw std::invalid_argument(fmt::format("no route is called '{}'", plan.route));
   if (!alone) {
     // The last automatic route asks nothing of the data.
     const Route* last = nullptr;

@@ -1,11 +1,12 @@
-// The one engine behind recover, lowest_layer and halfspaces: prepares the samples, tries routes, keeps the best.
+// The one engine behind recover, lowest_layer and halfspaces: prepares the samples, tries routes, keeps the
+// best.
 //
 //     demands -> repair -> prepare -> for each route of the plan: applies -> start -> finish -> enough?
 //
-// With a route named, the plan is that route (and what the table tries after it); with "auto", every automatic route, in
-// the order of the table. A route whose condition does not hold is passed over, and `tried` says why; one that was named
-// is taken all the same where it could at least notice that it is wrong. Routes share the time: each gets half of what is
-// left, the last one all of it.
+// With a route named, the plan is that route (and what the table tries after it); with "auto", every
+// automatic route, in the order of the table. A route whose condition does not hold is passed over, and
+// `tried` says why; one that was named is taken all the same where it could at least notice that it is wrong.
+// Routes share the time: each gets half of what is left, the last one all of it.
 #pragma once
 
 #include <memory>

@@ -12,7 +12,8 @@ namespace {
 
 constexpr Index kManyOutputs = 4;
 constexpr Index kLeastRows = 20;
-// Equations for every unknown of the sign-free fit, which also has the linear term; a tenth of the rows is held out.
+// Equations for every unknown of the sign-free fit, which also has the linear term; a tenth of the rows is
+// held out.
 constexpr double kLeastEquations = 1.2, kTrainingShare = 0.9;
 
 std::string outcome_words(const Fit& fit) {
@@ -54,8 +55,8 @@ void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& option
   }
   const Index k = options.hidden.value_or(1);
   const Index unknowns = k * (d + m) + m * (d + 1);
-  const auto needed = static_cast<Index>(std::ceil(kLeastEquations * static_cast<double>(unknowns) /
-                                                   static_cast<double>(m) / kTrainingShare));
+  const auto needed = static_cast<Index>(
+      std::ceil(kLeastEquations * static_cast<double>(unknowns) / static_cast<double>(m) / kTrainingShare));
   if (n < std::max(needed, kLeastRows)) {
     throw DataError(
         fmt::format("{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; "

@@ -16,8 +16,8 @@ inline constexpr double kFitShare = 0.88;
 // Throws DataError unless there are rows enough for the unknowns of a fit.
 void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& options);
 
-// The finish of most routes: unit search, signs, signed polish (fit/fit.h), from at most `restarts` random starts where
-// the given one leads nowhere.
+// The finish of most routes: unit search, signs, signed polish (fit/fit.h), from at most `restarts` random
+// starts where the given one leads nowhere.
 [[nodiscard]] Found finish_by_fit(Job& job, const Start& start, int restarts);
 // The same without restarts.
 [[nodiscard]] Found finish_from_start(Job& job, const Start& start);

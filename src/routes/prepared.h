@@ -1,4 +1,5 @@
-// Samples made ready once, for every route: distinct rows, rows held out, standardised coordinates, what inspection saw.
+// Samples made ready once, for every route: distinct rows, rows held out, standardised coordinates, what
+// inspection saw.
 //
 //     samples -> distinct rows -> split -> moments of the training rows -> standardised coordinates
 //
@@ -18,7 +19,7 @@ namespace exhume {
 
 // How many rows are held out: one in `period` of those that are used, none where it is 0.
 //   kFitted     250 rows or a fiftieth, whichever is more, but never above a tenth: fits need the rows
-//   kExact      a tenth, a twentieth from 4,000 rows on, none below 60: exact methods need few, and all of few
+//   kExact      a tenth, a twentieth from 4,000 rows on, none below 60: exact methods need all of few rows
 //   kTwentieth  a twentieth: for layers, whose units are seldom active
 enum class HoldOut { kFitted, kExact, kTwentieth };
 [[nodiscard]] Index held_out_period(HoldOut rule, Index rows);
@@ -34,7 +35,8 @@ class Prepared {
   [[nodiscard]] const SamplePtr& training() const { return split_.training; }
   [[nodiscard]] const SamplePtr& held_out() const { return split_.held_out; }
 
-  // Of the training rows; made when first asked for. Throw DataError where the inputs or outputs have no spread.
+  // Of the training rows; made when first asked for. Throw DataError where the inputs or outputs have no
+  // spread.
   [[nodiscard]] const SecondMoments& moments();
   [[nodiscard]] const Standardisation& coordinates();
   // The training rows in those coordinates; in memory where they are small.

@@ -4,8 +4,8 @@
 //     start     rough units, or nothing                         (k', d+1) rows (w, b), signs open
 //     finish    from there to what was found
 //
-// A route is told what to do by a Job and never splits, standardises, times or judges: the engine (routes/engine.h) does
-// that for all of them.
+// A route is told what to do by a Job and never splits, standardises, times or judges: the engine
+// (routes/engine.h) does that for all of them.
 #pragma once
 
 #include <optional>
@@ -56,19 +56,20 @@ struct Applies {
 struct Start {
   Matrix V;                      // rough units, (any number) x (d+1)
   std::optional<bool> is_steps;  // lowest layers: outputs jump along the directions
-  bool usable = true;            // false: nothing to go on, and nothing may be found in the name of this route
-  std::string said;              // what it has to say for itself
+  bool usable = true;  // false: nothing to go on, and nothing may be found in the name of this route
+  std::string said;    // what it has to say for itself
   Spectrum spectrum;
 };
 
 struct Found {
   SearchOutcome outcome = SearchOutcome::kStuck;
-  std::string refusal;             // not empty: the question is ill-posed, and this is why
-  std::string said;                // the outcome in words
-  Fit fit;                         // standardised coordinates, signed form
-  std::optional<Network> network;  // where the route found it in the user's coordinates; otherwise that of `fit`
-  bool exact_only = false;         // the route knows no noise: judged as exact whatever it leaves
-  Checks checks;                   // of the route's own, before those that all share
+  std::string refusal;  // not empty: the question is ill-posed, and this is why
+  std::string said;     // the outcome in words
+  Fit fit;              // standardised coordinates, signed form
+  std::optional<Network>
+      network;              // where the route found it in the user's coordinates; otherwise that of `fit`
+  bool exact_only = false;  // the route knows no noise: judged as exact whatever it leaves
+  Checks checks;            // of the route's own, before those that all share
   std::optional<ResidualLook> look;  // at what an inexact fit leaves
   std::optional<Spectrum> spectrum;
   Vector gaps;                                   // exact finish: of every start
@@ -78,12 +79,13 @@ struct Found {
 
 struct Route {
   const char* name = "";
-  const char* group = "";      // where set: naming it tries this route among others, and the result bears its name
+  const char* group =
+      "";  // where set: naming it tries this route among others, and the result bears its name
   const char* about = "";      // one line
   const char* condition = "";  // when it applies, in words
   Finds finds = Finds::kNetwork;
-  bool automatic = false;  // tried where no route is named
-  bool alone = true;       // where it is named, nothing else is tried after it
+  bool automatic = false;    // tried where no route is named
+  bool alone = true;         // where it is named, nothing else is tried after it
   bool standardised = true;  // needs inputs and outputs with a spread
   HoldOut hold_out = HoldOut::kFitted;
   double search_share = 1;           // of the budget; the rest is for judging

@@ -5,6 +5,7 @@ Standard library only. Every test works in a folder of its own.
 """
 
 import array
+import hashlib
 import json
 import os
 import pathlib
@@ -72,7 +73,8 @@ class CommandLineTest(unittest.TestCase):
         self.folder = pathlib.Path(self._folder.name)
 
     def run_exhume(self, *arguments, code=OK, **options):
-        result = subprocess.run([EXHUME, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+        arguments = [a if isinstance(a, bytes) else str(a) for a in arguments]
+        result = subprocess.run([EXHUME, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
                                 capture_output=True, text=True, timeout=300, **options)
         self.assertEqual(result.returncode, code, f"{arguments}\nstdout: {result.stdout}\nstderr: {result.stderr}")
         return result
@@ -97,7 +99,7 @@ class Usage(CommandLineTest):
     def test_version_and_help_go_to_stdout(self):
         self.assertRegex(self.run_exhume("--version").stdout, r"\Aexhume \d+\.\d+\.\d+\n\Z")
         self.assertIn("Examples:", self.run_exhume("--help").stdout)
-        for command in ["generate", "recover", "compare", "verify", "report"]:
+        for command in ["generate", "recover", "compare", "verify", "report", "routes"]:
             result = self.run_exhume(command, "--help")
             self.assertIn("Examples:\n  exhume " + command, result.stdout)
             self.assertEqual(result.stderr, "")
@@ -452,6 +454,176 @@ class Recover(CommandLineTest):
                          (self.folder / "result2/network.safetensors").read_bytes())
 
 
+class Routes(CommandLineTest):
+    def test_one_table_for_help_checks_and_completion(self):
+        rows = json.loads(self.run_exhume("routes", "--json").stdout)
+        names = [row["name"] for row in rows if row["finds"] == "network"]
+        self.assertGreater(len(names), 10)
+        helped = re.sub(r"\s+", " ", self.run_exhume("recover", "--help").stdout)
+        completed = self.run_exhume("completion").stdout
+        refused = self.run_exhume("recover", "x.npy", "y.npy", "--route", "magic", code=USAGE)
+        for name in names:
+            self.assertIn(name, helped)
+            self.assertIn(name, completed)
+            self.assertIn(name, refused.stderr)
+        self.assertEqual(subprocess.run(["bash", "-n"], input=completed, text=True).returncode, 0)
+
+    def test_the_page_is_made_from_the_table(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        subprocess.run([root / "scripts/routes_page.sh", EXHUME, self.folder / "routes.md"], check=True)
+        self.assertEqual((self.folder / "routes.md").read_text(), (root / "docs/routes.md").read_text(),
+                         "run scripts/routes_page.sh")
+
+    def test_options_that_a_route_does_not_read_are_named(self):
+        for words, arguments in [
+            (["leak", "rectified-tensor"], ["--route", "rectified", "--leak", 0.1]),
+            (["activation", "depth2"], ["--route", "depth2", "--activation", "square"]),
+            (["--method"], ["--route", "depth2", "--method", "ica"]),
+            (["rectified-magic"], ["--route", "rectified", "--method", "magic"]),
+            (["tanh"], ["--route", "rectified", "--activation", "tanh"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_one_sentence(self.run_exhume("recover", "x.npy", "y.npy", *arguments, code=USAGE), *words)
+
+    def test_the_methods_of_rectified(self):
+        self.generate("made", "--bias", 0, "--orthonormal", d=6, k=4, m=6, n=4000)
+        for method in ["tensor", "ica", "symmetric", "few-outputs"]:
+            with self.subTest(method=method):
+                arguments = ["made/x.npy", "made/y.npy", "--route", "rectified", "--method", method, "--out", method]
+                answer = json.loads(self.run_exhume("recover", *arguments, "--json").stdout)
+                self.assertEqual(answer["route"], "rectified-" + method)
+                self.run_exhume("compare", "made/network.safetensors", method + "/network.safetensors", "--tolerance", 1e-9)
+                self.run_exhume("verify", method)
+        self.run_exhume("recover", "made/x.npy", "made/y.npy", "--route", "rectified-arbitrary-noise", code=NOT_CERTIFIED)
+
+    def test_entries_that_were_hit_are_listed(self):
+        self.generate("made", "--bias", 0, d=6, k=3, m=40, n=1500)
+        header, y = read_npy(self.folder / "made/y.npy")
+        source, hit = random.Random(3), set()
+        while len(hit) < 300:
+            hit.add((source.randrange(1500), source.randrange(40)))
+        for row, output in hit:
+            y[row * 40 + output] += source.gauss(0, 50)
+        (self.folder / "y.npy").write_bytes(npy_bytes(y, 1500, 40))
+        self.run_exhume("recover", "made/x.npy", "y.npy", "--route", "rectified", "--method", "sparse-noise", "--out", "found")
+        lines = (self.folder / "found/support.csv").read_text().splitlines()
+        self.assertEqual(lines[0], "row,output")
+        self.assertEqual({tuple(map(int, line.split(","))) for line in lines[1:]}, hit)
+        self.run_exhume("compare", "made/network.safetensors", "found/network.safetensors", "--tolerance", 1e-8)
+        self.run_exhume("verify", "found")
+        # Another run in the same folder leaves nothing of this one behind.
+        self.run_exhume("recover", "made/x.npy", "made/y.npy", "--out", "found")
+        self.assertNotIn("support.csv", self.files("found"))
+
+    def test_units_of_another_kind_are_not_taken_for_relus(self):
+        source = random.Random(8)
+        w = [[source.gauss(0, 1) for _ in range(4)] for _ in range(3)]
+        w = [[v / sum(u * u for u in row) ** 0.5 for v in row] for row in w]
+        a = [[source.gauss(0, 1) for _ in range(3)] for _ in range(5)]
+        x, y = [], []
+        for _ in range(4000):
+            row = [source.gauss(0, 1) for _ in range(4)]
+            h = [max(sum(p * q for p, q in zip(unit, row)), 0) ** 2 for unit in w]
+            x += row
+            y += [sum(p * q for p, q in zip(output, h)) for output in a]
+        (self.folder / "x.npy").write_bytes(npy_bytes(x, 4000, 4))
+        (self.folder / "y.npy").write_bytes(npy_bytes(y, 4000, 5))
+        self.run_exhume("recover", "x.npy", "y.npy", "--route", "rectified", "--activation", "square", "--out", "found")
+        self.assertIn("rectified.safetensors", self.files("found"))
+        self.assertNotIn("network.safetensors", self.files("found"))
+        self.run_exhume("verify", "found")
+        self.run_exhume("compare", "found/rectified.safetensors", "found/rectified.safetensors", "--tolerance", 0)
+        self.generate("relus", d=4, k=3, m=5)
+        refused = self.run_exhume("compare", "found/rectified.safetensors", "relus/network.safetensors", code=BAD_DATA)
+        self.assert_one_sentence(refused, "rectified square", "relu")
+        # Whatever reads ReLUs refuses it.
+        refused = self.run_exhume("generate", "--network", "found/rectified.safetensors", "-n", 10, "--out", "o", code=BAD_DATA)
+        self.assert_one_sentence(refused, "rectified.safetensors", "rectified square")
+
+
+class EveryFolder(CommandLineTest):
+    """exhume verify says the right thing of the folder of every command (the table of docs/certificate.md)."""
+
+    def verified(self, folder, code=OK):
+        answer = json.loads(self.run_exhume("verify", folder, "--json", code=code).stdout)
+        self.assertEqual([f for f in answer["findings"] if f["checked"] and not f["good"]], [])
+        return answer
+
+    def spoil(self, folder, name):
+        path = self.folder / folder / name
+        before = path.read_bytes()
+        path.write_bytes(before[:-2] + bytes([before[-2] ^ 1]) + before[-1:])
+        self.run_exhume("verify", folder, code=NOT_CERTIFIED)
+        path.write_bytes(before)
+        self.run_exhume("verify", folder)
+
+    def test_layers(self):
+        generate = ["generate", "--model", "threshold", "-d", 5, "-k", 4, "-m", 1, "-q"]
+        self.run_exhume(*generate, "-n", 80000, "--threshold", 1.8, "--out", "kinks")
+        self.run_exhume("lowest-layer", "kinks/x.npy", "kinks/y.npy", "-k", 4, "--out", "kinks-found")
+        self.assertNotIn("relative_mse", self.verified("kinks-found"))
+        for name in ["units.safetensors", "features.npy", "report.html"]:
+            self.spoil("kinks-found", name)
+        self.run_exhume(*generate, "-n", 150000, "--activation", "sign", "--threshold", 1.8, "--upper", "union", "--flips",
+                        0.01, "--out", "steps")
+        self.run_exhume("halfspaces", "steps/x.npy", "steps/y.npy", "-k", 4, "--out", "steps-found")
+        words = " ".join(f["words"] for f in self.verified("steps-found")["findings"])
+        self.assertIn("share of labels met", words)
+        self.run_exhume(*generate, "-n", 30000, "--activation", "sigmoid", "--threshold", 3, "--upper", "linear", "--biased",
+                        "--out", "smooth")
+        self.run_exhume("lowest-layer", "smooth/x.npy", "smooth/y.npy", "--activation", "sigmoid", "--biased", "-k", 4, "-o",
+                        "smooth-found")
+        self.assertIn("cannot be checked", " ".join(f["words"] for f in self.verified("smooth-found")["findings"]))
+        # Units that are moved together with their digests: the held-out rows tell.
+        path = self.folder / "steps-found/units.safetensors"
+        units = read_safetensors(path)
+        units["t"][1][0] += 0.5
+        write_safetensors(path, units)
+        answer = json.loads(self.run_exhume("verify", "steps-found", "--json", code=NOT_CERTIFIED).stdout)
+        self.assertIn("units", [f["part"] for f in answer["findings"] if not f["good"]])
+
+    def test_memorize(self):
+        source = random.Random(2)
+        (self.folder / "x.npy").write_bytes(npy_bytes([source.gauss(0, 1) for _ in range(600)], 50, 12))
+        (self.folder / "y.npy").write_bytes(npy_bytes([source.gauss(0, 1) for _ in range(50)], 50, 1))
+        self.run_exhume("memorize", "x.npy", "y.npy", "--perturb", 0.1, "--out", "found")
+        self.assertLess(self.verified("found")["relative_mse"], 1e-12)
+        for name in ["network.safetensors", "inputs.npy", "labels.npy"]:
+            self.spoil("found", name)
+
+    def test_not_certified_and_refused(self):
+        self.generate("few", "--bias", 0, d=3, k=2, m=4, n=40)
+        self.run_exhume("recover", "few/x.npy", "few/y.npy", "--route", "rectified-any", "--out", "few-found",
+                        code=NOT_CERTIFIED)
+        self.verified("few-found", code=NOT_CERTIFIED)
+        text = self.run_exhume("verify", "few-found", code=NOT_CERTIFIED).stdout
+        self.assertTrue(text.startswith("Not certified"), text)
+        self.run_exhume("recover", "few/x.npy", "few/y.npy", "--route", "rectified-any", "--hidden", 3, "--out", "no",
+                        code=NOT_CERTIFIED)
+        self.assertEqual(self.files("no"), ["certificate.json", "report.html"])
+        self.verified("no", code=NOT_CERTIFIED)
+        self.assertTrue(self.run_exhume("verify", "no", code=NOT_CERTIFIED).stdout.startswith("Refused"))
+
+    def test_paths_that_are_not_utf8(self):
+        odd = os.fsencode(self.folder) + b"/caf\xe9"
+        os.mkdir(odd)
+        self.run_exhume("generate", "--model", "threshold", "-d", 4, "-k", 2, "-m", 1, "-n", 30000, "--threshold", 1.8,
+                        "--out", odd)
+        for command in ["lowest-layer", "recover"]:
+            done = subprocess.run([EXHUME, command, odd + b"/x.npy", odd + b"/y.npy", "--out", odd + b"/o", "--budget", "3"]
+                                  if command == "recover" else
+                                  [EXHUME, command, odd + b"/x.npy", odd + b"/y.npy", "--out", odd + b"/l"],
+                                  capture_output=True, timeout=300)
+            self.assertIn(done.returncode, (OK, NOT_CERTIFIED), done.stderr)
+            self.assertTrue(os.path.exists(odd + (b"/l" if command == "lowest-layer" else b"/o") + b"/certificate.json"))
+
+    def test_digests_are_those_of_the_files(self):
+        self.generate("made", d=4, k=3, m=3, n=3000)
+        answer = json.loads(self.run_exhume("recover", "made/x.npy", "made/y.npy", "--json").stdout)
+        for file in answer["files"]:
+            self.assertEqual(file["sha256"], hashlib.sha256((self.folder / file["path"]).read_bytes()).hexdigest())
+
+
 class Memorize(CommandLineTest):
     def data(self, n, d, labels=None):
         """Random rows x.npy and labels y.npy; whole numbers of 0..9 unless given."""
@@ -467,7 +639,7 @@ class Memorize(CommandLineTest):
         for options in ([], ["--classes"], ["--layers", 3], ["--perturb", 0.1, "--normalize"]):
             self.run_exhume("memorize", "x.npy", "y.npy", "--out", "one", "--threads", 1, *options)
             self.run_exhume("memorize", "x.npy", "y.npy", "--out", "two", "--threads", 2, *options)
-            self.assertEqual(self.files("one"), ["inputs.npy", "labels.npy", "memorize.json", "network.onnx", "network.safetensors"])
+            self.assertEqual(self.files("one"), ["certificate.json", "inputs.npy", "labels.npy", "network.onnx", "network.safetensors", "report.html"])
             for name in ("network.safetensors", "network.onnx", "inputs.npy"):
                 self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "two" / name).read_bytes(), name)
             self.run_exhume("verify", "one/network.safetensors", "one/inputs.npy", "one/labels.npy", "--tolerance", 1e-18)
@@ -476,7 +648,8 @@ class Memorize(CommandLineTest):
         self.data(60, 12)
         for method in ("closed", "pgd"):
             found = json.loads(self.run_exhume("memorize", "x.npy", "y.npy", "--json", "--method", method).stdout)
-            self.assertEqual(found["status"], "memorized")
+            self.assertEqual(found["status"], "certified")
+            self.assertTrue(found["memorized"])
             self.assertEqual(found["accuracy"], 1)
             self.assertGreater(found["general_position"]["sigma"], 0)
         self.assertTrue(found["descent"][0]["lemma1_holds"])
@@ -488,13 +661,13 @@ class Memorize(CommandLineTest):
         (self.folder / "x.npy").write_bytes(npy_bytes(rows, 20, 8))
         (self.folder / "y.npy").write_bytes(npy_bytes(labels, 20, 1))
         result = self.run_exhume("memorize", "x.npy", "y.npy", "--out", "out", code=BAD_DATA)
-        self.assert_one_sentence(result, "rows 4 and 13", "--perturb")
+        self.assert_one_sentence(result, "rows 4 and 13", "perturb 0.01")
         self.assertFalse((self.folder / "out").exists())
 
     def test_too_many_rows_name_the_way_out(self):
         self.data(37, 8)
         result = self.run_exhume("memorize", "x.npy", "y.npy", "--layers", 2, code=BAD_DATA)
-        self.assert_one_sentence(result, "36", "--layers 3 --features 14 --power 2")
+        self.assert_one_sentence(result, "36", "layers 3, features 14", "power 2")
         self.run_exhume("memorize", "x.npy", "y.npy", "--layers", 3, "--features", 14, "--power", 2)
 
     def test_not_to_the_tolerance(self):
@@ -520,7 +693,7 @@ class LowestLayer(CommandLineTest):
             result = self.run_exhume("lowest-layer", "made/x.npy", "made/y.npy", "-k", 4, "--out", f"by{threads}", "--json",
                                      "--threads", threads)
             self.assertEqual(json.loads(result.stdout)["status"], "certified")
-        self.assertEqual(self.files("by1"), ["certificate.json", "features.npy", "units.safetensors", "units.svg"])
+        self.assertEqual(self.files("by1"), ["certificate.json", "features.npy", "report.html", "units.safetensors", "units.svg"])
         for name in ["features.npy", "units.safetensors", "units.svg"]:
             self.assertEqual((self.folder / "by1" / name).read_bytes(), (self.folder / "by2" / name).read_bytes())
         self.assertLess(self.worst("by1", "made"), 1e-9)

@@ -33,6 +33,10 @@ inline constexpr double kConfidence = 0.999;
 // e^6, about 400 to 1; by chance in 1 of 1,900 (chi-squared, one degree of freedom).
 inline constexpr double kDecisiveEvidence = 12;
 
+// Mean squared error over the variance of the outputs up to which rows count as reproduced to rounding:
+// doubles leave about 1e-31, a condition number of 1e5 on the way may cost ten digits of that.
+inline constexpr double kReproduced = 1e-20;
+
 // z above, for the largest absolute value of `tests` standard normals. 0 < false_alarm < 1, tests >= 1.
 [[nodiscard]] double normal_limit(double false_alarm, double tests);
 

@@ -54,10 +54,11 @@ struct Certificate {
   std::string conclusion;            // what follows, where certified
   std::vector<std::string> assumed;  // and from what that no sample can show
 
-  // Where it came from; filled in by the program, which knows the files, and by stamp() (certify/certificate_json.h).
+  // Where it came from; filled in by the program, which knows the files, and by stamp()
+  // (certify/certificate_json.h).
   std::string command;              // as typed; empty where there was none
   std::string version, host, date;  // date: UTC, ISO 8601
-  std::vector<FileDigest> files;  // read
+  std::vector<FileDigest> files;    // read
   std::vector<FileDigest> written;
 };
 
@@ -75,7 +76,8 @@ class Checks {
   // Puts the checks into the certificate, behind those it has; certified with the reason `praise` where all
   // that is required holds, otherwise uncertified with that of the first that does not.
   void conclude(Certificate& certificate, std::string praise) &&;
-  // Puts the checks into a certificate that was concluded before: one that was certified stays so where these hold too.
+  // Puts the checks into a certificate that was concluded before: one that was certified stays so where these
+  // hold too.
   void add_to(Certificate& certificate) &&;
 
  private:

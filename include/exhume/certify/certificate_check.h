@@ -2,11 +2,13 @@
 //
 //   certificate     its digest is that of its content; what it requires holds; it is about such a model
 //   network         every row is reproduced to rounding, where no noise is stated
-//   held-out rows   drawn again from the split's period and seed, they have the stated error, agreement or activity
+//   held-out rows   drawn again from the split's period and seed, they have the stated error, agreement
+//                   or activity
 //
-// Errors are computed by plain loops in long double (certify/verify.h), nothing of the solvers. Digests show that something
-// was changed, not by whom: whoever rewrites all files together can state anything, but then the rows must still agree with
-// the model. What cannot be checked is said so, in a finding that is neither good nor bad.
+// Errors are computed by plain loops in long double (certify/verify.h), nothing of the solvers. Digests show
+// that something was changed, not by whom: whoever rewrites all files together can state anything, but then
+// the rows must still agree with the model. What cannot be checked is said so, in a finding that is neither
+// good nor bad.
 #pragma once
 
 #include <optional>
@@ -35,11 +37,12 @@ struct Finding {
 
 struct CertificateCheck {
   std::vector<Finding> findings;
-  std::optional<Verification> whole;  // over all rows; empty for a lowest layer, which has no outputs of its own
+  std::optional<Verification>
+      whole;  // over all rows; empty for a lowest layer, which has no outputs of its own
 };
 
-// `samples` are those that the certificate is about: the files it names, or, of a memorized network, the rows memorised.
-// Throws DataError where the model does not fit the samples.
+// `samples` are those that the certificate is about: the files it names, or, of a memorized network, the rows
+// memorised. Throws DataError where the model does not fit the samples.
 [[nodiscard]] CertificateCheck check_certificate(const std::string& json, const StoredModel& model,
                                                  const SamplePtr& samples, const Control& control = {});
 

@@ -7,8 +7,9 @@
 //   tried [{route, outcome}], timings {stage: seconds}, seed, version, host, date, command,
 //   files [{role, path, sha256}], written [{role, path, sha256}], ..., digest
 //
-// `digest` is the SHA-256 of the document without it, written with an indent of two: it tells whether the certificate was
-// changed by accident, not by whom. Numbers that are not finite are null. docs/certificate.md says what each key means.
+// `digest` is the SHA-256 of the document without it, written with an indent of two: it tells whether the
+// certificate was changed by accident, not by whom. Numbers that are not finite are null. docs/certificate.md
+// says what each key means.
 #pragma once
 
 #include <string>

@@ -33,8 +33,9 @@ struct Inspection {
 
 [[nodiscard]] Inspection inspect(const SampleSource& samples);
 
-// The samples without repetitions of a whole row (x, y), by a 64-bit hash of its bytes; the first one stays. One pass, and
-// some 50 bytes a row while it looks. The inspection sees repetitions only among the rows it looks at.
+// The samples without repetitions of a whole row (x, y), by a 64-bit hash of its bytes; the first one stays.
+// One pass, and some 50 bytes a row while it looks. The inspection sees repetitions only among the rows it
+// looks at.
 [[nodiscard]] SamplePtr distinct_rows(const SamplePtr& samples, const Control& control);
 
 }  // namespace exhume

@@ -8,8 +8,8 @@
 //
 // is chi-squared with D degrees of freedom for large n if the inputs are symmetric: given the rows up to
 // sign, gbar is a sum of independent fair signs with covariance C / n exactly, and g is bounded, so heavy
-// tails do no harm. The threshold is exceeded by chance twice in ten million times (base/limits.h). Symmetric alternatives to zero:
-// the same about the mean of the inputs.
+// tails do no harm. The threshold is exceeded by chance twice in ten million times (base/limits.h). Symmetric
+// alternatives to zero: the same about the mean of the inputs.
 #pragma once
 
 #include <cstdint>

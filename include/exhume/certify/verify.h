@@ -8,10 +8,10 @@
 #pragma once
 
 #include "exhume/base/control.h"
+#include "exhume/data/samples.h"
+#include "exhume/model/network.h"
 #include "exhume/model/quadratic_network.h"
 #include "exhume/model/rectifier.h"
-#include "exhume/model/network.h"
-#include "exhume/data/samples.h"
 
 namespace exhume {
 
@@ -27,8 +27,8 @@ struct Verification {
 // Throws std::invalid_argument where inputs or outputs do not fit the network.
 [[nodiscard]] Verification verify(const Network& network, const SampleSource& samples,
                                   const Control& control = {});
-[[nodiscard]] Verification verify(const Network& network, const Rectifier& rectifier, const SampleSource& samples,
-                                  const Control& control = {});
+[[nodiscard]] Verification verify(const Network& network, const Rectifier& rectifier,
+                                  const SampleSource& samples, const Control& control = {});
 [[nodiscard]] Verification verify(const QuadraticNetwork& network, const SampleSource& samples,
                                   const Control& control = {});
 

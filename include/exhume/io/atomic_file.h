@@ -65,7 +65,8 @@ class OutputFolder {
   AtomicFile& open(const std::string& name);
   // A file with these bytes.
   void add(const std::string& name, std::string_view bytes);
-  // A file of an earlier run that must not lie beside the new ones: it goes when they come, or stays where they do not.
+  // A file of an earlier run that must not lie beside the new ones: it goes when they come, or stays where
+  // they do not.
   void replace(const std::string& name);
   void commit();
 

@@ -26,8 +26,8 @@ namespace exhume {
 class OpenedSamples {
  public:
   SamplePtr samples;
-  // The files with their SHA-256: of the bytes that were read, hashed while they were. Reads what nobody has asked for yet;
-  // throws DataError where a file was changed meanwhile.
+  // The files with their SHA-256: of the bytes that were read, hashed while they were. Reads what nobody has
+  // asked for yet; throws DataError where a file was changed meanwhile.
   [[nodiscard]] std::vector<FileDigest> digests(const Control& control) const;
   // The outputs at -x from one more file (data/views.h).
   void mirror(const std::filesystem::path& labels, const Control& control);
@@ -40,7 +40,8 @@ class OpenedSamples {
   };
   std::vector<File> files_;
 };
-// Inputs and outputs in two files, or both in one .npz. Throws std::invalid_argument for other numbers of files.
+// Inputs and outputs in two files, or both in one .npz. Throws std::invalid_argument for other numbers of
+// files.
 [[nodiscard]] OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control);
 // Throws std::invalid_argument unless there are two files, or a single one that ends in .npz.
 void check_sample_files(const std::vector<std::string>& files);
@@ -54,7 +55,8 @@ void check_sample_files(const std::vector<std::string>& files);
 // One table: .npy, .csv, .tsv or .txt.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
 
-// A network in .safetensors, or in .npz as W, b, A, c and perhaps L. Throws DataError where its units are not ReLUs.
+// A network in .safetensors, or in .npz as W, b, A, c and perhaps L. Throws DataError where its units are not
+// ReLUs.
 [[nodiscard]] Network open_network(const std::filesystem::path& path);
 
 // A network whose units are rectified by another function than the ReLU.
@@ -64,8 +66,8 @@ struct RectifiedNetwork {
 };
 // A lowest layer: W, t and the activation.
 struct StoredLayer {
-  Matrix W;  // k x d
-  Vector t;  // k
+  Matrix W;                // k x d
+  Vector t;                // k
   std::string activation;  // relu, sign or sigmoid
 };
 // Whatever Exhume writes, told by the tensors and the activation that the file names.

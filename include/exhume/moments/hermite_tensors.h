@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
 #include "exhume/linalg/symmetric_tensor.h"
+#include "exhume/model/network.h"
 
 namespace exhume {
 

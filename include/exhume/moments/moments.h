@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/base/types.h"
+#include "exhume/data/samples.h"
 
 namespace exhume {
 

@@ -7,9 +7,9 @@
 // (paper rectified, Remark 3).
 #pragma once
 
-#include "exhume/moments/moments.h"
-#include "exhume/model/network.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/network.h"
+#include "exhume/moments/moments.h"
 
 namespace exhume {
 

@@ -2,24 +2,27 @@
 //
 //   result --to_json--> certificate.json --to_html--> report.html
 //
-// The JSON (certify/certificate_json.h) comes first and holds all that the page shows, so the page can be made again from
-// it alone. Keys of its own kind:
+// The JSON (certify/certificate_json.h) comes first and holds all that the page shows, so the page can be
+// made again from it alone. Keys of its own kind:
 //
 //   network            inputs, hidden_units, outputs, activation, linear_term, heldout_relative_mse,
 //                      training_relative_mse, heldout_mean_square, noise_sd, max_standard_error,
 //                      functional_error_bound, confidence, bound_from, signs_identifiable,
 //                      identifiability {smallest_singular, epsilon, delta}, support_entries, pictures {...}
-//   lowest layer       activation, inputs, hidden_units, rest_level, rest_tolerance, noise_sd, nonlinear_share,
-//                      unexplained_share, stray_rate, least_angle, least_threshold, max_standard_error,
+//   lowest layer       activation, inputs, hidden_units, rest_level, rest_tolerance, noise_sd,
+//                      nonlinear_share, unexplained_share, stray_rate, least_angle, least_threshold,
+//                      max_standard_error,
 //                      units [{direction, threshold, size, rows, angle_error, threshold_error}]
 //   halfspaces         the same, set (intersection | union), labels, agreement, flip_rate
-//   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters, relative_error, ...
+//   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
+//                      relative_error, tolerance, ...
 //
-// Under `pictures` numbers are rounded to seven digits and large arrays thinned: they are for the eye; the network itself
-// is in network.safetensors. `facts` and `sections` are what results other than networks add to the page.
+// Under `pictures` numbers are rounded to seven digits and large arrays thinned: they are for the eye; the
+// network itself is in network.safetensors. `facts` and `sections` are what results other than networks add
+// to the page.
 //
-// The page is one file without scripts or requests: inline SVG, light and dark, fit for a phone and for paper. Every string
-// that comes from the user is escaped.
+// The page is one file without scripts or requests: inline SVG, light and dark, fit for a phone and for
+// paper. Every string that comes from the user is escaped.
 #pragma once
 
 #include <string>
@@ -52,7 +55,8 @@ struct Fact {
 [[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
 
-// Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page out.
+// Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
+// out.
 [[nodiscard]] std::string to_html(const std::string& json);
 
 // units.svg: the mean output along every direction, counted from its threshold.

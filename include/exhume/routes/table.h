@@ -1,7 +1,7 @@
 // The routes from samples to a network, as a table: what each is called, asks for and reads.
 //
-// A route is one theorem under one assumption on the data. Help, option checks, shell completion, the Python package
-// and the documentation all read this table; CONTRIBUTING.md shows how a route is added.
+// A route is one theorem under one assumption on the data. Help, option checks, shell completion, the Python
+// package and the documentation all read this table; CONTRIBUTING.md shows how a route is added.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ struct RouteInfo {
 // In the order in which they are tried.
 [[nodiscard]] const std::vector<RouteInfo>& route_table();
 
-// Throws std::invalid_argument where no route to a network is called `name` (or "auto"), and where `options` sets a
-// field that the route does not read.
+// Throws std::invalid_argument where no route to a network is called `name` (or "auto"), and where `options`
+// sets a field that the route does not read.
 void check_route(std::string_view name, const RouteOptions& options);
 
 }  // namespace exhume

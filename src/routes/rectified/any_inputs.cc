@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "exhume/base/blas.h"
+#include "exhume/base/limits.h"
 #include "exhume/linalg/linear_program.h"
 
 namespace exhume {
@@ -16,7 +17,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNull = 1e-10;     // singular value over the largest, up to which a vector is a null vector
 constexpr double kNegative = 1e-9;  // x.w of an inactive unit up to which it is not positive, |w| = |x| = 1
 constexpr double kIndependent = 1e-7;  // share of an output that must lie outside the span of those found
-constexpr double kReproduced = 1e-20;  // mean squared residual over variance
 
 // Orthonormal basis of the null space of M (columns may outnumber rows), where entries much smaller than
 // `size` are rounding.

@@ -1,5 +1,5 @@
-// The rows rectified-ica, rectified-tensor, rectified-symmetric and rectified-sparse-noise: a rough start of their own
-// each, then the exact finish (routes/rectified/pattern_finish.h).
+// The rows rectified-ica, rectified-tensor, rectified-symmetric and rectified-sparse-noise: a rough start of
+// their own each, then the exact finish (routes/rectified/pattern_finish.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -110,8 +110,9 @@ SamplePtr without_hits(const SamplePtr& samples, const RouteOptions& options, Fo
   return memory_samples(all.x, std::move(cleaned.y));
 }
 
-// The cleaned outputs are the route's own work: what counts is that the network reproduces most entries as they were
-// given, in every output. A network that is not the truth reproduces next to none of them to rounding.
+// The cleaned outputs are the route's own work: what counts is that the network reproduces most entries as
+// they were given, in every output. A network that is not the truth reproduces next to none of them to
+// rounding.
 void most_entries(const Network& network, const SampleSource& given, const RouteOptions& options,
                   Checks& checks) {
   constexpr double kLeastShare = 0.5, kSame = 1e-8;

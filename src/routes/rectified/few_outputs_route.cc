@@ -18,8 +18,7 @@ Found by_groups(Job& job, const Start& /*start*/) {
   FewOutputsOptions options;
   options.hidden = job.options.hidden.value_or(0);
   options.seed = job.options.seed;
-  FewOutputs fit =
-      recover_few_outputs(training.x, training.y, job.options.rectifier, options, job.control);
+  FewOutputs fit = recover_few_outputs(training.x, training.y, job.options.rectifier, options, job.control);
   job.clock.lap("groups");
   if (fit.outcome == FewOutputsOutcome::kOneOutput) {
     return refused(

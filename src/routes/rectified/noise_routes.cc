@@ -25,8 +25,8 @@ constexpr double kMostStructure = 2;
 constexpr Index kStructureRows = 20'000;
 constexpr int kSettlingSteps = 20;
 
-// The network as a fit in standardised coordinates, at the optimum on the rows that are looked at: what other rows made
-// of the weights is no structure.
+// The network as a fit in standardised coordinates, at the optimum on the rows that are looked at: what other
+// rows made of the weights is no structure.
 double structure_left(Job& job, const Network& network) {
   const SamplePtr some = spread_subset(*job.data.standard(), kStructureRows);
   PolishOptions settle;
@@ -55,13 +55,12 @@ Found by_signs(Job& job, const Start& /*start*/) {
   const Index m = view->outputs();
   Found found;
   const double chance = chance_level(m, V.rows()), margin = noisy.signs.margins.minCoeff();
-  const bool decided = found.checks.require("signs decided (least margin, chi-squared)", margin, chance,
-                                            margin > chance,
-                                            "the sign of some unit is not decided by the samples");
+  const bool decided =
+      found.checks.require("signs decided (least margin, chi-squared)", margin, chance, margin > chance,
+                           "the sign of some unit is not decided by the samples");
   found.fit.signs.outcome = decided ? SignOutcome::kUnique : SignOutcome::kUndecided;
   found.fit.relative_mse = relative_error(noisy.network, job.options.rectifier, training.x, training.y);
-  found.fit.noise_variance =
-      noisy.noise_variance.cwiseProduct(job.data.coordinates().map.D.cwiseAbs2());
+  found.fit.noise_variance = noisy.noise_variance.cwiseProduct(job.data.coordinates().map.D.cwiseAbs2());
   const Index unknowns = free_parameters(view->inputs(), V.rows(), m);
   found.fit.rows_per_unknown = static_cast<double>(training.y.size()) / static_cast<double>(unknowns);
   const bool relu = job.options.rectifier.name == "relu";
@@ -89,10 +88,9 @@ Found by_halfspaces(Job& job, const Start& /*start*/) {
       "inputs, so nothing can be certified",
       fit.chosen_from, options.hidden);
   Found found = exact_network(job, training, std::move(fit.network), said);
-  found.fit.noise_variance =
-      Vector::Constant(training.y.cols(), fit.residual_norm * fit.residual_norm /
-                                              static_cast<double>(training.y.size()))
-          .cwiseProduct(job.data.coordinates().map.D.cwiseAbs2());
+  found.fit.noise_variance = Vector::Constant(training.y.cols(), fit.residual_norm * fit.residual_norm /
+                                                                     static_cast<double>(training.y.size()))
+                                 .cwiseProduct(job.data.coordinates().map.D.cwiseAbs2());
   return found;
 }
 
@@ -111,25 +109,27 @@ Applies surely_gaussian(Job& job) {
 }  // namespace
 
 Route rectified_noise_route() {
-  return {.name = "rectified-noise",
-          .about = "Sub-Gaussian noise: rough units from order-2 moments, signs by projections, least squares",
-          .condition = "inputs look Gaussian; noise independent of them",
-          .hold_out = HoldOut::kExact,
-          .reads = {"activation"},
-          .demands = demand_two_rows,
-          .applies = gaussian,
-          .finish = by_signs};
+  return {
+      .name = "rectified-noise",
+      .about = "Sub-Gaussian noise: rough units from order-2 moments, signs by projections, least squares",
+      .condition = "inputs look Gaussian; noise independent of them",
+      .hold_out = HoldOut::kExact,
+      .reads = {"activation"},
+      .demands = demand_two_rows,
+      .applies = gaussian,
+      .finish = by_signs};
 }
 
 Route rectified_arbitrary_noise_route() {
-  return {.name = "rectified-arbitrary-noise",
-          .about = "Noise of any distribution, independent of the inputs: halfspaces of candidate left inverses",
-          .condition = "inputs look Gaussian; the number of units is given; never certified",
-          .hold_out = HoldOut::kExact,
-          .reads = {"candidates"},
-          .demands = demand_two_rows,
-          .applies = surely_gaussian,
-          .finish = by_halfspaces};
+  return {
+      .name = "rectified-arbitrary-noise",
+      .about = "Noise of any distribution, independent of the inputs: halfspaces of candidate left inverses",
+      .condition = "inputs look Gaussian; the number of units is given; never certified",
+      .hold_out = HoldOut::kExact,
+      .reads = {"candidates"},
+      .demands = demand_two_rows,
+      .applies = surely_gaussian,
+      .finish = by_halfspaces};
 }
 
 }  // namespace exhume

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exhume/base/error.h"
+#include "exhume/base/limits.h"
 #include "exhume/model/rectified_network.h"
 
 namespace exhume::rectified {

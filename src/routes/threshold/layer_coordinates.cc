@@ -11,7 +11,7 @@
 namespace exhume::lowest {
 namespace {
 
-constexpr double kLoadBytes = 1e9;    // samples up to this size are held in memory
+constexpr double kLoadBytes = 1e9;   // samples up to this size are held in memory
 constexpr Index kRowsAnInput = 100;  // least, for moments of order 4
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace exhume::lowest {
 // The smallest between two rows; pi where there is only one.
 [[nodiscard]] double least_angle(const Matrix& W);
 
-// Inputs of mean 0 and covariance I by `moments`, outputs as they are; training rows in memory where they fit.
+// Inputs of mean 0 and covariance I by `moments`, outputs as they are; training rows in memory where they
+// fit.
 struct StandardRows {
   AffineMap map;
   SamplePtr training, held_out;

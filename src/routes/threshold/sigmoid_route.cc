@@ -60,8 +60,7 @@ Sums measure(const SampleSource& rows, const SigmoidLayer& layer, bool biased, c
 
 StandardRows rows_of(Job& job) {
   if (!job.layer.biased) return standard_rows(job.data, job.data.coordinates());
-  return standard_rows(job.data,
-                       standardise(unbiased_second_moments(*job.data.training(), job.control)));
+  return standard_rows(job.data, standardise(unbiased_second_moments(*job.data.training(), job.control)));
 }
 
 Start by_moments(Job& job) {
@@ -75,10 +74,9 @@ Start by_moments(Job& job) {
     directions = found.directions.transpose();
     start.spectrum = {found.singular_values, found.noise_floor, 0};
   } else {
-    const StepOne found =
-        step_one(rows.training, rest_level(*rows.training),
-                 {.hidden = job.options.hidden, .method = job.layer.start, .seed = job.options.seed},
-                 job.control);
+    const StepOne found = step_one(
+        rows.training, rest_level(*rows.training),
+        {.hidden = job.options.hidden, .method = job.layer.start, .seed = job.options.seed}, job.control);
     directions = found.found.units.W;
     start.spectrum = {found.singular_values, found.noise_floor, 0};
   }
@@ -129,14 +127,13 @@ Sums measure_held_out(Job& job, const StandardRows& rows, const SigmoidLayer& la
   return sums;
 }
 
-// Kept rows are not Gaussian, but those they were chosen from are: weighted back, E|x|^4 is d (d+2). A tolerance, and five
-// deviations of |x|^4, whose relative one is sqrt(8/d) or so.
+// Kept rows are not Gaussian, but those they were chosen from are: weighted back, E|x|^4 is d (d+2). A
+// tolerance, and five deviations of |x|^4, whose relative one is sqrt(8/d) or so.
 void require_gaussian_before_choice(Checks& checks, const Sums& sums, Index rows, Index d) {
   constexpr double kTolerance = 0.03, kDeviations = 5;
   const auto inputs = static_cast<double>(d);
   const double ratio = sums.fourth / sums.weight / (inputs * (inputs + 2));
-  const double slack =
-      kTolerance + kDeviations * std::sqrt(8.0 / inputs / static_cast<double>(rows + 1));
+  const double slack = kTolerance + kDeviations * std::sqrt(8.0 / inputs / static_cast<double>(rows + 1));
   require(checks, "the inputs are Gaussian: E|x|^4 over d(d+2), standardised", ratio, 1 + slack,
           std::abs(ratio - 1) <= slack);
 }
@@ -185,7 +182,8 @@ Found by_sigmoid_fit(Job& job, const Start& start) {
           to.nonlinear_share, options.most_overlap, to.nonlinear_share <= options.most_overlap);
   require_number(checks, to, options);
   if (options.refine) {
-    require(checks, "the units explain the outputs: error of a direction in radians, what they leave included",
+    require(checks,
+            "the units explain the outputs: error of a direction in radians, what they leave included",
             to.worst_error, options.most_error, to.worst_error <= options.most_error);
   } else {
     require(checks, "the directions were refined", 0, 1, false);

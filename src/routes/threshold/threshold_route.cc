@@ -22,9 +22,10 @@ namespace {
 constexpr double kSameUnit = 0.3;          // radians: two directions this close are one unit
 constexpr double kLowestThreshold = -0.5;  // units active on most rows are not looked for
 constexpr int kRescues = 3;
-constexpr double kStrayPull = 6;  // standard errors beyond which stray activity is a missed unit
+constexpr double kStrayPull = 6;        // standard errors beyond which stray activity is a missed unit
 constexpr double kMostStrayRows = 0.2;  // share of rows up to which stray activity may be label noise
-constexpr double kLeastResponse = 0.85;  // of a unit that is kept, in units of the median one (UnitFit::response)
+constexpr double kLeastResponse =
+    0.85;  // of a unit that is kept, in units of the median one (UnitFit::response)
 
 // Whether f jumps (then the active rows of a unit alone share one value) or bends, where the rest level is
 // exact.
@@ -123,7 +124,6 @@ void drop_idle_and_doubled(LowestUnits& units, std::vector<UnitFit>& fits) {
   select(units, fits, kept);
 }
 
-
 // The layer in the making, in standardised coordinates.
 struct Draft {
   LowestUnits units;
@@ -151,14 +151,14 @@ Start by_step_one(Job& job) {
 
 // The outputs with every row on which a known unit is active at rest: what is left is that of the others.
 SamplePtr others_only(const SamplePtr& training, LowestUnits known, const RestLevel& rest) {
-  return with_outputs(
-      training, [known = std::move(known), rest](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
-        if (known.W.rows() == 0) return;
-        const RowMatrix Z = x * known.W.transpose();
-        for (Index r = 0; r < y.rows(); ++r) {
-          if ((Z.row(r).transpose().array() > known.t.array()).any()) y(r, 0) = rest.value;
-        }
-      });
+  return with_outputs(training,
+                      [known = std::move(known), rest](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
+                        if (known.W.rows() == 0) return;
+                        const RowMatrix Z = x * known.W.transpose();
+                        for (Index r = 0; r < y.rows(); ++r) {
+                          if ((Z.row(r).transpose().array() > known.t.array()).any()) y(r, 0) = rest.value;
+                        }
+                      });
 }
 
 // Further units from the activity that none explains. False where there are none.
@@ -169,16 +169,14 @@ bool rescue(Job& job, const SamplePtr& training, const RestLevel& rest, Draft& d
   if (missing < 1 || seen.none <= 1e-3 * seen.all() || seen.stray_pull() < kStrayPull) return false;
   StepOneOptions again = start_options(job);
   again.hidden = missing;
-  const Oriented more =
-      step_one(others_only(training, draft.units, rest), rest, again, job.control).found;
+  const Oriented more = step_one(others_only(training, draft.units, rest), rest, again, job.control).found;
   if (more.units.W.rows() == 0) return false;
   LowestUnits joined;
   joined.W.resize(before + more.units.W.rows(), training->inputs());
   joined.W << draft.units.W, more.units.W;
   joined.t.resize(joined.W.rows());
   joined.t << draft.units.t, more.units.t;
-  std::vector<UnitFit> fits =
-      refine_units(*training, joined, draft.activation, rest, job.layer, job.control);
+  std::vector<UnitFit> fits = refine_units(*training, joined, draft.activation, rest, job.layer, job.control);
   drop_idle_and_doubled(joined, fits);
   if (joined.W.rows() <= before) return false;
   draft.units = std::move(joined);
@@ -225,8 +223,8 @@ void check(Checks& checks, const LowestLayer& layer, const LowestLayerOptions& o
     require(checks, "the units explain the activity: share on rows where none is active", layer.unexplained,
             options.most_unexplained, layer.unexplained <= options.most_unexplained);
   }
-  require(checks, "the samples are enough: worst standard error of a direction in radians",
-          layer.worst_error, options.most_error, layer.worst_error <= options.most_error);
+  require(checks, "the samples are enough: worst standard error of a direction in radians", layer.worst_error,
+          options.most_error, layer.worst_error <= options.most_error);
 }
 
 Found by_units_alone(Job& job, const Start& start) {

@@ -31,8 +31,9 @@ struct LowestLayerOptions {
   std::optional<Index> hidden;  // k, if known
   LowestActivation activation = LowestActivation::kAuto;
   StartMethod start = StartMethod::kTensor;
-  bool refine = true;      // step 2
-  bool biased = false;     // rows were kept with a probability proportional to f (routes/threshold/biased.h); sigmoids
+  bool refine = true;  // step 2
+  bool biased =
+      false;  // rows were kept with a probability proportional to f (routes/threshold/biased.h); sigmoids
   int profile_degree = 5;  // of q_i in a kink fit where f has no noise; 2 with noise
   std::uint64_t seed = 0;
 
@@ -55,7 +56,8 @@ struct LowestLayer {
   RestLevel rest;
   double nonlinear_share = 0;  // activity on rows with two or more active units / all activity, held-out rows
   double unexplained = 0;      // activity where no unit is active / all activity, held-out rows
-  double stray_rate = 0;       // share of such rows among all where no unit is active: label noise, if it leans nowhere
+  double stray_rate =
+      0;  // share of such rows among all where no unit is active: label noise, if it leans nowhere
   double least_angle = 0, least_threshold = 0, worst_error = 0;
   Vector singular_values;  // of the stacked moments
   double noise_floor = 0;
