@@ -366,7 +366,7 @@ TEST(Depth2, RecoverTakesTheRouteByName) {
   for (std::uint64_t seed = 31; seed <= 32; ++seed) {
     const Network network = one_output(5, 5, 0.8, seed);
     RecoverOptions options;
-    options.route = "depth2-jennrich";
+    options.route = std::string("depth2-jennrich");  // g++ 12 warns of a literal here
     options.seed = seed;
     const RecoverResult result = recover(planted_samples(network, {.samples = 20000, .seed = seed}), options);
     EXPECT_EQ(result.route, "depth2-jennrich");

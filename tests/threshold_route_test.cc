@@ -182,8 +182,8 @@ TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
         halfspaces(threshold_samples(model, {.samples = 300000, .flips = flips, .seed = 41}),
                    {.hidden = 4, .seed = 41}, two_threads());
     EXPECT_TRUE(found.intersection);
-    EXPECT_LT(match(found.layer, model).angle, 0.02) << flips;
-    EXPECT_LT(match(found.layer, model).threshold, 0.02) << flips;
+    EXPECT_LT(match(found, model).angle, 0.02) << flips;
+    EXPECT_LT(match(found, model).threshold, 0.02) << flips;
     EXPECT_NEAR(found.flip_rate, flips, 0.003);
     EXPECT_EQ(found.status, Status::kCertified) << found.reason;
     SampleBlock fresh;
@@ -204,8 +204,8 @@ TEST(Halfspaces, ABoxHasTwoForEveryDirection) {
   const HalfspacesResult found = halfspaces(threshold_samples(model, {.samples = 200000, .seed = 42}),
                                             {.hidden = 6, .seed = 42}, two_threads());
   EXPECT_EQ(found.status, Status::kCertified) << found.reason;
-  EXPECT_LT(match(found.layer, model).angle, 0.01);
-  EXPECT_LT(match(found.layer, model).threshold, 0.01);
+  EXPECT_LT(match(found, model).angle, 0.01);
+  EXPECT_LT(match(found, model).threshold, 0.01);
 }
 
 TEST(Halfspaces, SidesAreRightWhereAnotherUnitIsNearlyOpposite) {
