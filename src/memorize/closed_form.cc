@@ -385,17 +385,8 @@ void estimate_spectrum(Solver& solver, const Rows& rows, ClosedForm& fit) {
 }  // namespace
 
 const char* to_string(KernelSolver solver) {
-  switch (solver) {
-    case KernelSolver::kAuto:
-      return "auto";
-    case KernelSolver::kCholesky:
-      return "cholesky";
-    case KernelSolver::kPivoted:
-      return "pivoted";
-    case KernelSolver::kConjugateGradients:
-      return "conjugate gradients";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"auto", "cholesky", "pivoted", "conjugate gradients"};
+  return kNames[static_cast<std::size_t>(solver)];
 }
 
 void ClosedFormOptions::validate() const {
