@@ -10,6 +10,7 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/base/error.h"
+#include "exhume/base/limits.h"
 #include "exhume/fit/standard_errors.h"
 #include "exhume/model/rectified_network.h"
 #include "exhume/routes/table.h"
@@ -85,8 +86,7 @@ class Judge {
     if (fit_.noise_variance.size() > 0)
       held_out.noise = fit_.noise_variance.cwiseQuotient(data_.coordinates().map.D.cwiseAbs2());
     if (!exact) estimate_errors(user);
-    bound_function_error(held_out);
-    determine(result_.functional_error_bound);
+    determine(bound_function_error(held_out));
     measure_activity();
     conclude(exact || found_.exact_only, held_out, given, route);
     result_.predicted = std::move(held_out.predicted);
@@ -199,7 +199,8 @@ class Judge {
     result_.identifiability = found;
   }
 
-  void bound_function_error(const HeldOutCheck& check) {
+  // States the bound; returns that of networks of as many units, from which the weights are bounded.
+  double bound_function_error(const HeldOutCheck& check) {
     if (found_.outcome == SearchOutcome::kNoise && found_.look && looks_like_noise(*found_.look)) {
       const auto p = static_cast<double>(
           free_parameters(result_.network.inputs(), result_.network.hidden(), result_.network.outputs()));
@@ -210,6 +211,14 @@ class Judge {
       result_.functional_error_bound = bound_mean_square(check, result_.held_out);
       result_.bound_from = "held-out residuals, whatever they are made of";
     }
+    const double seen = result_.functional_error_bound;
+    if (found_.exact_only) {
+      // Other networks may agree on all rows and differ where no row lies (paper rectified, Lemma 16).
+      result_.functional_error_bound =
+          std::max(seen, unseen_share(static_cast<double>(result_.held_out)) * check.output_square);
+      result_.bound_from = "held-out outputs: no more than this share of rows could be wrong unseen";
+    }
+    return seen;
   }
 
   void measure_activity() {

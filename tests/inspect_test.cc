@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "exhume/base/limits.h"
 #include "exhume/base/random.h"
 #include "exhume/data/input_distribution.h"
 
@@ -112,7 +113,7 @@ TEST(Inspect, MardiasStatisticsAreThoseOfTheDefinition) {
         normals(200, d, 6) * (Stream(6, "mix").normal_matrix(d, d) + 3 * Matrix::Identity(d, d));
     const Mardia expected = mardia(x);
     const Inspection inspection = of_inputs(x);
-    const double kurtosis_limit = std::sqrt(2 * std::log(2 / 1e-6));
+    const double kurtosis_limit = normal_limit(kInspectionFalseAlarm, 2);
     EXPECT_NEAR(named(inspection, kKurtosis).value, std::abs(expected.kurtosis) / kurtosis_limit, kTolerance)
         << d;
     // 2 P(Z > t) <= exp(-t^2 / 2) for the two sides.
@@ -170,7 +171,7 @@ TEST(Inspect, SymmetryIsTheTStatisticOfThirdMoments) {
     }
     largest = std::max(largest, std::abs(cubes) / std::sqrt(squares));  // (cubes / n) / sqrt(squares / n^2)
   }
-  const double limit = 2 * std::sqrt(2 * std::log(3 / 1e-6));
+  const double limit = normal_limit(kInspectionFalseAlarm, 3);
   EXPECT_NEAR(named(of_inputs(x), kSymmetric).value, largest / limit, 1e-12);
 }
 

@@ -67,7 +67,7 @@ TEST(MemorizeDigits, UnperturbedRowsAreReportedAsDependent) {
   const MemorizeResult result = memorize(data.x, data.random);
   EXPECT_FALSE(result.memorized());
   EXPECT_FALSE(result.closed_form.full_rank);
-  EXPECT_NE(result.reason.find("--perturb"), std::string::npos);
+  EXPECT_NE(result.reason.find("perturb 0.01"), std::string::npos);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(Memorize, CapacityIsSharpAndTheWayOutWorks) {
   const std::string words = refusal([&] { return memorize(x, y, two); });
   EXPECT_NE(words.find("820"), std::string::npos) << words;
   EXPECT_NE(words.find("three layers"), std::string::npos) << words;
-  EXPECT_NE(words.find("--features 58 --power 2"), std::string::npos) << words;
+  EXPECT_NE(words.find("features 58 (2 ceil(sqrt n)), power 2"), std::string::npos) << words;
   MemorizeOptions three;
   three.layers = 3;
   three.features = 58;
@@ -77,11 +77,11 @@ TEST(Memorize, ThreeLayersTooSmallAreRefusedWithSizes) {
   options.layers = 3;
   options.features = 10;
   std::string words = refusal([&] { return memorize(x, y, options); });
-  EXPECT_NE(words.find("k = 20"), std::string::npos) << words;
+  EXPECT_NE(words.find("features 20"), std::string::npos) << words;
   options.features = 0;
   options.power = 1;
   words = refusal([&] { return memorize(x, y, options); });
-  EXPECT_NE(words.find("p = 2"), std::string::npos) << words;
+  EXPECT_NE(words.find("power 2"), std::string::npos) << words;
   words = refusal([&] { return memorize(normal_rows(5, 1, 1), normal_rows(5, 1, 2)); });
   EXPECT_NE(words.find("no size"), std::string::npos) << words;
 }

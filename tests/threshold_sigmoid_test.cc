@@ -96,7 +96,7 @@ TEST(Biased, OutputsThatAreNotPositiveAreRefused) {
   y(41, 0) = 0;
   expect_refused<DataError>(
       [&] { (void)unbiased_second_moments(*memory_samples(normal_rows(5000, 3), y), {}); },
-      {"row 41", "--biased"});
+      {"row 41", "biased"});
 }
 
 TEST(LowestLayer, SigmoidsAreExactFromGaussianAndFromBiasedRows) {

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMirrored = "mirrored outputs";
+constexpr const char* kMemorized = "memorized network";
 // The model of each kind of folder, in the order in which they are looked for.
 constexpr const char* kModels[] = {"network.safetensors", "rectified.safetensors", "units.safetensors"};
 
@@ -156,7 +157,9 @@ class Verify final : public Command {
     }
     std::size_t next = 0;
     for (const FileDigest& file : stated.samples) {
-      const bool replaced = file.role != kMirrored && !files_.empty();
+      // Of a memorized network the files given are the rows it memorised, which are among those written.
+      const bool replaced =
+          file.role != kMirrored && !files_.empty() && stated.kind != kMemorized;
       if (replaced && next >= files_.size()) continue;
       compare(file.role, replaced ? files_[next++] : file.path, file.sha256);
     }
@@ -206,7 +209,7 @@ class Verify final : public Command {
   // The samples given, or those that the certificate names; of a memorized network, the rows it memorised.
   [[nodiscard]] OpenedSamples open_stated(const CertifiedFiles& stated, const Control& control) {
     std::vector<std::string> files = files_;
-    if (files.empty() && stated.kind == "memorized network") {
+    if (files.empty() && stated.kind == kMemorized) {
       files = {(folder_ / "inputs.npy").string(), (folder_ / "labels.npy").string()};
     } else if (files.empty()) {
       for (const FileDigest& file : stated.samples) {

@@ -33,7 +33,7 @@ double Control::seconds_left() const {
 Control Control::within(double seconds) const {
   Control limited = *this;
   if (seconds < 1e9) {
-    seconds = std::max(seconds, 0.0);  // in the past is now
+    seconds = std::max(seconds, -1e9);  // what a clock can count
     limited.deadline = std::min(deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                              std::chrono::duration<double>(seconds)));
   }

@@ -38,6 +38,7 @@ HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, co
     const RowMatrix predicted = predict(block.x());
     const Vector error = (predicted - block.y()).rowwise().squaredNorm();
     squares += error.sum();
+    check.output_square += block.y().squaredNorm();
     fourth += error.squaredNorm();
     check.largest = std::max(check.largest, size > 0 ? error.maxCoeff() : 0.0);
     variation += (block.y().rowwise() - output_mean.transpose()).squaredNorm();
@@ -49,6 +50,7 @@ HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, co
   const double count = static_cast<double>(std::max<Index>(n, 1));
   check.relative_mse = variation > 0 ? squares / variation : 0;
   check.mean_square = squares / count;
+  check.output_square /= count;
   check.spread = std::sqrt(std::max(0.0, fourth / count - check.mean_square * check.mean_square) / count);
   return check;
 }

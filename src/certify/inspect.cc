@@ -2,15 +2,15 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <set>
-#include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
 #include "exhume/base/parallel.h"
+#include "exhume/data/reduce.h"
 
 namespace exhume {
 namespace {
@@ -40,15 +40,16 @@ Matrix whitened(const Matrix& x) {
          eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
 }
 
+// 64 bits of a row: multiply and fold, number by number. Zeros of either sign are one number.
 std::uint64_t row_hash(const double* x, Index inputs, const double* y, Index outputs) {
-  const auto part = [](const double* values, Index size) {
-    // Zeros of either sign are one number.
-    const Vector plain = Eigen::Map<const Vector>(values, size).array() + 0.0;
-    return std::hash<std::string_view>()(std::string_view(reinterpret_cast<const char*>(plain.data()),
-                                                          sizeof(double) * static_cast<size_t>(size)));
+  std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
+  const auto add = [&](double value) {
+    hash = (hash ^ std::bit_cast<std::uint64_t>(value + 0.0)) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
   };
-  const std::uint64_t first = part(x, inputs), second = part(y, outputs);
-  return first ^ (second + 0x9e3779b97f4a7c15ULL + (first << 6) + (first >> 2));
+  for (Index i = 0; i < inputs; ++i) add(x[i]);
+  for (Index i = 0; i < outputs; ++i) add(y[i]);
+  return hash;
 }
 
 class ChosenRows final : public SampleSource {
@@ -149,6 +150,27 @@ Inspection inspect(const SampleSource& samples) {
   result.integer_outputs = whole == 1;
   test("outputs that are not whole numbers: share of whole ones", whole, 1, !result.integer_outputs);
   return result;
+}
+
+bool has_repeated_rows(const SampleSource& samples, const Control& control) {
+  const auto hash_of = [](const SampleBlock& block, Index row) {
+    const ConstRows x = block.x(), y = block.y();
+    return row_hash(x.data() + row * x.cols(), x.cols(), y.data() + row * y.cols(), y.cols());
+  };
+  const SamplePtr some = spread_subset(samples, kRows);
+  SampleBlock block;
+  some->read(0, some->rows(), block);
+  std::unordered_set<std::uint64_t> known;
+  for (Index i = 0; i < block.rows(); ++i) known.insert(hash_of(block, i));
+  if (static_cast<Index>(known.size()) < some->rows()) return true;
+  struct Seen {
+    Index rows = 0;  // that equal one of those
+    void merge(const Seen& other) { rows += other.rows; }
+  };
+  const Seen seen = reduce_blocks(samples, Seen{}, control, "", [&](Seen& to, const SampleBlock& rows) {
+    for (Index i = 0; i < rows.rows(); ++i) to.rows += known.contains(hash_of(rows, i));
+  });
+  return seen.rows > some->rows();
 }
 
 SamplePtr distinct_rows(const SamplePtr& samples, const Control& control) {

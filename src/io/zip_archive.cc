@@ -67,6 +67,10 @@ zip_int64_t ZipArchive::serve(void* self, void* data, zip_uint64_t size, zip_sou
 ZipArchive::ZipArchive(const std::filesystem::path& path)
     : name_(path.string()), reader_(std::make_unique<Reader>(path)), zip_(nullptr, zip_discard) {
   const RandomAccessFile& file = reader_->file;
+  if (file.size() == 0) {  // which libzip would take for a new archive
+    throw DataError(fmt::format(
+        "{} is not a readable .npz archive (it is empty); save it again with numpy.savez", name_));
+  }
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_function_create(&ZipArchive::serve, reader_.get(), &error);

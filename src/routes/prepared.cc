@@ -25,6 +25,7 @@ Index held_out_period(HoldOut rule, Index rows) {
 Prepared::Prepared(const SamplePtr& samples, HoldOut rule, std::uint64_t seed, Certificate& certificate,
                    const Control& control)
     : control_(control), inspection_(inspect(*samples)) {
+  if (!inspection_.repeated_rows) inspection_.repeated_rows = has_repeated_rows(*samples, control);
   rows_ = inspection_.repeated_rows ? distinct_rows(samples, control) : samples;
   const Index period = held_out_period(rule, rows_->rows());
   if (period == 0) {

@@ -608,7 +608,7 @@ class EveryFolder(CommandLineTest):
         odd = os.fsencode(self.folder) + b"/caf\xe9"
         os.mkdir(odd)
         self.run_exhume("generate", "--model", "threshold", "-d", 4, "-k", 2, "-m", 1, "-n", 30000, "--threshold", 1.8,
-                        "--out", odd)
+                        "--out", odd, "-q")
         for command in ["lowest-layer", "recover"]:
             done = subprocess.run([EXHUME, command, odd + b"/x.npy", odd + b"/y.npy", "--out", odd + b"/o", "--budget", "3"]
                                   if command == "recover" else
@@ -722,7 +722,7 @@ class LowestLayer(CommandLineTest):
         self.threshold("made", n=3000)
         for words, code, arguments in [
             (["sigmoid"], USAGE, ["lowest-layer", "--biased"]),
-            (["row 1 (counting from 0)", "--biased"], BAD_DATA, ["lowest-layer", "--biased", "--activation", "sigmoid"]),
+            (["row 1 (counting from 0)", "biased"], BAD_DATA, ["lowest-layer", "--biased", "--activation", "sigmoid"]),
             (["tanh", "relu"], USAGE, ["lowest-layer", "--activation", "tanh"]),
             (["two"], BAD_DATA, ["halfspaces"]),
         ]:

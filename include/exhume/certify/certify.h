@@ -40,6 +40,7 @@ struct HeldOutCheck {
   double relative_mse = 0;
   double mean_square = 0;         // summed over outputs, mean over rows
   double spread = 0;              // standard error of mean_square
+  double output_square = 0;       // mean square of the outputs themselves, summed over them
   double largest = 0;             // squared error of the worst row
   Vector noise;                   // variance of every output's noise as the training rows have it; m
   RowMatrix predicted, observed;  // at most 500 rows

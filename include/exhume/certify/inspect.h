@@ -33,9 +33,12 @@ struct Inspection {
 
 [[nodiscard]] Inspection inspect(const SampleSource& samples);
 
+// Does one of at most 4,096 rows, spread over the samples, occur again anywhere? One pass, constant memory: sees every
+// data set whose rows are all repeated, and single repetitions with a chance of 4,096 / n.
+[[nodiscard]] bool has_repeated_rows(const SampleSource& samples, const Control& control);
+
 // The samples without repetitions of a whole row (x, y), by a 64-bit hash of its bytes; the first one stays.
-// One pass, and some 50 bytes a row while it looks. The inspection sees repetitions only among the rows it
-// looks at.
+// One pass, and some 50 bytes a row while it looks.
 [[nodiscard]] SamplePtr distinct_rows(const SamplePtr& samples, const Control& control);
 
 }  // namespace exhume
