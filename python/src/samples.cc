@@ -44,14 +44,15 @@ Samples view(Rows x, Rows y) {
   return {std::move(source), std::move(x), std::move(y), {}};
 }
 
-Samples open(const std::string& x, const std::string& y, int threads) {
+// Files of one's own that nobody will see again are not `named`: the certificate does not speak of them.
+Samples open(const std::string& x, const std::string& y, int threads, bool named) {
   Call call(threads, nb::none());
   OpenedSamples opened = call.run([&](const Control& control) {
     return open_sample_files(y.empty() ? std::vector<std::string>{x} : std::vector<std::string>{x, y},
                              control);
   });
   SamplePtr source = opened.samples;
-  return {std::move(source), {}, {}, std::move(opened)};
+  return {std::move(source), {}, {}, named ? std::move(opened) : OpenedSamples()};
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ void bind_samples(nb::module_& m) {
       .def_prop_ro("inputs", [](const Samples& s) { return s.source->inputs(); })
       .def_prop_ro("outputs", [](const Samples& s) { return s.source->outputs(); });
   m.def("view_samples", &view, nb::arg("x").noconvert(), nb::arg("y").noconvert());
-  m.def("open_samples", &open, nb::arg("x"), nb::arg("y"), nb::arg("threads"));
+  m.def("open_samples", &open, nb::arg("x"), nb::arg("y"), nb::arg("threads"), nb::arg("named"));
 }
 
 }  // namespace exhume::python

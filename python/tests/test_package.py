@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 
+import numpy as np
 import pytest
 
 import exhume
@@ -115,3 +116,14 @@ def test_the_environment_is_left_as_it_was():
     assert done.returncode == 0, done.stderr
     done = run("-c", KERNELS.format(kept="Prescott"), env=bare | {"OPENBLAS_CORETYPE": "Prescott"})
     assert done.returncode == 0 and done.stdout.strip() == "Prescott", done.stderr
+
+
+def test_every_route_of_the_table_has_a_name_here():
+    names = exhume.routes.names()
+    assert "depth2" in names and "rectified-sparse-noise" in names and "any_inputs" in names
+    for name in names:
+        route = getattr(exhume.routes, name.replace("-", "_"))
+        assert route.name == name and route.about and route.condition
+    assert not hasattr(exhume.routes, "threshold")  # finds no network
+    with pytest.raises(ValueError, match="leak"):
+        exhume.routes.depth2(np.zeros((100, 2)), np.zeros(100), leak=0.5)

@@ -31,6 +31,7 @@ def test_halfspaces(random, intersection):
     assert angles(found.W, normals).max() < 0.02 and np.abs(found.t - 1.5).max() < 0.02
     assert (found(x) == labels).mean() > 0.999 and found.agreement > 0.999
     assert repr(found).endswith("of 3 in 6 dimensions, certified>")
+    assert found.certificate["kind"] == "halfspaces" and found.certificate["agreement"] == found.agreement
 
 
 def test_lowest_layer(random):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, NamedTuple
 
@@ -146,6 +147,8 @@ class Memorized(NamedTuple):
     """What they were fitted to."""
     classes: list[float]
     """The class of every output, with `classes=True`."""
+    certificate: dict[str, Any]
+    """The certificate: all that certificate.json holds, with the same keys."""
 
 
 def memorize(
@@ -239,4 +242,5 @@ def memorize(
         found.inputs,
         found.targets,
         found.classes,
+        json.loads(found.certificate()),
     )

@@ -29,7 +29,7 @@ def opened(x: Any, y: Any, threads: int) -> Iterator[_core.Samples]:
         names = [os.fspath(x)] + ([] if y is None else [os.fspath(y)])
         if y is None and not names[0].endswith(".npz"):
             raise ValueError(f"{names[0]} holds the inputs only; give the outputs too, or both in one .npz")
-        yield _core.open_samples(names[0], names[1] if y is not None else "", threads)
+        yield _core.open_samples(names[0], names[1] if y is not None else "", threads, named=True)
     elif y is not None:
         yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True))
     else:
@@ -93,7 +93,7 @@ def spooled(blocks: Iterable[Any], folder: str, threads: int) -> _core.Samples:
     finally:
         for spool in spools:
             spool.close()
-    return _core.open_samples(paths[0], paths[1], threads)
+    return _core.open_samples(paths[0], paths[1], threads, named=False)
 
 
 def _check_block(x: Floats, y: Floats, number: int, shape: tuple[int, int] | None) -> None:

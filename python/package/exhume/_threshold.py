@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -46,12 +47,14 @@ class LowestLayer(NamedTuple):
     """One sentence: why this status."""
     assumptions: list[Assumption]
     """All that was looked at."""
+    certificate: dict[str, Any]
+    """The certificate: all that certificate.json holds, with the same keys."""
 
 
-def _layer(found: _core.LowestLayerResult) -> LowestLayer:
+def _layer(found: _core.LowestLayerResult, certificate: str) -> LowestLayer:
     assumptions = [Assumption(*row) for row in found.assumptions]
     return LowestLayer(
-        found.W, found.t, found.start, found.worst_error, found.activation, cast(Status, found.status), found.reason, assumptions
+        found.W, found.t, found.start, found.worst_error, found.activation, cast(Status, found.status), found.reason, assumptions, json.loads(certificate)
     )
 
 
@@ -93,7 +96,7 @@ def lowest_layer(
         found = _core.lowest_layer(
             samples, units_of(hidden), activation, start, refine, biased, seed_of(seed), threads, callback
         )
-    return _layer(found)
+        return _layer(found, found.certificate(samples))
 
 
 class Halfspaces:
@@ -133,6 +136,11 @@ class Halfspaces:
         """One sentence: why this status."""
         return self.layer.reason
 
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The certificate: all that certificate.json holds, with the same keys."""
+        return self.layer.certificate
+
     def __call__(self, x: Any) -> Floats:
         """The label of every row of `x`."""
         far = (as_rows(x, "x") @ self.W.T > self.t).any(axis=1)
@@ -170,4 +178,5 @@ def halfspaces(
     """
     with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         found = _core.halfspaces(samples, units_of(hidden), seed_of(seed), threads, callback)
-    return Halfspaces(_layer(found.layer), found.intersection, found.labels, found.flip_rate, found.agreement)
+        layer = _layer(found, found.certificate(samples))
+    return Halfspaces(layer, found.intersection, found.labels, found.flip_rate, found.agreement)

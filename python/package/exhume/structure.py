@@ -67,13 +67,13 @@ class Climbed(NamedTuple):
 
 def correlation_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Progress = None) -> Groups:
     """Theorem 8: 0/1 weights with disjoint supports under exponential units; which coordinates belong together."""
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Groups(*_core.correlation_groups(samples, threads, callback))
 
 
 def exponential_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Progress = None) -> Groups:
     """Theorem 9: the same for exp(w . x) without a threshold, under positive coefficients. Outputs are positive."""
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Groups(*_core.exponential_groups(samples, threads, callback))
 
 
@@ -87,7 +87,7 @@ def even_directions(
     units = units_of(hidden)
     if units is None:
         raise ValueError("hidden is 'auto', but even_directions needs the number of units")
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return _core.even_directions(samples, units, seed_of(seed), threads, callback)
 
 
@@ -120,7 +120,7 @@ def detect(
     rows = np.atleast_2d(as_floats(directions, "directions"))
     rows = as_rows(rows / np.linalg.norm(rows, axis=1, keepdims=True), "directions")
     places = np.ascontiguousarray(np.broadcast_to(as_floats(at, "at"), (len(rows),)))
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Detection(*_core.detect(samples, detector, rows, places, width, threads, callback))
 
 
@@ -138,5 +138,5 @@ def climb(
     """The direction and threshold near the given ones at which the detector is largest."""
     start = np.ascontiguousarray(as_floats(direction, "direction").ravel())
     start = start / np.linalg.norm(start)
-    with opened(x, y, threads) as (samples, _), progress_callback(progress) as callback:
+    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Climbed(*_core.climb(samples, detector, start, float(at), width, threads, callback))
