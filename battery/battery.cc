@@ -99,7 +99,7 @@ Instance without_teacher(RowMatrix x, RowMatrix y) {
 
 double standard_uniform(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
-RowMatrix mapped(RowMatrix x, double (*map)(double)) { return x.unaryExpr(map); }
+RowMatrix mapped(const RowMatrix& x, double (*map)(double)) { return x.unaryExpr(map); }
 
 RowMatrix rotated(const RowMatrix& x, double condition, double mean, std::uint64_t seed) {
   const Index d = x.cols();

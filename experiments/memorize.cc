@@ -118,7 +118,7 @@ DescentOptions adam(const Options& options, Index rows, int iterations) {
 MemorizeResult panel(Bench& bench, const std::string& file, const std::string& title, const RowMatrix& x,
                      const RowMatrix& y, const MemorizeOptions& options, Index units, int pgd_steps,
                      int adam_steps) {
-  const MemorizeResult closed = exhume::memorize(x, y, options, bench.options.control);
+  MemorizeResult closed = exhume::memorize(x, y, options, bench.options.control);
   const RowMatrix z = first_layer(closed.network, closed.inputs);
   const Vector labels = y.col(0);
   const double reference = reference_loss(labels);
@@ -149,7 +149,7 @@ void synthetic(Bench& bench) {
   Stream(bench.options.seed, "synthetic labels").fill_uniform(0, y);
   x = unit_rows(2 * x.array() - 1);
   y = 2 * y.array() - 1;
-  const MemorizeResult closed =
+  MemorizeResult closed =
       panel(bench, "memorize_synthetic", "Synthetic, N = 300, d = 100, r = 300", x, y, {}, 300, 2000, 20000);
   bench.find_at_most("Synthetic: closed form, relative error", closed.relative_error, 1e-20);
   bench.find_at_most("Synthetic: closed form, units", static_cast<double>(closed.network.hidden()), 100);

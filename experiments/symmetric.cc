@@ -69,7 +69,9 @@ struct Panel {
 Setting by_samples(double n, Index k) { return {.k = k, .n = static_cast<Index>(n)}; }
 
 std::vector<Panel> panels(bool quick) {
-  const auto pick = [&](std::vector<double> all, std::vector<double> few) { return quick ? few : all; };
+  const auto pick = [&](const std::vector<double>& all, const std::vector<double>& few) {
+    return quick ? few : all;
+  };
   const int trials = quick ? 2 : 5;
   return {
       {"figure2-left", "k = 10, Gaussian inputs", "samples", true, false,

@@ -36,10 +36,11 @@ void require_finite(const Eigen::Ref<const RowMatrix>& values, const char* what)
 // "3 layers with features k = 58 and power p = 3", or why there is no such thing.
 std::string way_out(Index n, Index d) {
   const std::optional<ThreeLayerSize> size = three_layer_size(n, d);
-  if (!size)
+  if (!size) {
     return fmt::format(
         "with {} input column{} no size would do: every network of this kind is a multiple of one function",
         d, d == 1 ? "" : "s");
+  }
   return fmt::format("three layers would do: layers 3, features {} (2 ceil(sqrt n)), power {}",
                      size->features, size->power);
 }
@@ -122,12 +123,14 @@ std::optional<MemorizeMethod> memorize_method(std::string_view name) {
 void MemorizeOptions::validate() const {
   if (layers != 0 && layers != 2 && layers != 3)
     throw std::invalid_argument(fmt::format("layers is {}; it must be 2, 3 or 0 for automatic", layers));
-  if (hidden < 0 || hidden % 2 != 0)
+  if (hidden < 0 || hidden % 2 != 0) {
     throw std::invalid_argument(
         fmt::format("hidden is {}; it must be even, half of the units have sign +1 and half -1", hidden));
-  if (features < 0)
+  }
+  if (features < 0) {
     throw std::invalid_argument(
         fmt::format("features is {}; it must be positive, or 0 for automatic", features));
+  }
   if (power < 0 || power > 64)
     throw std::invalid_argument(fmt::format("power is {}; it must be 1 to 64, or 0 for automatic", power));
   if (layers == 2 && (features > 0 || power > 0)) {
@@ -143,16 +146,18 @@ void MemorizeOptions::validate() const {
 }
 
 LabelKind label_kind(const Eigen::Ref<const RowMatrix>& y) {
-  if (y.cols() == 1)
+  if (y.cols() == 1) {
     return y.unaryExpr([](double v) { return whole(v) ? 0.0 : 1.0; }).sum() == 0 ? LabelKind::kInteger
                                                                                  : LabelKind::kReal;
+  }
   for (Index i = 0; i < y.rows(); ++i) {
     Index ones = 0;
     for (Index j = 0; j < y.cols(); ++j) {
-      if (y(i, j) == 1)
+      if (y(i, j) == 1) {
         ++ones;
-      else if (y(i, j) != 0)
+      } else if (y(i, j) != 0) {
         return LabelKind::kReal;
+      }
     }
     if (ones != 1) return LabelKind::kReal;
   }

@@ -25,8 +25,7 @@ TEST(IoCsv, FormsThatMeanTheSame) {
            "1,2.5\n-3,1e-3",
            "1,2.5\r\n-3,1e-3\r\n",
            "1,2.5\n-3,1e-3\n\n  \n\r\n",
-           "\xef\xbb\xbf"
-           "1,2.5\n-3,1e-3\n",
+           "\xef\xbb\xbf\x31,2.5\n-3,1e-3\n",  // a byte order mark; \x31 is a 1
            "a,b\n1,2.5\n-3,1e-3\n",
            "\xef\xbb\xbfx0;x1\r\n+1;+2.5\r\n-3;.001\r\n",
            "\"a, first\",\"b\"\n1,2.5\n-3,1e-3\n",

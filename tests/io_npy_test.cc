@@ -119,6 +119,7 @@ TEST(IoNpy, BlocksFromSeveralThreads) {
   for (const char* name : {"c.npy", "f.npy"}) {
     const TablePtr table = open_npy(dir / name);
     std::vector<std::thread> threads;
+    threads.reserve(4);
     std::vector<char> good(4, 0);
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {

@@ -101,7 +101,7 @@ TEST(SymmetricTensor, RootsOfPowers) {
 
 std::vector<Matrix> array_of(const Matrix& U, const Matrix& V, const Matrix& W) {
   std::vector<Matrix> slices;
-  for (Index k = 0; k < W.rows(); ++k) slices.push_back(U * W.row(k).asDiagonal() * V.transpose());
+  for (Index k = 0; k < W.rows(); ++k) slices.emplace_back(U * W.row(k).asDiagonal() * V.transpose());
   return slices;
 }
 

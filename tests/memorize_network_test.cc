@@ -68,7 +68,7 @@ TEST(QuadraticNetwork, FormsComeBackFromUnits) {
   std::vector<Matrix> forms;
   for (int o = 0; o < 3; ++o) {
     const Matrix g = Stream(static_cast<std::uint64_t>(o), "form").normal_matrix(6, 6);
-    forms.push_back(g + g.transpose());
+    forms.emplace_back(g + g.transpose());
   }
   QuadraticNetwork network;
   set_quadratic_forms(network, forms);

@@ -66,7 +66,8 @@ TEST(Moments, RawSumsOfIntegersAreExactInEveryOrder) {
   // factor, one of each feature and one of each sum of n terms, relative to the sum of sizes.
   constexpr double kRounding = 2.3e-16;
   const double root = std::sqrt(2.0);
-  for (const auto& [d, m] : {std::pair<Index, Index>{1, 1}, {2, 1}, {3, 2}, {5, 3}}) {
+  for (const auto& sizes : {std::pair<Index, Index>{1, 1}, {2, 1}, {3, 2}, {5, 3}}) {
+    const Index d = sizes.first, m = sizes.second;
     for (const Index rows : {Index{0}, Index{1}, Index{2}, Index{257}, kBlockRows + 1, 2 * kBlockRows + 1}) {
       if (d == 5 && rows > 300) continue;  // the loops take long and say no more
       const RowMatrix x = integers(rows, d, 20), r = integers(rows, m, 21);

@@ -25,6 +25,7 @@ Plan plan_for(const std::string& route) {
 
 std::vector<std::string> names_of(const std::vector<const Route*>& routes) {
   std::vector<std::string> names;
+  names.reserve(routes.size());
   for (const Route* route : routes) names.emplace_back(route->name);
   return names;
 }

@@ -19,6 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<std::string> labels(const std::vector<double>& places, bool log) {
   std::vector<std::string> out;
+  out.reserve(places.size());
   for (const double place : places) out.push_back(tick_label(place, log));
   return out;
 }

@@ -29,7 +29,8 @@ TEST(CrossMoments, AreTheSumsOfProductsOnIntegers) {
   // factor, every feature and every sum of n terms is rounded once.
   constexpr double kRounding = 2.3e-16;
   for (const Index n : {1, 2, 511, 513, 4097}) {
-    for (const auto& [d, m] : {std::pair<Index, Index>{1, 1}, {3, 2}, {9, 3}, {17, 1}}) {
+    for (const auto& sizes : {std::pair<Index, Index>{1, 1}, {3, 2}, {9, 3}, {17, 1}}) {
+      const Index d = sizes.first, m = sizes.second;
       const SamplePtr samples = integer_samples(n, d, m, 3);
       SampleBlock all;
       samples->read(0, n, all);

@@ -1,7 +1,7 @@
 // A folder of a test's own, removed when the test ends, and files in it.
 #pragma once
 
-#include <stdlib.h>
+#include <cstdlib>
 
 #include <filesystem>
 #include <fstream>

@@ -267,5 +267,18 @@ TEST(LowestLayer, HeldOutRowsAreNeverCopiesOfTrainingRowsNorInTheirCoordinates) 
   EXPECT_EQ(moved.t, plain.t);
 }
 
+TEST(Halfspaces, LabelsThatAreAsFrequentAreNotTakenForEachOther) {
+  // x_0 > 0 and its complement: no high threshold, so never certified, but the set agrees with the labels.
+  for (std::uint64_t seed = 90; seed < 94; ++seed) {
+    const RowMatrix x = Stream(seed, "x").normal_matrix(20000, 4);
+    const RowMatrix y = (x.col(0).array() > 0).cast<double>();
+    for (const RowMatrix& labels : {y, RowMatrix(1 - y.array())}) {
+      const HalfspacesResult found = halfspaces(memory_samples(x, labels), {}, two_threads());
+      EXPECT_EQ(found.status, Status::kUncertified) << seed;
+      EXPECT_GT(found.agreement, 0.99) << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace exhume

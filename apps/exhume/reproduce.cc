@@ -40,7 +40,7 @@ class Reproduce final : public Command {
     std::vector<std::string> names;
     for (const Entry& entry : kExperiments) {
       list += fmt::format("  {:<12} {}\n", entry.name, entry.about);
-      names.push_back(entry.name);
+      names.emplace_back(entry.name);
     }
     app->add_option("experiment", name_, "Which one")->required()->check(CLI::IsMember(names));
     app->add_option("--out,-o", out_,

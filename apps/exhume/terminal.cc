@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -54,7 +55,7 @@ std::string duration(double seconds) {
   if (seconds < 0.0995) return fmt::format("{:.0f} ms", 1000 * seconds);
   if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
   if (seconds < 99.5) return fmt::format("{:.1f} s", seconds);
-  const Index whole = static_cast<Index>(seconds + 0.5);
+  const Index whole = static_cast<Index>(std::llround(seconds));
   return fmt::format("{} min {} s", whole / 60, whole % 60);
 }
 

@@ -158,8 +158,7 @@ class Verify final : public Command {
     std::size_t next = 0;
     for (const FileDigest& file : stated.samples) {
       // Of a memorized network the files given are the rows it memorised, which are among those written.
-      const bool replaced =
-          file.role != kMirrored && !files_.empty() && stated.kind != kMemorized;
+      const bool replaced = file.role != kMirrored && !files_.empty() && stated.kind != kMemorized;
       if (replaced && next >= files_.size()) continue;
       compare(file.role, replaced ? files_[next++] : file.path, file.sha256);
     }

@@ -110,9 +110,10 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
 }
 
 Json parse_certificate(const std::string& text) {
-  if (too_deep(text))
+  if (too_deep(text)) {
     throw DataError(
         fmt::format("the certificate is nested more than {} deep; is it a certificate.json?", kDeepest));
+  }
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !at(json, "status").is_string())
     throw DataError("the certificate is not valid JSON or has no status; is it a certificate.json?");

@@ -9,6 +9,7 @@
 
 #include "exhume/base/limits.h"
 #include "exhume/data/reduce.h"
+#include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
 
 namespace exhume {
@@ -90,7 +91,7 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   look.polynomial = moments.estimate(2).squaredNorm() / std::max(moments.noise(2).squaredNorm(), kTiny);
   // A ratio of two chi-squared sums with `freedom` terms each, a little dependent: five deviations and a
   // margin.
-  const double freedom = static_cast<double>(d * (d + 1) / 2 * m);
+  const double freedom = static_cast<double>(symmetric_size(d) * m);
   look.polynomial_limit = 1.1 * std::exp(5 * std::sqrt(4 / freedom));
   const SamplePtr some = spread_subset(*residual, kNeighbourRows);
   SampleBlock block;

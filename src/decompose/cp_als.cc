@@ -2,6 +2,7 @@
 
 #include <Eigen/Dense>
 #include <cmath>
+#include <utility>
 
 namespace exhume {
 namespace {
@@ -24,7 +25,8 @@ Matrix solve_right(const Matrix& M, const Matrix& first, const Matrix& second) {
 
 }  // namespace
 
-RankOneTerms cp_als(const std::vector<Matrix>& slices, RankOneTerms terms, int sweeps) {
+RankOneTerms cp_als(const std::vector<Matrix>& slices, RankOneTerms start, int sweeps) {
+  RankOneTerms terms = std::move(start);
   if (terms.weights.size() == 0) return terms;
   double before = relative_residual(slices, terms);
   RankOneTerms best = terms;

@@ -38,7 +38,7 @@ Compressed compress(const std::vector<Matrix>& slices, Index rank) {
   for (Index c = 0; c < out.W.cols(); ++c) {
     Matrix mixed = Matrix::Zero(n1, n2);
     for (Index k = 0; k < n3; ++k) mixed += out.W(k, c) * slices[static_cast<std::size_t>(k)];
-    out.core.push_back(out.U.transpose() * mixed * out.V);
+    out.core.emplace_back(out.U.transpose() * mixed * out.V);
   }
   return out;
 }
@@ -70,7 +70,8 @@ RankOneTerms complete(const std::vector<Matrix>& core, const Matrix& U) {
   const Index r = U.cols(), n2 = core[0].cols(), n3 = static_cast<Index>(core.size());
   const Eigen::ColPivHouseholderQR<Matrix> qr(U);
   std::vector<Matrix> solved;
-  for (const Matrix& slice : core) solved.push_back(qr.solve(slice));
+  solved.reserve(core.size());
+  for (const Matrix& slice : core) solved.emplace_back(qr.solve(slice));
   RankOneTerms terms;
   terms.U = U;
   terms.V.resize(n2, r);
@@ -127,7 +128,7 @@ RankOneTerms jennrich(const std::vector<Matrix>& slices, Index rank, const Jennr
   bool found = false;
   for (int trial = 0; trial < options.trials; ++trial) {
     RowMatrix g(2, static_cast<Index>(compressed.core.size()));
-    random.fill_normal(static_cast<std::uint64_t>(2 * trial), g);
+    random.fill_normal(2 * static_cast<std::uint64_t>(trial), g);
     const Matrix U = first_factors(contraction(compressed.core, g.row(0).transpose()),
                                    contraction(compressed.core, g.row(1).transpose()));
     if (U.size() == 0) continue;

@@ -85,6 +85,7 @@ std::vector<Vector> shortlist(const SignSystem& system, const Eigen::ColPivHouse
     }
   }
   std::vector<Vector> out;
+  out.reserve(list.size());
   for (auto& [roughness, each] : list) out.push_back(std::move(each));
   return out;
 }

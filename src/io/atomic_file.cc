@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <ranges>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -152,7 +153,7 @@ OutputFolder::OutputFolder(fs::path folder) : folder_(std::move(folder)) {
       made_.push_back(missing.back());
     } else if (errno != EEXIST) {
       const int error = errno;
-      for (auto it = made_.rbegin(); it != made_.rend(); ++it) ::rmdir(it->c_str());
+      for (const fs::path& made : std::views::reverse(made_)) ::rmdir(made.c_str());
       throw DataError(fmt::format("the folder {} cannot be made: {}; choose a place that is yours to write",
                                   folder_.string(), reason(error)));
     }
@@ -167,7 +168,7 @@ OutputFolder::~OutputFolder() {
   files_.clear();
   if (committed_) return;
   // rmdir refuses folders that are not empty, so nobody else's files are at risk.
-  for (auto it = made_.rbegin(); it != made_.rend(); ++it) ::rmdir(it->c_str());
+  for (const fs::path& made : std::views::reverse(made_)) ::rmdir(made.c_str());
 }
 
 AtomicFile& OutputFolder::open(const std::string& name) {

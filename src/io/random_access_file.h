@@ -39,7 +39,7 @@ class RandomAccessFile {
   std::int64_t changed_[2] = {0, 0};  // time of the last change: seconds, nanoseconds
   std::unique_ptr<RunningDigest> hash_ = std::make_unique<RunningDigest>();
 
-  void read_plain(std::uint64_t offset, char* out, std::uint64_t size) const;
+  void read_plain(std::uint64_t offset, char* to, std::uint64_t size) const;
 };
 
 }  // namespace exhume

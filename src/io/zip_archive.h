@@ -50,7 +50,7 @@ class ZipArchive {
     zip_error_t error{};
     explicit Reader(const std::filesystem::path& path) : file(path) { zip_error_init(&error); }
   };
-  static zip_int64_t serve(void* reader, void* data, zip_uint64_t size, zip_source_cmd_t command);
+  static zip_int64_t serve(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command);
 
   std::string name_;
   std::unique_ptr<Reader> reader_;

@@ -23,9 +23,10 @@ constexpr Index kTile = 512;   // rows and columns of a tile of the update: larg
 
 Index cholesky_in_place(Eigen::Ref<Matrix> k, const Control& control) {
   const Index n = k.rows();
-  if (k.cols() != n)
+  if (k.cols() != n) {
     throw std::invalid_argument(
         fmt::format("a Cholesky factor needs a square matrix, not {} x {}", n, k.cols()));
+  }
   const SingleThreadedBlas single;
   const int stride = static_cast<int>(k.outerStride());
   const auto at = [&](Index i, Index j) { return k.data() + j * k.outerStride() + i; };

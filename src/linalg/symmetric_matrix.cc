@@ -14,7 +14,7 @@ void scaled_product(const double* a, const double* b, double scale, double* out,
 }
 
 Index dimension(Index size) {
-  return static_cast<Index>((std::sqrt(8.0 * static_cast<double>(size) + 1) - 1) / 2 + 0.5);
+  return static_cast<Index>(std::llround((std::sqrt(8.0 * static_cast<double>(size) + 1) - 1) / 2));
 }
 
 }  // namespace

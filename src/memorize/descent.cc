@@ -185,9 +185,10 @@ class Adam {
       set_gradient(begin, std::min(batch_, n - begin));
       step(rate);
     }
-    if (!W_.allFinite())
+    if (!W_.allFinite()) {
       throw std::invalid_argument(
           fmt::format("Adam diverged at rate {:g}; use a smaller one or rows of unit norm", rate));
+    }
   }
 
  private:
@@ -271,9 +272,10 @@ QuadraticObjective::QuadraticObjective(const Eigen::Ref<const RowMatrix>& z,
     throw std::invalid_argument(fmt::format("{} rows of inputs but {} labels", z.rows(), y.size()));
   if (z.rows() == 0 || z.cols() == 0)
     throw std::invalid_argument("there is nothing to fit: no rows or no columns");
-  if (units < 2 || units % 2 != 0)
+  if (units < 2 || units % 2 != 0) {
     throw std::invalid_argument(
         fmt::format("the number of units is {}; it must be even and at least 2", units));
+  }
   signs_.head(units / 2).setOnes();
   signs_.tail(units / 2).setConstant(-1);
 }
@@ -331,9 +333,10 @@ double QuadraticObjective::Line::g(double t) const {
 
 TheoremConstants theorem_constants(const Eigen::Ref<const RowMatrix>& z, const Eigen::Ref<const Vector>& y,
                                    Index units, double sigma, double epsilon, double c, double delta) {
-  if (!(sigma > 0))
+  if (!(sigma > 0)) {
     throw std::invalid_argument(
         fmt::format("sigma is {}; Theorem 4 needs rows in general position, sigma > 0", sigma));
+  }
   if (!(epsilon > 0)) throw std::invalid_argument(fmt::format("epsilon is {}; it must be positive", epsilon));
   if (!(c > 0 && c <= 1)) throw std::invalid_argument(fmt::format("c is {}; it must be in (0, 1]", c));
   if (!(delta > 0 && delta < 1))

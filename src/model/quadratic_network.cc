@@ -11,9 +11,10 @@
 namespace exhume {
 
 void QuadraticNetwork::validate() const {
-  if (power < 1)
+  if (power < 1) {
     throw std::invalid_argument(
         fmt::format("the power of the first layer is {}; it must be at least 1", power));
+  }
   if (!three_layers() && power != 1) {
     throw std::invalid_argument(fmt::format("power {} without a first layer R; it must be 1", power));
   }

@@ -42,9 +42,10 @@ std::string draw_table(const Json& json) {
   out += "</tr>\n";
   for (const Json& row : at(json, "rows")) {
     out += "<tr>";
-    for (const Json& cell : row)
+    for (const Json& cell : row) {
       out += fmt::format("<td class=\"number\">{}</td>",
                          cell.is_number() ? pretty(cell.get<double>()) : escape(words(cell)));
+    }
     out += "</tr>\n";
   }
   return section(words(at(json, "heading")), escape(words(at(json, "text"))), out + "</table></div>\n",
@@ -56,9 +57,10 @@ std::string draw_chart(const Json& json) {
   chart.title = words(at(json, "heading"));
   chart.x.label = words(at(json, "x"));
   chart.y.label = words(at(json, "y"));
-  for (const Json& rule : at(json, "rules"))
+  for (const Json& rule : at(json, "rules")) {
     chart.rules.push_back(
         {number_of(at(rule, "at")), words(at(rule, "label")), is_true(at(rule, "vertical"))});
+  }
   for (const Json& series : at(json, "series")) {
     chart.series.push_back({.name = words(at(series, "name")),
                             .x = numbers(at(series, "x")),

@@ -21,6 +21,6 @@ namespace exhume {
 [[nodiscard]] Json chart_section(std::string heading, std::string text, const svg::Chart& chart);
 
 // One section as HTML; empty where it is not one.
-[[nodiscard]] std::string draw_section(const Json& section);
+[[nodiscard]] std::string draw_section(const Json& json);
 
 }  // namespace exhume

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace exhume::svg {
 namespace {
@@ -245,9 +246,8 @@ std::vector<Place> place_legend(const std::vector<Series>& series, double width)
   return places;
 }
 
-}  // namespace
-
-std::string draw(const Chart& chart) {
+// What the axes of a chart span: its series, its rules and, with a diagonal, each what the other does.
+std::pair<Extent, Extent> extents(const Chart& chart) {
   Extent along_x(chart.x.log), along_y(chart.y.log);
   for (const Series& s : chart.series) {
     if (s.x.size() != s.y.size()) {
@@ -258,112 +258,155 @@ std::string draw(const Chart& chart) {
     for (const double v : s.y) along_y.add(v);
   }
   for (const Rule& rule : chart.rules) (rule.vertical ? along_x : along_y).add(rule.at);
-  if (chart.diagonal) {
-    const Extent x = along_x, y = along_y;
-    if (!x.empty() && !y.empty()) {
-      along_x.add(y.low()), along_x.add(y.high());
-      along_y.add(x.low()), along_y.add(x.high());
-    }
+  const Extent x = along_x, y = along_y;
+  if (chart.diagonal && !x.empty() && !y.empty()) {
+    along_x.add(y.low()), along_x.add(y.high());
+    along_y.add(x.low()), along_y.add(x.high());
   }
+  return {along_x, along_y};
+}
 
-  // The legend takes as many lines as it needs, and the picture grows by them.
-  const std::vector<Place> legend = place_legend(chart.series, chart.width);
-  const double lines = legend.empty() ? 0 : legend.back().line + 1;
-  const double height = chart.height + kLegendLine * std::max(0.0, lines - 1);
-  const double top = 14 + kLegendLine * lines, bottom = height - 46, right = chart.width - 14;
-  const Mapping v(chart.y, along_y, bottom, top, static_cast<int>((bottom - top) / 34));
+double widest_label(const std::vector<double>& ticks, bool log) {
   double widest = 0;
-  for (const double tick : v.ticks()) widest = std::max(widest, text_width(tick_label(tick, chart.y.log)));
-  const double left = 16 + widest + (chart.y.label.empty() ? 0 : 20);
-  const Mapping u(chart.x, along_x, left, right, static_cast<int>((right - left) / 62));
+  for (const double tick : ticks) widest = std::max(widest, text_width(tick_label(tick, log)));
+  return widest;
+}
 
-  std::string out = open_svg(chart.width, height, chart.title);
-  for (const double tick : v.ticks()) {
-    out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, v(tick), right);
-    out += text(left - 7, v(tick) + 4.2, "end", tick_label(tick, chart.y.log));
-  }
-  for (const double tick : u.ticks()) {
-    out += fmt::format("<path class=\"tick\" d=\"M{:.1f} {:.1f}v5\"/>\n", u(tick), bottom);
-    out += text(u(tick), bottom + 19, "middle", tick_label(tick, chart.x.log));
-  }
-  out += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, bottom, right);
-  if (!chart.x.label.empty()) {
-    out += text((left + right) / 2, height - 8, "middle", chart.x.label, " class=\"label\"");
-  }
-  if (!chart.y.label.empty()) {
-    out += text(
-        0, 0, "middle", chart.y.label,
-        fmt::format(" class=\"label\" transform=\"translate(13 {:.1f}) rotate(-90)\"", (top + bottom) / 2));
+// A chart being drawn, part by part.
+class ChartPicture {
+ public:
+  ChartPicture(const Chart& chart, const Extent& along_x, const Extent& along_y)
+      : chart_(chart),
+        legend_(place_legend(chart.series, chart.width)),
+        // The legend takes as many lines as it needs, and the picture grows by them.
+        lines_(legend_.empty() ? 0 : legend_.back().line + 1),
+        height_(chart.height + kLegendLine * std::max(0.0, lines_ - 1)),
+        top_(14 + kLegendLine * lines_),
+        bottom_(height_ - 46),
+        right_(chart.width - 14),
+        v_(chart.y, along_y, bottom_, top_, static_cast<int>((bottom_ - top_) / 34)),
+        left_(16 + widest_label(v_.ticks(), chart.y.log) + (chart.y.label.empty() ? 0 : 20)),
+        u_(chart.x, along_x, left_, right_, static_cast<int>((right_ - left_) / 62)) {}
+
+  std::string draw() {
+    out_ = open_svg(chart_.width, height_, chart_.title);
+    draw_axes();
+    draw_diagonal();
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      if (chart_.series[i].line) draw_line(chart_.series[i], colour(i));
+      if (chart_.series[i].points) draw_points(chart_.series[i], colour(i));
+    }
+    for (const Rule& rule : chart_.rules) draw_rule(rule);
+    for (const Place& place : legend_) draw_name(place);
+    return out_ + "</svg>\n";
   }
 
-  if (chart.diagonal && chart.x.log == chart.y.log) {
-    const double a = std::max(u.low(), v.low()), b = std::min(u.high(), v.high());
-    if (a < b) {
-      out +=
-          fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", u(a), v(a), u(b), v(b));
+ private:
+  [[nodiscard]] int colour(std::size_t series) const {
+    return chart_.series[series].colour.value_or(static_cast<int>(series)) % kPalette;
+  }
+  [[nodiscard]] bool shows(const Series& s, std::size_t j) const {
+    return u_.shows(s.x[j]) && v_.shows(s.y[j]);
+  }
+
+  void draw_axes() {
+    for (const double tick : v_.ticks()) {
+      out_ += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, v_(tick), right_);
+      out_ += text(left_ - 7, v_(tick) + 4.2, "end", tick_label(tick, chart_.y.log));
+    }
+    for (const double tick : u_.ticks()) {
+      out_ += fmt::format("<path class=\"tick\" d=\"M{:.1f} {:.1f}v5\"/>\n", u_(tick), bottom_);
+      out_ += text(u_(tick), bottom_ + 19, "middle", tick_label(tick, chart_.x.log));
+    }
+    out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, bottom_, right_);
+    if (!chart_.x.label.empty()) {
+      out_ += text((left_ + right_) / 2, height_ - 8, "middle", chart_.x.label, " class=\"label\"");
+    }
+    if (!chart_.y.label.empty()) {
+      out_ += text(0, 0, "middle", chart_.y.label,
+                   fmt::format(" class=\"label\" transform=\"translate(13 {:.1f}) rotate(-90)\"",
+                               (top_ + bottom_) / 2));
     }
   }
 
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    const Series& s = chart.series[i];
-    const int colour = s.colour.value_or(static_cast<int>(i)) % kPalette;
-    if (s.line) {
-      std::string path;
-      bool pen_up = true;
-      for (std::size_t j = 0; j < s.x.size(); ++j) {
-        if (!u.shows(s.x[j]) || !v.shows(s.y[j])) {
-          pen_up = true;
-          continue;
-        }
-        path += fmt::format("{}{:.1f} {:.1f}", pen_up ? 'M' : 'L', u(s.x[j]), v(s.y[j]));
-        pen_up = false;
-      }
-      if (!path.empty()) {
-        out +=
-            fmt::format("<path class=\"line s{}{}\" d=\"{}\"/>\n", colour, s.dashed ? " dashed" : "", path);
-      }
-    }
-    if (s.points) {
-      out += fmt::format("<g class=\"f{}\"{}>", colour,
-                         s.opacity < 1 ? fmt::format(" fill-opacity=\"{:.2f}\"", s.opacity) : "");
-      for (std::size_t j = 0; j < s.x.size(); ++j) {
-        if (!u.shows(s.x[j]) || !v.shows(s.y[j])) continue;
-        out +=
-            fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", u(s.x[j]), v(s.y[j]), s.size);
-      }
-      out += "</g>\n";
-    }
+  void draw_diagonal() {
+    if (!chart_.diagonal || chart_.x.log != chart_.y.log) return;
+    const double a = std::max(u_.low(), v_.low()), b = std::min(u_.high(), v_.high());
+    if (!(a < b)) return;
+    out_ += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", u_(a), v_(a), u_(b),
+                        v_(b));
   }
 
-  for (const Rule& rule : chart.rules) {
-    if (rule.vertical ? !u.inside(rule.at) : !v.inside(rule.at)) continue;
+  void draw_line(const Series& s, int colour) {
+    std::string path;
+    bool pen_up = true;
+    for (std::size_t j = 0; j < s.x.size(); ++j) {
+      if (!shows(s, j)) {
+        pen_up = true;
+        continue;
+      }
+      path += fmt::format("{}{:.1f} {:.1f}", pen_up ? 'M' : 'L', u_(s.x[j]), v_(s.y[j]));
+      pen_up = false;
+    }
+    if (path.empty()) return;
+    out_ += fmt::format("<path class=\"line s{}{}\" d=\"{}\"/>\n", colour, s.dashed ? " dashed" : "", path);
+  }
+
+  void draw_points(const Series& s, int colour) {
+    out_ += fmt::format("<g class=\"f{}\"{}>", colour,
+                        s.opacity < 1 ? fmt::format(" fill-opacity=\"{:.2f}\"", s.opacity) : "");
+    for (std::size_t j = 0; j < s.x.size(); ++j) {
+      if (!shows(s, j)) continue;
+      out_ +=
+          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", u_(s.x[j]), v_(s.y[j]), s.size);
+    }
+    out_ += "</g>\n";
+  }
+
+  void draw_rule(const Rule& rule) {
+    if (rule.vertical ? !u_.inside(rule.at) : !v_.inside(rule.at)) return;
     if (rule.vertical) {
-      const double x = u(rule.at);
-      out += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, top, bottom);
-      // The words go to whichever side has room for them.
-      const bool to_right = x + 8 + text_width(rule.label) < right;
-      out +=
-          text(x + (to_right ? 6 : -6), top + 11, to_right ? "start" : "end", rule.label, " class=\"note\"");
+      const double x = u_(rule.at);
+      out_ += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, top_, bottom_);
+      // The words go to whichever side has space for them.
+      const bool to_right = x + 8 + text_width(rule.label) < right_;
+      out_ +=
+          text(x + (to_right ? 6 : -6), top_ + 11, to_right ? "start" : "end", rule.label, " class=\"note\"");
     } else {
-      const double y = v(rule.at);
-      out += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y, right);
-      out += text(right - 4, y - 6 < top + 8 ? y + 15 : y - 6, "end", rule.label, " class=\"note\"");
+      const double y = v_(rule.at);
+      out_ += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, y, right_);
+      out_ += text(right_ - 4, y - 6 < top_ + 8 ? y + 15 : y - 6, "end", rule.label, " class=\"note\"");
     }
   }
 
-  for (const Place& place : legend) {
-    const Series& s = chart.series[place.series];
-    const int colour = s.colour.value_or(static_cast<int>(place.series)) % kPalette;
+  void draw_name(const Place& place) {
+    const Series& s = chart_.series[place.series];
     const double x = place.x, y = 15 + kLegendLine * place.line;
     if (s.line) {
-      out += fmt::format("<path class=\"line s{}{}\" d=\"M{:.1f} {:.1f}h16\"/>\n", colour,
-                         s.dashed ? " dashed" : "", x, y);
+      out_ += fmt::format("<path class=\"line s{}{}\" d=\"M{:.1f} {:.1f}h16\"/>\n", colour(place.series),
+                          s.dashed ? " dashed" : "", x, y);
     }
-    if (s.points)
-      out += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n", colour, x + 8, y);
-    out += text(x + 21, y + 4.2, "start", s.name);
+    if (s.points) {
+      out_ += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n",
+                          colour(place.series), x + 8, y);
+    }
+    out_ += text(x + 21, y + 4.2, "start", s.name);
   }
-  return out + "</svg>\n";
+
+  const Chart& chart_;
+  std::vector<Place> legend_;
+  double lines_, height_, top_, bottom_, right_;
+  Mapping v_;
+  double left_;
+  Mapping u_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string draw(const Chart& chart) {
+  const auto [along_x, along_y] = extents(chart);
+  return ChartPicture(chart, along_x, along_y).draw();
 }
 
 std::string draw(const Bars& bars) {

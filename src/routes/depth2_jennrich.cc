@@ -95,7 +95,7 @@ UnsignedUnits find_units(const HermiteTensors& tensors, const Depth2JennrichOpti
   const Index d = tensors.inputs, m = tensors.outputs;
   const Index most =
       std::min(symmetric_tensor_size(d, l), options.hidden.value_or(std::numeric_limits<Index>::max()));
-  const auto at = static_cast<std::size_t>(2 * l + 1);
+  const auto at = 2 * static_cast<std::size_t>(l) + 1;
   Vector values[2];
   double floors[2] = {0, 0}, largest = 0;
   for (std::size_t o = 0; o < 2; ++o) {

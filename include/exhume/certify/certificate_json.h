@@ -20,7 +20,7 @@
 namespace exhume {
 
 // Does the certificate carry the digest of its own content? False where it has none.
-[[nodiscard]] bool digest_matches(const std::string& json);
+[[nodiscard]] bool digest_matches(const std::string& text);
 
 // Version, machine and time, for a certificate that is about to be written.
 void stamp(Certificate& certificate);
@@ -31,7 +31,7 @@ struct CertifiedFiles {
   std::vector<FileDigest> samples;  // read
   std::vector<FileDigest> written;  // beside the certificate
 };
-// Throws DataError where `json` is no certificate.
-[[nodiscard]] CertifiedFiles certified_files(const std::string& json);
+// Throws DataError where `text` is no certificate.
+[[nodiscard]] CertifiedFiles certified_files(const std::string& text);
 
 }  // namespace exhume

@@ -33,9 +33,10 @@ struct SignOptions {
   int most_free = 20;       // enumerate up to 2^this
 };
 
-[[nodiscard]] SignDecision decide_signs(const SeparableModel& sign_free, const SignOptions& options);
+// `model` is in sign-free form.
+[[nodiscard]] SignDecision decide_signs(const SeparableModel& model, const SignOptions& options);
 
 // The network with these signs: signed form; keeps a linear term where the decision left one open.
-[[nodiscard]] SeparableModel with_signs(const SeparableModel& sign_free, const SignDecision& decision);
+[[nodiscard]] SeparableModel with_signs(const SeparableModel& model, const SignDecision& decision);
 
 }  // namespace exhume

@@ -30,7 +30,7 @@ struct CrossMoments {
   Matrix gram, phi_y, yy, yxxx, yyxx;  // sums, not means
 
   CrossMoments() = default;
-  CrossMoments(Index inputs, Index outputs);
+  CrossMoments(Index d, Index m);
   void add(const SampleBlock& block);
   void merge(const CrossMoments& other);
 
@@ -51,7 +51,7 @@ struct CrossMoments {
   [[nodiscard]] Matrix linear_part_controlled() const;
 
   // Floating-point operations that add() spends on one row.
-  [[nodiscard]] static double flops_per_row(Index inputs, Index outputs);
+  [[nodiscard]] static double flops_per_row(Index d, Index m);
 };
 
 [[nodiscard]] CrossMoments cross_moments(const SampleSource& samples, const Control& control);

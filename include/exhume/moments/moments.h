@@ -35,7 +35,7 @@ struct SecondMoments {
   Matrix centred;  // (d + m) x (d + m): sum of (v - mean)(v - mean)^T over v = (x, y)
 
   SecondMoments() = default;
-  SecondMoments(Index inputs, Index outputs);
+  SecondMoments(Index d, Index m);
   void add(const SampleBlock& block);
   void merge(const SecondMoments& other);
 
@@ -71,7 +71,7 @@ struct HermiteMoments {
   RawSums sums[2];
 
   HermiteMoments() = default;
-  HermiteMoments(Index inputs, Index outputs, int order);
+  HermiteMoments(Index d, Index m, int highest);
   // Adds rows whose inputs are x (rows x d) and residuals r (rows x m); first_row decides even and odd.
   void add(Index first_row, const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& r);
   void merge(const HermiteMoments& other);

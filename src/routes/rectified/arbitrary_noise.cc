@@ -122,7 +122,7 @@ std::vector<Index> choose(const Gram& gram, Index count, Index hidden, Index& co
     return best;
   }
   for (Index step = 0; step < std::min(hidden, count); ++step) {
-    const std::vector<Index> base = best;
+    const std::vector<Index> base = std::exchange(best, {});
     most = -1;
     for (Index i = 0; i < count; ++i) {
       if (std::find(base.begin(), base.end(), i) != base.end()) continue;

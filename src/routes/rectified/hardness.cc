@@ -80,7 +80,7 @@ std::optional<Vector> point_of(const Separability& instance, const std::vector<A
 std::optional<Vector> descend(const Separability& instance, std::vector<Active>& choices,
                               const Control& control) {
   control.check();
-  const auto point = point_of(instance, choices);
+  auto point = point_of(instance, choices);
   if (!point) return std::nullopt;
   if (static_cast<Index>(choices.size()) == instance.x.rows() - instance.inactive) return point;
   for (const Active active : {Active::kFirst, Active::kSecond, Active::kBoth}) {

@@ -24,6 +24,6 @@ struct EvenFit {
 };
 
 // One step from at.V (made orthonormal first) and at.units. O(n q^2) for q = 1 + 8k + 3k(k-1)/2 + k(d-k).
-[[nodiscard]] EvenFit even_fit_step(const SampleSource& samples, const EvenFit& at, const Control& control);
+[[nodiscard]] EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Control& control);
 
 }  // namespace exhume

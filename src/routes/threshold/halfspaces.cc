@@ -14,17 +14,17 @@
 namespace exhume {
 namespace {
 
+// The two values of the labels; a row with a third one is remembered.
 struct Values {
   double low = 0, high = 0;
-  Index lows = 0, rows = 0, bad_row = -1;
+  Index rows = 0, bad_row = -1;
   void merge(const Values& other) {
+    if (other.rows == 0) return;
     if (rows == 0) {
       *this = other;
       return;
     }
-    if (other.rows == 0) return;
     const Values a = *this;
-    // At most two values in all; anything else is remembered by its row.
     low = std::min(a.low, other.low);
     high = std::max(a.high, other.high);
     rows = a.rows + other.rows;
@@ -33,11 +33,6 @@ struct Values {
       return (v.low == low || v.low == high) && (v.high == low || v.high == high);
     };
     if (bad_row < 0 && (!fits(a) || !fits(other))) bad_row = 0;
-    const auto count_low = [&](const Values& v) {
-      if (v.low == v.high) return v.low == low ? v.rows : Index{0};
-      return v.lows;
-    };
-    lows = count_low(a) + count_low(other);
   }
 };
 
@@ -48,9 +43,8 @@ Values values_of(const SampleSource& samples, const Control& control) {
     v.low = y.minCoeff();
     v.high = y.maxCoeff();
     v.rows = y.size();
-    for (Index r = 0; r < y.size(); ++r) {
-      if (y(r) != v.low && y(r) != v.high && v.bad_row < 0) v.bad_row = block.first_row() + r;
-      v.lows += y(r) == v.low;
+    for (Index r = 0; r < y.size() && v.bad_row < 0; ++r) {
+      if (y(r) != v.low && y(r) != v.high) v.bad_row = block.first_row() + r;
     }
     to.merge(v);
   });
@@ -76,10 +70,15 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
   options.activation = LowestActivation::kSign;
   HalfspacesResult result;
   static_cast<LowestLayerResult&>(result) = lowest_layer(samples, options, control);
-  const bool most_are_low = 2 * values.lows > values.rows;
-  result.labels[0] = most_are_low ? values.low : values.high;
-  result.labels[1] = most_are_low ? values.high : values.low;
-  result.intersection = !most_are_low;
+  // The units say which label lies on their far side; where there are none, the label at rest is that of most rows.
+  double step = 0;
+  for (const UnitFit& fit : result.fits) step += fit.size;
+  const bool rest_is_low =
+      step != 0 ? step > 0
+                : std::abs(result.rest.value - values.low) <= std::abs(result.rest.value - values.high);
+  result.labels[0] = rest_is_low ? values.low : values.high;
+  result.labels[1] = rest_is_low ? values.high : values.low;
+  result.intersection = !rest_is_low;
   result.flip_rate = result.stray_rate;
   // The rows that the layer held out.
   const SamplePtr rows = result.samples < result.rows ? distinct_rows(samples, control) : samples;

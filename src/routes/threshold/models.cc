@@ -258,7 +258,7 @@ ThresholdModel plant(const ThresholdPlan& plan) {
     layers.W.push_back(stream.normal_matrix(plan.width, k));
     layers.b.push_back(Stream(plan.seed, "upper biases").uniform_vector(plan.width, -0.5, 0.5));
     layers.W.push_back(Stream(plan.seed, "output weights").normal_matrix(1, plan.width));
-    layers.b.push_back(Vector::Zero(1));
+    layers.b.emplace_back(Vector::Zero(1));
     model.upper = layers;
     return model;
   }

@@ -110,7 +110,7 @@ std::vector<UnitFit> fits_by_halves(Job& job, const SamplePtr& training, const S
 // What the layer leaves on held-out rows, into `to` and the errors of its fits.
 Sums measure_held_out(Job& job, const StandardRows& rows, const SigmoidLayer& layer, LowestLayer& to) {
   const Index k = layer.V.rows();
-  const Sums sums = measure(*rows.held_out, layer, job.layer.biased, job.control);
+  Sums sums = measure(*rows.held_out, layer, job.layer.biased, job.control);
   const auto n = static_cast<double>(std::max<Index>(1, rows.held_out->rows()));
   const double variance = std::max(sums.squares / n - std::pow(sums.f / n, 2), kTiny);
   to.unexplained = k > 0 ? sums.rest / n / variance : 1;

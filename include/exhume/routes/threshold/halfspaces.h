@@ -6,8 +6,8 @@
 // The complement of an intersection is a union of sign units, P = 1 - prod (1 - X_i), monotone and
 // multilinear, so this is lowest_layer with steps: normals and offsets on the rows that a halfspace explains
 // alone, at the end by maximum margin where the labels are separable. Labels turned around at random with a
-// probability below one half are measured and allowed. Which of the two it is: the label of most rows is that
-// of the origin's side.
+// probability below one half are measured and allowed. Which of the two it is: the units
+// say which label lies on their far side.
 #pragma once
 
 #include "exhume/base/control.h"
