@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <ranges>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -153,7 +152,7 @@ OutputFolder::OutputFolder(fs::path folder) : folder_(std::move(folder)) {
       made_.push_back(missing.back());
     } else if (errno != EEXIST) {
       const int error = errno;
-      for (const fs::path& made : std::views::reverse(made_)) ::rmdir(made.c_str());
+      for (; !made_.empty(); made_.pop_back()) ::rmdir(made_.back().c_str());
       throw DataError(fmt::format("the folder {} cannot be made: {}; choose a place that is yours to write",
                                   folder_.string(), reason(error)));
     }
@@ -168,7 +167,7 @@ OutputFolder::~OutputFolder() {
   files_.clear();
   if (committed_) return;
   // rmdir refuses folders that are not empty, so nobody else's files are at risk.
-  for (const fs::path& made : std::views::reverse(made_)) ::rmdir(made.c_str());
+  for (; !made_.empty(); made_.pop_back()) ::rmdir(made_.back().c_str());
 }
 
 AtomicFile& OutputFolder::open(const std::string& name) {
