@@ -9,9 +9,8 @@
 //
 // Not Spectra's SymEigsSolver: it gives no value for a pair that has not converged, and here the bound is
 // wanted with whatever products were allowed (kernel of 1,500 rows, smallest end, 100 products: 1.3% above
-// lambda_min here, nothing there). At equal accuracy it takes as many products or more (K^-1 of that kernel 13
-// and 13, its largest end 6 and 7, a covariance of 400 parameters to 1e-3 24 and 41), and the size of its basis
-// is one more choice for every operator.
+// lambda_min here, nothing there). At equal accuracy it takes as many products or more (K^-1 of that kernel
+// 13 and 13, its largest end 6 and 7), and the size of its basis is one more choice for every operator.
 #pragma once
 
 #include <functional>
