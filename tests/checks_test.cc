@@ -78,6 +78,16 @@ TEST(Checks, WithoutAnyTheCertificateIsGiven) {
   EXPECT_TRUE(certificate.assumptions.empty());
 }
 
+TEST(Checks, WhoAsksFirstHasTheSay) {
+  Checks checks;
+  EXPECT_FALSE(checks.require("rows reproduced", 2, 1, false, "the route's words"));
+  EXPECT_FALSE(checks.require("rows reproduced", 2, 1, false, "words for everyone"));
+  Certificate certificate;
+  std::move(checks).conclude(certificate, "fine");
+  EXPECT_EQ(certificate.reason, "the route's words");
+  EXPECT_EQ(certificate.assumptions.size(), 1u);
+}
+
 // It was once so: whether a check failed is read off the reason, and a reason may be empty.
 TEST(Checks, AFailureWithoutWordsIsAFailure) {
   Checks checks;

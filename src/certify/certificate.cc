@@ -18,6 +18,9 @@ const char* to_string(Status status) {
 }
 
 bool Checks::require(std::string name, double value, double threshold, bool holds, std::string otherwise) {
+  for (const Assumption& known : list_) {
+    if (known.required && known.name == name) return known.holds;
+  }
   list_.push_back({std::move(name), value, threshold, holds, true});
   if (!holds && all_hold_) reason_ = std::move(otherwise);
   all_hold_ = all_hold_ && holds;
