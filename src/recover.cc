@@ -7,13 +7,18 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "exhume/base/blas.h"
 #include "exhume/base/error.h"
 #include "exhume/base/limits.h"
+#include "exhume/data/reduce.h"
 #include "exhume/fit/standard_errors.h"
 #include "exhume/model/rectified_network.h"
 #include "exhume/routes/table.h"
+#include "fit/output_mixing.h"
+#include "fit/within_bounds.h"
 #include "routes/engine.h"
 
 namespace exhume {
@@ -23,6 +28,8 @@ namespace {
 constexpr Index kCurvatureRows = 1024;
 // Smallest singular value, in units of the outputs' spread, below which all rows are asked.
 constexpr double kDoubtful = 1e-2;
+// Share of the variance beyond which what is left is no rounding of outputs.
+constexpr double kMostRounding = 1e-4;
 
 Network errors_in_order(const Network& errors, const Network& from, const Network& to) {
   // `to` is canonical(from): find every unit's place by its row.
@@ -48,12 +55,110 @@ Network errors_in_order(const Network& errors, const Network& from, const Networ
   return out;
 }
 
-// The residual of a fit that a search calls noise, looked at once more.
-bool is_noise(Found& found, Prepared& data, const Control& control) {
-  if (found.exact_only) return true;
+Network user_network(const Found& found, Prepared& data) {
+  return found.network ? *found.network : data.coordinates().to_user(to_network(found.fit.model));
+}
+
+// Whether the curvature of a fit in standardised coordinates can be had: a dense matrix, nothing left open.
+bool has_curvature(const SeparableModel& model) {
+  return !model.rectifier && !model.linear_term && model.units() > 0 &&
+         model.V.size() <= PolishOptions().dense_limit;
+}
+
+// Entries of rows against a network (certify/entry_check.h), with what the rounding of the training rows does
+// to the fit.
+class Entries {
+ public:
+  // standardised: is the fit in standardised coordinates?
+  Entries(Prepared& data, const Fit& fit, bool standardised)
+      : data_(data), fit_(fit), standardised_(standardised) {}
+
+  [[nodiscard]] EntryCheck check(const Network& network, const Rectifier* rectifier, const SampleSource& rows,
+                                 bool unseen, const Control& control) {
+    const bool rounded = data_.precision().coarse() && standardised_ && fit_.model.units() > 0;
+    if (rounded) prepare();
+    const FitErrors errors = [&](const Eigen::Ref<const RowMatrix>& x) { return fit_errors(x, control); };
+    return check_entries(network, rows, data_.precision(), unseen, rectifier,
+                         standardised_ ? &data_.coordinates() : nullptr, rounded ? errors : FitErrors(),
+                         control);
+  }
+
+ private:
+  // Before several threads ask: the coordinates, the samples, and the size of the rounding in them.
+  void prepare() {
+    // Of the larger errors, which the rows with the most say in the fit tend to have: E h^4 / E h^2 = h^2.
+    const StoredPrecision& stored = data_.precision();
+    const Vector square = stored.mean_fourth.cwiseQuotient((9 * stored.mean_square).cwiseMax(kTiny));
+    deviation_ = square.cwiseSqrt().cwiseProduct(data_.coordinates().map.D).maxCoeff();
+    (void)data_.standard();
+  }
+
+  // In the user's units, rows x m.
+  [[nodiscard]] Matrix fit_errors(const Eigen::Ref<const RowMatrix>& x, const Control& control) {
+    const AffineMap& map = data_.coordinates().map;
+    const Eigen::RowVectorXd scale = deviation_ * map.D.cwiseInverse().transpose();
+    if (!has_curvature(fit_.model)) {
+      const double n = static_cast<double>(data_.training()->rows() * map.D.size());
+      const double unknowns = static_cast<double>(fit_.model.V.size() + fit_.model.C.size());
+      return scale.replicate(x.rows(), 1) * std::sqrt(std::min(1.0, 4 * unknowns / n));
+    }
+    std::call_once(once_, [&] { curvature_.emplace(fit_.model, *data_.standard(), control); });
+    const RowMatrix standard = (x.rowwise() - map.mu.transpose()) * map.P.transpose();
+    return curvature_->of_values(standard).cwiseSqrt() * scale.asDiagonal();
+  }
+
+  Prepared& data_;
+  const Fit& fit_;
+  bool standardised_;
+  double deviation_ = 0;  // of rounding errors, standardised units
+  std::once_flag once_;
+  std::optional<Curvature> curvature_;
+};
+
+// Does the network reproduce every training entry to its stored precision, or one close to it that the fit is
+// then replaced by?
+bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) {
+  constexpr int kRounds = 40;
+  const auto reproduced = [&](const Fit& fit) {
+    return Entries(data, fit, true)
+        .check(data.coordinates().to_user(to_network(fit.model)), nullptr, *data.training(), false, control)
+        .reproduced();
+  };
+  if (found.network) return false;
+  if (reproduced(found.fit)) return true;
+  const StoredPrecision& stored = data.precision();
+  const double n = static_cast<double>(data.training()->rows() * data.training()->outputs());
+  if (found.fit.relative_mse > data.rounding()->level(n)) return false;
+  const AffineMap& map = data.coordinates().map;
+  Fit closer = found.fit;
+  closer.model = within_bounds(
+      found.fit.model, data.standard(),
+      [&](double y, Index o) { return map.D(o) * stored.half_unit(y / map.D(o) + map.nu(o)); }, kRounds,
+      control);
+  if (!reproduced(closer)) return false;
+  found.fit = std::move(closer);
+  return true;
+}
+
+// A network that is reproduced to the precision of the samples is final, and so is noise: the residual of a
+// fit that a search calls noise is looked at once more.
+bool is_final(Found& found, Prepared& data, const Control& control) {
+  const bool exact = found.outcome == SearchOutcome::kExact;
+  if (found.exact_only || (exact && !data.precision().coarse())) return true;
   if (!found.fit.model.V.size()) return found.outcome == SearchOutcome::kNoise;
+  if (data.precision().coarse() && found.fit.relative_mse <= kMostRounding) {
+    const bool reproduced = reproduced_as_stored(found, data, control);
+    if (reproduced && (found.fit.structure < 1 || found.outcome == SearchOutcome::kExact)) {
+      found.outcome = SearchOutcome::kExact;
+      return true;
+    }
+  }
   found.look = look_at_residual(found.fit.model, data.standard(), control);
-  return found.outcome == SearchOutcome::kNoise && looks_like_noise(*found.look);
+  // The search weighs all outputs alike and looks at some rows; this look knows better.
+  if (!looks_like_noise(*found.look)) return false;
+  found.outcome = found.fit.outcome = SearchOutcome::kNoise;
+  found.fit.structure = found.look->units;
+  return true;
 }
 
 // The verdict on what a route found.
@@ -71,8 +176,7 @@ class Judge {
   void run(const SampleSource& given, const Route& route) {
     const bool exact = found_.outcome == SearchOutcome::kExact;
     complete_fit();
-    const Network user =
-        found_.network ? *found_.network : data_.coordinates().to_user(to_network(fit_.model));
+    const Network user = user_network(found_, data_);
     result_.network = options_.rectifier.multiplicative() ? canonical(user) : user;
     result_.signs_identifiable = fit_.signs.outcome == SignOutcome::kUnique;
     result_.training_relative_mse = fit_.relative_mse;
@@ -83,8 +187,8 @@ class Judge {
         *data_.held_out(), data_.moments().mean_y());
     result_.heldout_relative_mse = held_out.relative_mse;
     result_.heldout_mean_square = held_out.mean_square;
-    if (fit_.noise_variance.size() > 0)
-      held_out.noise = fit_.noise_variance.cwiseQuotient(data_.coordinates().map.D.cwiseAbs2());
+    if (fit_.noise_covariance.size() > 0)
+      held_out.noise = fit_.noise_covariance.diagonal().cwiseQuotient(data_.coordinates().map.D.cwiseAbs2());
     if (!exact) estimate_errors(user);
     determine(bound_function_error(held_out));
     measure_activity();
@@ -118,18 +222,38 @@ class Judge {
     Checks checks = std::move(found_.checks);
     for (const Assumption& test : data_.inspection().tests) result_.assumptions.push_back(test);
     const ResidualLook look = found_.look.value_or(ResidualLook());
-    const Evidence evidence{
-        fit_, held_out,          result_.held_out, data_.training()->rows(), result_.identifiability,
-        look, data_.inspection()};
+    EntryCheck training, unseen;
+    UnitSupport support;
+    if (as_exact) {
+      const Rectifier* rectifier = relu_ ? nullptr : &options_.rectifier;
+      Entries entries(data_, fit_, standardised_);
+      training = entries.check(result_.network, rectifier, *data_.training(), false, control_);
+      unseen = entries.check(result_.network, rectifier, *data_.held_out(), true, control_);
+    } else {
+      support = unit_support();
+    }
+    const Evidence evidence{fit_,
+                            held_out,
+                            result_.held_out,
+                            data_.training()->rows(),
+                            result_.identifiability,
+                            data_.inspection(),
+                            data_.precision(),
+                            training,
+                            unseen,
+                            look,
+                            support};
     std::string praise = as_exact ? check_exact(evidence, checks) : check_noisy(evidence, checks);
     if (route.recheck != nullptr) route.recheck(result_.network, given, options_, checks);
     if (as_exact && options_.hidden && !checks.all_hold() && !found_.exact_only) look_for_fewer(checks);
-    std::move(checks).conclude(result_, std::move(praise));
+    std::move(checks).conclude(result_, std::move(praise),
+                               as_exact ? Status::kCertified : Status::kEstimated);
+    if (result_.status == Status::kCertified) result_.precision = precision_words(evidence);
     if (result_.status == Status::kUncertified && result_.samples < result_.rows) {
       result_.reason += fmt::format("; {} of the {} rows repeat others and were left out",
                                     result_.rows - result_.samples, result_.rows);
     }
-    if (result_.status == Status::kCertified) say_what_follows();
+    if (stands(result_.status)) say_what_follows();
   }
 
   // Several networks of the number of units asked for reproduce the samples: because fewer units do?
@@ -147,50 +271,85 @@ class Judge {
                     needed, *options_.hidden));
   }
 
-  // Whether the weights' curvature can be had: a dense matrix, and nothing left open.
-  [[nodiscard]] bool has_curvature() const {
-    return relu_ && standardised_ && !fit_.model.linear_term && fit_.model.units() > 0 &&
-           fit_.model.V.size() <= PolishOptions().dense_limit;
-  }
+  [[nodiscard]] bool has_weights() const { return relu_ && standardised_ && has_curvature(fit_.model); }
 
-  // Curvature at the fit with outputs weighted by 1 / spread.
-  [[nodiscard]] ErrorEstimate curvature(const Vector& spread, const SamplePtr& rows) const {
-    Standardisation weighted = data_.coordinates();
-    weighted.map.D = weighted.map.D.cwiseQuotient(spread);
+  // Curvature at the fit with outputs y' = Q D (y - nu), D those of the standardisation.
+  [[nodiscard]] ErrorEstimate curvature(const Matrix& Q, const SamplePtr& rows) const {
+    const Standardisation& coordinates = data_.coordinates();
+    const Matrix right = Q.transpose();
+    const SamplePtr mixed =
+        with_outputs(affine(rows, coordinates.map),
+                     [right](const Eigen::Ref<const RowMatrix>&, RowMatrix& y) { y = (y * right).eval(); });
     SeparableModel model = fit_.model;
-    model.C = model.C * spread.cwiseInverse().asDiagonal();
-    return standard_errors(model, *affine(rows, weighted.map), 1.0, weighted, control_);
+    model.C = model.C * right;
+    const Matrix unmix = (Q * coordinates.map.D.asDiagonal()).inverse();
+    return Curvature(model, *mixed, control_).errors(1.0, coordinates, unmix);
   }
 
   void estimate_errors(const Network& user) {
-    if (fit_.noise_variance.size() == 0) return;
-    const Vector spread = fit_.noise_variance.cwiseMax(kTiny).cwiseSqrt();
-    if (has_curvature()) {
-      const ErrorEstimate estimate = curvature(spread, data_.training());
-      if (result_.network.hidden() == user.hidden()) {
-        result_.standard_errors = errors_in_order(estimate.errors, user, result_.network);
-        result_.max_standard_error = estimate.largest;
-      }
-    } else if (!found_.network) {
-      return;
+    if (fit_.noise_covariance.size() == 0) return;
+    const Vector scale = data_.coordinates().map.D.cwiseInverse();
+    result_.noise_covariance = scale.asDiagonal() * fit_.noise_covariance * scale.asDiagonal();
+    result_.noise_sd = std::sqrt(result_.noise_covariance.diagonal().mean());
+    if (!has_weights() || result_.network.hidden() != user.hidden()) return;
+    const ErrorEstimate estimate = curvature(unit_noise(fit_.noise_covariance).Q, data_.training());
+    result_.standard_errors = errors_in_order(estimate.errors, user, result_.network);
+    result_.max_standard_error = estimate.largest;
+  }
+
+  // How well noisy samples support every unit.
+  [[nodiscard]] UnitSupport unit_support() const {
+    UnitSupport support;
+    const SeparableModel& model = fit_.model;
+    const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+    if (k == 0 || fit_.noise_covariance.size() == 0) return support;
+    const SamplePtr& rows = data_.standard();
+    const double n = static_cast<double>(rows->rows());
+    const OutputMixing mixing = unit_noise(fit_.noise_covariance);
+    SeparableModel mixed = model;
+    mixed.C = model.C * mixing.Q.transpose();
+    const double price = static_cast<double>(d + m) * std::log(n * static_cast<double>(m));
+    support.worth = unit_worth(mixed, *rows, control_).minCoeff() * n * static_cast<double>(m) / price;
+    support.rows = rows_beside(model, *rows);
+    const Network& errors = result_.standard_errors;
+    for (Index j = 0; j < errors.hidden(); ++j) {
+      const double output = result_.network.A.col(j).norm();
+      support.error = std::max({support.error, errors.W.row(j).norm(), errors.A.col(j).norm() / output});
     }
-    result_.noise_sd = std::sqrt(spread.cwiseQuotient(data_.coordinates().map.D).cwiseAbs2().mean());
+    return support;
+  }
+
+  // The least number of rows on one side of a unit's kink.
+  [[nodiscard]] double rows_beside(const SeparableModel& model, const SampleSource& rows) const {
+    struct Active {
+      Vector rows;
+      void merge(const Active& other) { rows += other.rows; }
+    };
+    const Active active = reduce_blocks(
+        rows, Active{Vector::Zero(model.units())}, control_, "", [&](Active& to, const SampleBlock& block) {
+          const Index d = model.inputs();
+          const Matrix z =
+              (block.x() * model.V.leftCols(d).transpose()).rowwise() + model.V.col(d).transpose();
+          to.rows += (z.array() > 0).cast<double>().colwise().sum().matrix().transpose();
+        });
+    return active.rows.cwiseMin((static_cast<double>(rows.rows()) - active.rows.array()).matrix()).minCoeff();
   }
 
   // How far the function determines the weights, from some rows: in the outputs' own units.
   void determine(double bound) {
-    if (!has_curvature()) return;
+    if (!has_weights()) return;
     const Index unknowns = fit_.model.V.size() + fit_.model.C.size();
     const Index enough = std::max<Index>(kCurvatureRows, 4 * unknowns / fit_.model.C.cols());
     const SamplePtr& training = data_.training();
     const Vector& D = data_.coordinates().map.D;
     SamplePtr rows = training->rows() > enough ? spread_subset(*training, enough) : training;
     const double spread = std::sqrt(D.cwiseInverse().cwiseAbs2().mean());
-    ErrorEstimate estimate = curvature(D, rows);
+    const Matrix own = D.cwiseInverse().asDiagonal();  // the outputs' own units
+    ErrorEstimate estimate = curvature(own, rows);
     // A unit that is seldom active may be on too few of these rows: ask all of them.
     if (estimate.smallest_singular < kDoubtful * spread && rows != training) {
       rows = training;
-      estimate = curvature(D, rows);
+      estimate = curvature(own, rows);
     }
     Identifiability found;
     found.smallest_singular = estimate.smallest_singular / spread;
@@ -204,9 +363,12 @@ class Judge {
     if (found_.outcome == SearchOutcome::kNoise && found_.look && looks_like_noise(*found_.look)) {
       const auto p = static_cast<double>(
           free_parameters(result_.network.inputs(), result_.network.hidden(), result_.network.outputs()));
-      result_.functional_error_bound =
-          bound_fitted_noise(p, result_.noise_sd * result_.noise_sd, data_.training()->rows());
-      result_.bound_from = "the noise and the number of parameters, held-out residuals being noise";
+      const Eigen::SelfAdjointEigenSolver<Matrix> noise(result_.noise_covariance, Eigen::EigenvaluesOnly);
+      result_.functional_error_bound = bound_fitted_noise(p, noise.eigenvalues().maxCoeff(),
+                                                          found_.look->missed, data_.training()->rows());
+      result_.bound_from =
+          "the noise, the number of parameters and what tests of the residuals could have missed, if what is "
+          "left is independent noise";
     } else {
       result_.functional_error_bound = bound_mean_square(check, result_.held_out);
       result_.bound_from = "held-out residuals, whatever they are made of";
@@ -233,13 +395,22 @@ class Judge {
   // What follows from a certificate, and from what no sample can show.
   void say_what_follows() {
     const Index k = result_.network.hidden();
-    if (result_.noise_sd > 0) {
+    if (result_.status == Status::kEstimated) {
       result_.conclusion = fmt::format(
-          "The samples are those of this network plus noise of standard deviation {:.3g}; every weight lies "
-          "within two of its standard errors ({:.2g} at most) of the stated one with confidence 0.95",
-          result_.noise_sd, result_.max_standard_error);
-      result_.assumed = {
-          "the noise is independent of the inputs and from row to row, with one variance an output"};
+          "If the samples are those of a network of {} units plus independent noise, which nothing in them "
+          "speaks against, then the noise has standard deviation {:.3g}, {}and this network is off by {:.2g} "
+          "at most (root mean square, confidence {})",
+          k, result_.noise_sd,
+          result_.max_standard_error > 0
+              ? fmt::format("every weight lies within two of its standard errors ({:.2g} at most) of the "
+                            "stated one with confidence 0.95, ",
+                            result_.max_standard_error)
+              : "",
+          std::sqrt(result_.functional_error_bound), result_.confidence);
+      result_.assumed = {"the noise is independent of the inputs and from row to row, with one covariance",
+                         "what is not noise is a network of this kind: a deviation much smaller than the "
+                         "noise cannot be told "
+                         "from it"};
     } else {
       const std::string weights = result_.identifiability ? fmt::format("these weights to within {:.2g}",
                                                                         result_.identifiability->delta)
@@ -283,7 +454,7 @@ RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, c
   Plan plan;
   plan.route = options.route;
   plan.options = options;
-  plan.looks_final = is_noise;
+  plan.looks_final = is_final;
   Journey journey = travel(samples, plan, result, clock, control);
   Found& found = journey.found;
   if (found.spectrum) {

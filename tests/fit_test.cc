@@ -59,7 +59,7 @@ void expect_exact(const Fit& fit, const Planted& truth, const std::string& what)
   EXPECT_FALSE(fit.model.linear_term) << what;
   EXPECT_EQ(fit.model.activation, Activation::kRelu) << what;
   EXPECT_LE(fit.relative_mse, kExactResidual) << what;
-  EXPECT_EQ(fit.noise_variance, Vector(Vector::Zero(truth.samples->outputs()))) << what;
+  EXPECT_EQ(fit.noise_covariance.norm(), 0) << what;
   EXPECT_LE(align(to_network(fit.model), truth.network).worst_error, kExactWeights) << what;
 }
 
@@ -122,11 +122,11 @@ TEST(Fit, NoiseEndsAsNoiseWithTheVarianceOfEveryOutput) {
       ASSERT_EQ(fit.model.units(), 3) << "seed " << seed;
       EXPECT_LT(fit.structure, 1);
       EXPECT_EQ(fit.signs.outcome, SignOutcome::kUnique);
-      ASSERT_EQ(fit.noise_variance.size(), 2);
+      ASSERT_EQ(fit.noise_covariance.rows(), 2);
       double total = 0;
       for (Index o = 0; o < 2; ++o) {
         const double expected = std::pow(sizes[o] * p.standard.map.D(o), 2);
-        EXPECT_NEAR(fit.noise_variance(o), expected, kTail * std::sqrt(2.0 / kRows) * expected)
+        EXPECT_NEAR(fit.noise_covariance(o, o), expected, kTail * std::sqrt(2.0 / kRows) * expected)
             << "output " << o << ", seed " << seed;
         total += expected / 2;
       }
@@ -176,7 +176,8 @@ TEST(Fit, TheResidualThatIsStatedIsThatOfTheModel) {
   // Freedom of k (d + m) + m (d + 1) unknowns, shared between the outputs.
   const double freedom = 5001 - (2 * (4 + 2) + 2 * (4 + 1)) / 2.0;
   for (Index o = 0; o < 2; ++o) {
-    EXPECT_NEAR(fit.noise_variance(o), left.col(o).squaredNorm() / freedom, 1e-12 * fit.noise_variance(o));
+    EXPECT_NEAR(fit.noise_covariance(o, o), left.col(o).squaredNorm() / freedom,
+                1e-12 * fit.noise_covariance(o, o));
   }
 }
 

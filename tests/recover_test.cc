@@ -70,7 +70,7 @@ TEST(Recover, FewSamplesWithoutAnyAssumptionOnTheInputs) {
 TEST(Recover, NoiseGivesStandardErrorsThatFitTheErrors) {
   const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 3, .seed = 11});
   const RecoverResult result = recovered(network, {.samples = 10000, .noise_relative = 0.1, .seed = 11});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
   const Alignment alignment = align(result.network, network);
   ASSERT_TRUE(alignment.comparable);
   const Network truth = canonical(network);

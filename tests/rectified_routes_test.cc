@@ -165,7 +165,7 @@ TEST(NoiseSigns, AllSignsRightAtThirtyPercentNoise) {
     PlantedRows rows = planted_rows(8, 5, 6, 8000, seed);
     rows.y += 0.3 * output_sd(rows.y) * Stream(seed, "noise").normal_matrix(8000, 6);
     const RecoverResult result = recover(memory_samples(rows.x, rows.y), by("noise", 5));
-    EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+    EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
     // Standard errors are near 0.3 sd / sqrt(n) = 0.01 for a weight; a wrong sign is an error of order 1.
     EXPECT_LT(align(result.network, rows.truth).worst_error, 0.15) << seed;
   }

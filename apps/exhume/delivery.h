@@ -37,7 +37,7 @@ class Delivery {
     complete(result, samples);
     const std::string json = to_json(result, more...);
     put_out(result, json, verdict(result), facts(result));
-    return result.status == Status::kCertified ? kOk : kNotCertified;
+    return stands(result.status) ? kOk : kNotCertified;
   }
 
  private:

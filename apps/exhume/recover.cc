@@ -63,12 +63,16 @@ class Recover final : public Command {
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which routes that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option("--require", require_,
+                    "What exit code 0 asks for: certified, or estimated (noise) at least [estimated]")
+        ->check(CLI::Validator(CLI::IsMember({"certified", "estimated"})).description(""));
     app->add_option("--out,-o", out_,
                     "Folder for network.safetensors, network.onnx, certificate.json and report.html");
     app->footer(
-        "Exit code 0: recovered and certified; 3: finished, not certified. Everything is computed before "
-        "anything is\n"
-        "written, and files appear whole or not at all.\n\n"
+        "Exit code 0: recovered and certified, or estimated from noisy samples; 3: finished, neither (or "
+        "only\n"
+        "estimated, with --require certified). Everything is computed before anything is written, and files\n"
+        "appear whole or not at all.\n\n"
         "Examples:\n"
         "  exhume recover x.npy y.npy --out result\n"
         "  exhume recover data.npz --hidden 16 --out result\n"
@@ -93,7 +97,9 @@ class Recover final : public Command {
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     RecoverResult result = exhume::recover(opened.samples, options_, session.control);
     if (delivery.writes() && result.status != Status::kRefused) add_files(delivery, result);
-    return delivery.finish(result, opened);
+    const int code = delivery.finish(result, opened);
+    const bool enough = require_ != to_string(Status::kCertified) || result.status == Status::kCertified;
+    return enough ? code : kNotCertified;
   }
 
  private:
@@ -113,7 +119,8 @@ class Recover final : public Command {
   }
 
   std::vector<std::string> files_;
-  std::string hidden_ = "auto", out_, mirrored_, method_, activation_;
+  std::string hidden_ = "auto", out_, mirrored_, method_, activation_,
+              require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
 };
 

@@ -40,6 +40,7 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
                     const std::vector<std::string>& files) {
   Tone tone = Tone::kGood;
   const char* badge = "Certified.";
+  if (certificate.status == Status::kEstimated) badge = "Estimated.";
   if (certificate.status == Status::kUncertified) tone = Tone::kWarn, badge = "Not certified.";
   if (certificate.status == Status::kRefused) tone = Tone::kBad, badge = "Refused.";
   std::string out = fmt::format("{} {}\n\n", toned(tone, badge), verdict);
@@ -49,7 +50,7 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
     if (a.holds || failed++ >= kFailed) continue;
     out += line("does not hold", fmt::format("{} ({:.4g}, threshold {:.4g})", a.name, a.value, a.threshold));
   }
-  if (certificate.status != Status::kCertified) {
+  if (!stands(certificate.status)) {
     for (std::size_t i = 0; i < std::min(certificate.tried.size(), kTried); ++i) {
       const Attempt& attempt = certificate.tried[i];
       out += line(i == 0 ? "tried" : "", fmt::format("{}: {}", attempt.route, attempt.outcome));

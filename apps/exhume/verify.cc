@@ -90,7 +90,7 @@ class Verify final : public Command {
     } else if (!session.quiet) {
       put(to_terminal(good));
     }
-    return good && certified() ? kOk : kNotCertified;
+    return good && stands() ? kOk : kNotCertified;
   }
 
  private:
@@ -99,7 +99,10 @@ class Verify final : public Command {
   }
 
   // What the certificate says it is; without one, the samples alone decide.
-  [[nodiscard]] bool certified() const { return text_.empty() || status_ == "certified"; }
+  [[nodiscard]] bool stands() const {
+    return text_.empty() || status_ == to_string(Status::kCertified) ||
+           status_ == to_string(Status::kEstimated);
+  }
 
   // The certificate beside the model, as text; empty where there is none or it is not to be looked at. A
   // folder stands for the model in it.
@@ -223,7 +226,7 @@ class Verify final : public Command {
   }
 
   [[nodiscard]] Json to_json(bool good) const {
-    Json json = {{"verified", good && certified()}, {"agrees", good}};
+    Json json = {{"verified", good && stands()}, {"agrees", good}};
     if (!text_.empty()) json["status"] = status_;
     if (whole_) {
       json.update({{"relative_mse", number(whole_->relative_mse)},
@@ -246,7 +249,9 @@ class Verify final : public Command {
 
   [[nodiscard]] std::string headline(bool good) const {
     if (!good) return toned(Tone::kBad, "Does not agree");
-    if (certified()) return toned(Tone::kGood, "Agrees");
+    if (status_ == to_string(Status::kEstimated))
+      return toned(Tone::kGood, "Agrees, as the estimate that it is,");
+    if (stands()) return toned(Tone::kGood, "Agrees");
     return fmt::format("{} ({}): what the certificate says of the files is so",
                        toned(Tone::kWarn, status_ == "refused" ? "Refused" : "Not certified"), reason_);
   }

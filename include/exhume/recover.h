@@ -5,7 +5,7 @@
 //
 // Between a tenth and a fiftieth of the rows is held out and never touched by fitting. Routes
 // (routes/table.h) are tried whose conditions hold; the result says what was found, by which route, how far
-// the held-out rows confirm it, and what was assumed.
+// the held-out rows confirm it, and what was assumed: certified, estimated or uncertified (certify/certify.h).
 #pragma once
 
 #include <optional>
@@ -38,10 +38,12 @@ struct RecoverResult : Certificate {
   Network network;                  // canonical form, in the user's coordinates; empty where refused
   std::string activation = "relu";  // of its units, as parse_rectifier has it
   bool signs_identifiable = true;
+  std::string precision;  // to what the rows are reproduced, where certified: "single precision, 2e-08"
   double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
   double heldout_mean_square = 0;   // of the held-out errors, summed over outputs
   double training_relative_mse = 0;
   double noise_sd = 0;      // estimated standard deviation of the noise, 0 where none is visible
+  Matrix noise_covariance;  // of the outputs, m x m; empty where none is visible
   Network standard_errors;  // same shapes as `network`; empty where they were not computed
   double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`

@@ -9,6 +9,8 @@ const char* to_string(Status status) {
   switch (status) {
     case Status::kCertified:
       return "certified";
+    case Status::kEstimated:
+      return "estimated";
     case Status::kUncertified:
       return "uncertified";
     case Status::kRefused:
@@ -38,19 +40,18 @@ bool Checks::note(std::string name, double value, double threshold, bool holds) 
   return holds;
 }
 
-void Checks::conclude(Certificate& certificate, std::string praise) && {
-  certificate.status = all_hold() ? Status::kCertified : Status::kUncertified;
+void Checks::conclude(Certificate& certificate, std::string praise, Status best) && {
+  certificate.status = all_hold() ? best : Status::kUncertified;
   certificate.reason = all_hold() ? std::move(praise) : std::move(reason_);
   certificate.assumptions.insert(certificate.assumptions.end(), std::make_move_iterator(list_.begin()),
                                  std::make_move_iterator(list_.end()));
 }
 
 void Checks::add_to(Certificate& certificate) && {
-  const bool certified = certificate.status == Status::kCertified;
   const Status before = certificate.status;
   std::string reason = certificate.reason;
-  std::move(*this).conclude(certificate, reason);
-  if (certified) return;
+  std::move(*this).conclude(certificate, reason, before);
+  if (stands(before)) return;
   certificate.status = before;
   certificate.reason = std::move(reason);
 }

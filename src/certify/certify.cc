@@ -8,18 +8,16 @@
 #include <vector>
 
 #include "exhume/base/limits.h"
-#include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kDetermined = 1e-6;  // least singular value, in units of the outputs' spread
-constexpr double kMostKurtosis = 6;
-constexpr double kGrossKurtosis = 50;  // of residuals that a few rows dominate
-constexpr double kMostNeighbourZ = 4.5;
-constexpr Index kNeighbourRows = 4096;
+constexpr double kDetermined = 1e-6;    // least singular value, in units of the outputs' spread
+constexpr double kGrossKurtosis = 50;   // of residuals that a few rows dominate
+constexpr double kMostDelta = 0.1;      // of weights that rounded outputs leave open, rows of W having norm 1
+constexpr double kMostUnitError = 0.3;  // of a unit's direction; beyond, standard errors mean nothing
+constexpr double kRowsForParameter =
+    5;  // rows on either side of a kink, for each of the unit's d + m numbers
 constexpr Index kPictureRows = 500;
 const double kLogOdds = -std::log(1 - kConfidence);
 
@@ -61,177 +59,75 @@ double bound_mean_square(const HeldOutCheck& check, Index rows) {
   return check.mean_square + confidence_deviations() * check.spread + check.largest * unseen_share(n);
 }
 
-double bound_fitted_noise(double parameters, double variance, Index rows) {
+double bound_fitted_noise(double parameters, double variance, double missed, Index rows) {
   const double chi = parameters + 2 * std::sqrt(parameters * kLogOdds) + 2 * kLogOdds;
-  return variance * chi / static_cast<double>(std::max<Index>(rows, 1));
+  return variance * (chi + missed) / static_cast<double>(std::max<Index>(rows, 1));
 }
 
-ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
-                              const Control& control) {
-  const SamplePtr residual = with_outputs(
-      standard, [&model](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= evaluate(model, x); });
-  struct Powers {
-    Vector second, fourth;
-    void merge(const Powers& other) {
-      second += other.second;
-      fourth += other.fourth;
-    }
-  };
-  const Index m = standard->outputs(), d = standard->inputs();
-  const Powers powers =
-      reduce_blocks(*residual, Powers{Vector::Zero(m), Vector::Zero(m)}, control, "",
-                    [](Powers& to, const SampleBlock& block) {
-                      to.second += block.y().array().square().colwise().sum().matrix().transpose();
-                      to.fourth += block.y().array().pow(4).colwise().sum().matrix().transpose();
-                    });
-  const double n = static_cast<double>(standard->rows());
-  ResidualLook look;
-  look.kurtosis = (powers.fourth.array() * n / powers.second.array().square().max(kTiny)).maxCoeff();
-  const HermiteMoments moments = hermite_moments(*residual, 2, control);
-  look.polynomial = moments.estimate(2).squaredNorm() / std::max(moments.noise(2).squaredNorm(), kTiny);
-  // A ratio of two chi-squared sums with `freedom` terms each, a little dependent: five deviations and a
-  // margin.
-  const double freedom = static_cast<double>(symmetric_size(d) * m);
-  look.polynomial_limit = 1.1 * std::exp(5 * std::sqrt(4 / freedom));
-  const SamplePtr some = spread_subset(*residual, kNeighbourRows);
-  SampleBlock block;
-  some->read(0, some->rows(), block);
-  look.neighbours = neighbour_statistic(block.x(), block.y());
-  const SamplePtr more = spread_subset(*residual, 10 * kNeighbourRows);
-  more->read(0, more->rows(), block);
-  Matrix along(block.rows(), model.units() + d);
-  along.rightCols(d) = block.x();
-  if (model.units() > 0)
-    along.leftCols(model.units()).noalias() = block.x() * model.V.leftCols(d).transpose();
-  look.sorted = sorted_statistic(along, block.y());
-  look.sorted_limit = normal_limit(kResidualFalseAlarm, static_cast<double>(along.cols() * m));
-  return look;
-}
-
-bool looks_like_noise(const ResidualLook& look) {
-  return look.kurtosis <= kMostKurtosis && look.polynomial <= look.polynomial_limit &&
-         look.neighbours <= kMostNeighbourZ && look.sorted <= look.sorted_limit;
-}
-
-double sorted_statistic(const Matrix& along, const Matrix& residuals) {
-  constexpr Index kLags = 4;
-  const Index n = along.rows();
-  if (n < 50) return 0;
-  double largest = 0;
-  std::vector<Index> order(static_cast<size_t>(n));
-  for (Index a = 0; a < along.cols(); ++a) {
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return along(i, a) < along(j, a); });
-    for (Index o = 0; o < residuals.cols(); ++o) {
-      const double mean = residuals.col(o).mean();
-      double square = 0, products = 0, spread = 0;
-      for (Index i = 0; i < n; ++i) {
-        const double r = residuals(order[static_cast<size_t>(i)], o) - mean;
-        square += r * r;
-        for (Index lag = 1; lag <= kLags && i + lag < n; ++lag) {
-          const double product = r * (residuals(order[static_cast<size_t>(i + lag)], o) - mean);
-          products += product;
-          spread += product * product;
-        }
-      }
-      if (square > 0) largest = std::max(largest, products / std::sqrt(std::max(spread, kTiny)));
-    }
-  }
-  return largest;
-}
-
-double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
-  const Index n = x.rows(), m = residuals.cols();
-  if (n < 20) return 0;
-  Matrix r = residuals;
-  for (Index o = 0; o < m; ++o) {
-    r.col(o).array() -= r.col(o).mean();
-    r.col(o) /= std::max(std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n)), kTiny);
-  }
-  const Vector sizes = x.rowwise().squaredNorm();
-  const auto distances = [&](Index first, Index rows) {
-    Matrix out = -2 * x.middleRows(first, rows) * x.transpose();
-    out.colwise() += sizes.segment(first, rows);
-    out.rowwise() += sizes.transpose();
-    return out;
-  };
-  // Bandwidths: median distance to the 4th, 16th and 64th neighbour of some rows.
-  const Index probes = std::min<Index>(n, 128);
-  const Matrix probe = distances(0, probes);
-  constexpr Index kNeighbours[] = {4, 16, 64};
-  double widths[3];
-  for (int h = 0; h < 3; ++h) {
-    std::vector<double> reach;
-    for (Index i = 0; i < probes; ++i) {
-      std::vector<double> row(static_cast<size_t>(n));
-      for (Index j = 0; j < n; ++j) row[static_cast<size_t>(j)] = probe(i, j);
-      const auto at = row.begin() + std::min<Index>(kNeighbours[h], n - 1);
-      std::nth_element(row.begin(), at, row.end());
-      reach.push_back(std::max(*at, kTiny));
-    }
-    std::nth_element(reach.begin(), reach.begin() + probes / 2, reach.end());
-    widths[h] = reach[static_cast<size_t>(probes / 2)];
-  }
-  double largest = 0;
-  double sums[3] = {0, 0, 0}, squares[3] = {0, 0, 0};
-  constexpr Index kRowsAtOnce = 256;
-  for (Index first = 0; first < n; first += kRowsAtOnce) {
-    const Index rows = std::min(kRowsAtOnce, n - first);
-    const Matrix apart = distances(first, rows);
-    const Matrix products = r.middleRows(first, rows) * r.transpose();  // summed over the outputs
-    for (int h = 0; h < 3; ++h) {
-      Matrix kernel = (-apart.array() / widths[h]).exp().matrix();
-      for (Index i = 0; i < rows; ++i) kernel(i, first + i) = 0;
-      const auto terms = kernel.cwiseProduct(products);
-      sums[h] += terms.sum();
-      squares[h] += terms.squaredNorm();
-    }
-  }
-  for (int h = 0; h < 3; ++h)
-    largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], kTiny)));
-  return largest;
+std::string precision_words(const Evidence& evidence) {
+  const EntryCheck& entries = evidence.held_out_entries;
+  if (!entries.rounded && !evidence.training_entries.rounded) return "double precision";
+  return fmt::format("{}, {:.0e}", evidence.stored.words(), std::sqrt(evidence.held_out.relative_mse));
 }
 
 std::string check_exact(const Evidence& evidence, Checks& checks) {
   const Fit& fit = evidence.fit;
-  const HeldOutCheck& held_out = evidence.held_out;
+  const EntryCheck &training = evidence.training_entries, &held_out = evidence.held_out_entries;
   const auto& weights = evidence.weights;
-  checks.require("training rows reproduced to rounding", fit.relative_mse, kReproduced,
-                 fit.relative_mse <= kReproduced,
-                 "the fit is exact on the rows that it saw but not on all training rows");
+  const bool rounded = training.rounded || held_out.rounded;
+  const std::string to = rounded ? "to " + precision_words(evidence) : "to rounding";
+  const auto off = [](const EntryCheck& check) {
+    return fmt::format("an output of {:.3g} is off by {:.2g}", check.value, check.gap);
+  };
+  checks.require("every training entry reproduced to its stored precision", training.worst, 1,
+                 training.reproduced(),
+                 fmt::format("the fit is exact on the rows that it saw but not on all training rows: {}",
+                             off(training)));
   checks.require(
       "rows held out", static_cast<double>(evidence.held_out_rows), 1, evidence.held_out_rows >= 1,
-      fmt::format("{} hidden units reproduce all {} samples to rounding, but so few rows leave none to hold "
+      fmt::format("{} hidden units reproduce all {} samples {}, but so few rows leave none to hold "
                   "out: another network may do so too",
-                  fit.model.units(), evidence.training_rows));
-  checks.require("held-out rows reproduced to rounding", held_out.relative_mse, kReproduced,
-                 held_out.relative_mse <= kReproduced,
-                 "the fit is exact on the training rows but not on the held-out ones: too few samples for so "
-                 "many units");
+                  fit.model.units(), evidence.training_rows, to));
+  checks.require(
+      "every held-out entry reproduced to its stored precision", held_out.worst, 1, held_out.reproduced(),
+      fmt::format("the fit is exact on the training rows but not on the held-out ones ({}): too few "
+                  "samples for so many units",
+                  off(held_out)));
+  if (training.computed_in_single || held_out.computed_in_single) {
+    checks.require(
+        "no structure left in the rounding errors", fit.structure, 1, fit.structure < 1,
+        "the outputs look like those of a network that was evaluated in single precision, but what "
+        "is left of them has structure: a weak unit may be missing");
+  }
   checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
-                 "the function is reproduced to rounding, but part of it is linear on all samples: units "
-                 "that never bend "
-                 "within them (large bias) or a linear path; those weights, and the signs of the others, are "
-                 "not identifiable");
+                 fmt::format("the function is reproduced {}, but part of it is linear on all samples: units "
+                             "that never bend within them (large bias) or a linear path; those weights, and "
+                             "the signs of the others, are not identifiable",
+                             to));
   checks.require("signs of the units unique", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
                  fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
-                 "the function is reproduced to rounding, but several choices of signs give the same "
-                 "function: this network "
-                 "is one of them");
+                 fmt::format("the function is reproduced {}, but several choices of signs give the same "
+                             "function: this network is one of them",
+                             to));
   if (weights) {
+    const std::string others = fmt::format(
+        "the function is reproduced {}, but other weights do so too: no sample lies between the "
+        "kinks of two nearly equal units, or a unit hardly bends within the samples",
+        to);
     checks.require("weights determined by the function: smallest singular value", weights->smallest_singular,
-                   kDetermined, weights->smallest_singular >= kDetermined,
-                   "the function is reproduced to rounding, but other weights do so too: no sample lies "
-                   "between the kinks of two nearly equal units, or a unit hardly bends within the samples");
+                   kDetermined, weights->smallest_singular >= kDetermined, others);
+    if (rounded)
+      checks.require("weights determined at the stored precision", weights->delta, kMostDelta,
+                     weights->delta <= kMostDelta, others);
   }
-  return fmt::format("{} hidden units reproduce all {} samples to rounding, {} of them held out",
-                     fit.model.units(), evidence.training_rows + evidence.held_out_rows,
-                     evidence.held_out_rows);
+  return fmt::format("{} hidden units reproduce all {} samples {}, {} of them held out", fit.model.units(),
+                     evidence.training_rows + evidence.held_out_rows, to, evidence.held_out_rows);
 }
 
 std::string check_noisy(const Evidence& evidence, Checks& checks) {
   const Fit& fit = evidence.fit;
   const ResidualLook& look = evidence.look;
+  const UnitSupport& support = evidence.support;
   const HeldOutCheck& held_out = evidence.held_out;
   const Index d = fit.model.inputs(), m = fit.model.C.cols(), k = fit.model.units();
   checks.require(
@@ -243,12 +139,12 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
                  !evidence.data.integer_outputs,
                  "every output is a whole number: rounded values or class labels, not a network plus noise");
   checks.require(
-      "residuals of similar rows unrelated", look.neighbours, kMostNeighbourZ,
-      look.neighbours <= kMostNeighbourZ,
+      "residuals of similar rows unrelated", look.neighbours, look.neighbours_limit,
+      look.neighbours <= look.neighbours_limit,
       look.kurtosis > kGrossKurtosis
           ? fmt::format("a few residuals are very large (kurtosis {:.3g}) and rows with similar inputs have "
-                        "similar ones "
-                        "(Z = {:.1f}): gross outliers in the outputs, or another kind of function",
+                        "similar ones (Z = {:.1f}): gross outliers in the outputs, or another kind of "
+                        "function",
                         look.kurtosis, look.neighbours)
           : fmt::format(
                 "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
@@ -257,31 +153,40 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit,
                  look.sorted <= look.sorted_limit,
                  fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
-                             "{:.1f}): a smooth function, "
-                             "not noise, is left",
+                             "{:.1f}): a smooth function, not noise, is left",
                              look.sorted));
-  checks.require("residual unrelated to quadratics of the inputs", look.polynomial, look.polynomial_limit,
-                 look.polynomial <= look.polynomial_limit,
-                 "the residual still bends with the inputs: another kind of function is behind the data");
+  checks.require("residual unrelated to polynomials of the inputs", look.polynomials, look.polynomials_limit,
+                 look.polynomials <= look.polynomials_limit,
+                 fmt::format("the residual still bends with the inputs (|t| = {:.1f} against a polynomial): "
+                             "another kind of function is behind the data",
+                             look.polynomials));
+  checks.require("residual of mean zero everywhere along units, inputs and outputs", look.bins, 1,
+                 look.bins <= 1,
+                 "along a unit, an input or the fitted outputs the residuals are not centred: clipped "
+                 "outputs, or another kind of function");
   checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
                  look.kurtosis <= kMostKurtosis,
                  fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
                              "unit that is seldom active",
                              look.kurtosis));
+  checks.require("noise of one size everywhere", look.spread, 1, look.spread <= 1,
+                 "what is left is larger in some places than in others: noise in the inputs, or noise that "
+                 "depends on them; standard errors and bounds would be wrong");
   checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
                  "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
   checks.require(
-      "no structure left in the residual", fit.structure, 1, fit.outcome == SearchOutcome::kNoise,
+      "no structure left in the residual", std::max(fit.structure, look.units), 1,
+      fit.outcome == SearchOutcome::kNoise && look.units <= 1,
       fmt::format(
           "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
           "units, more samples or budget, or another kind of function is behind the data",
           k, fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
-  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most.
+  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as the
+  // square of their sum where noise is shared.
   const double expected = std::max(held_out.noise.sum(), kTiny);
   const double ratio = held_out.mean_square / expected;
-  const double spread = 1 + 5 * held_out.noise.norm() / expected *
-                                std::sqrt(std::max(look.kurtosis - 1, 2.0) /
+  const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 2.0) /
                                           static_cast<double>(std::max<Index>(evidence.held_out_rows, 1)));
   const double unknowns = static_cast<double>(free_parameters(d, k, m));
   const double optimism = 1 + unknowns / static_cast<double>(evidence.training_rows * m);  // of new rows
@@ -292,14 +197,34 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
           ratio));
   checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
                  "a linear term is needed beside the units: units that never bend within the samples or a "
-                 "linear path; the "
-                 "signs of the units are not identifiable");
-  checks.require("signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
-                 fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
-                 "the noise does not let the sign of every unit be told");
+                 "linear path; the signs of the units are not identifiable");
+  checks.require(
+      "signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
+      fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
+      "several choices of the units' signs fit the noisy samples equally well: this network is one "
+      "of them");
+  if (k == 0) return "";
+  checks.require(
+      "every unit needed: worth over its price", support.worth, 1, support.worth >= 1,
+      fmt::format("of the {} units one explains no more than noise does: leave the number of units "
+                  "to be found, or ask for fewer",
+                  k));
+  const double least = kRowsForParameter * static_cast<double>(d + m);
+  checks.require("rows on either side of every unit's kink", support.rows, least, support.rows >= least,
+                 fmt::format("a unit bends at the edge of the samples, with {:.0f} rows on one side: too few "
+                             "for its weights; give more rows",
+                             support.rows));
+  checks.require(
+      "weights determined at the size of the noise: largest error of a unit", support.error, kMostUnitError,
+      support.error <= kMostUnitError,
+      fmt::format("the noise leaves a unit's weights open (standard error {:.2g} of its size): give "
+                  "more rows",
+                  support.error));
   return fmt::format(
-      "{} hidden units, and what they leave ({:.2g} of the variance) looks like noise on {} samples", k,
-      fit.relative_mse, evidence.training_rows + evidence.held_out_rows);
+      "nothing in what {} hidden units leave of {} samples ({:.2g} of the variance) speaks against "
+      "independent "
+      "noise",
+      k, evidence.training_rows + evidence.held_out_rows, fit.relative_mse);
 }
 
 }  // namespace exhume

@@ -8,6 +8,7 @@
 #include "exhume/base/limits.h"
 #include "fit/hardest_rows.h"
 #include "fit/normal_sums.h"
+#include "fit/output_mixing.h"
 
 namespace exhume {
 namespace {
@@ -18,6 +19,14 @@ constexpr Index kMostSearchRows = 40000;
 constexpr int kMostRounds = 6;
 // Most passes over the units in search of one to turn around.
 constexpr int kMostTurnRounds = 3;
+// Most sign vectors that are tried beside the best.
+constexpr int kMostRivals = 8;
+// Errors of the linear term within which a sign vector may be the right one.
+constexpr double kRivalDeviations = 20;
+// Most times that all rows are fitted with new weights, and the share of the assumed noise above which the weights
+// were right.
+constexpr int kMostWeightings = 8;
+constexpr double kSameNoise = 0.5;
 
 Index search_unknowns(Index d, Index k, Index m) { return k * (d + m) + m * (d + 1); }
 
@@ -31,11 +40,6 @@ double freedom(const SampleSource& samples, const SeparableModel& model) {
   return static_cast<double>(std::max<Index>(samples.rows() * samples.outputs() - unknowns, 1));
 }
 
-SamplePtr weighted_outputs(const SamplePtr& samples, const Vector& weights) {
-  const Index d = samples->inputs();
-  return affine(samples, {Matrix::Identity(d, d), Vector::Zero(d), weights, Vector::Zero(weights.size())});
-}
-
 class Fitter {
  public:
   Fitter(const SamplePtr& samples, const FitOptions& options, const Control& control)
@@ -43,13 +47,14 @@ class Fitter {
 
   Fit run(const Matrix& V) {
     find_units(V);
-    if (fit_.outcome == SearchOutcome::kExact) {
+    if (fit_.outcome == SearchOutcome::kExact && !options_.rounding) {
       exact_finish();
       if (fit_.relative_mse <= kReproduced) return fit_;
       fit_.outcome = SearchOutcome::kStuck;
     }
     noisy_finish();
-    if (fit_.relative_mse <= kReproduced) fit_.outcome = SearchOutcome::kExact;
+    if (fit_.relative_mse <= std::max(kReproduced, rounding_level(*samples_)))
+      fit_.outcome = SearchOutcome::kExact;
     fit_.rows_per_unknown =
         static_cast<double>(samples_->rows() * samples_->outputs()) /
         static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
@@ -77,6 +82,10 @@ class Fitter {
                                      *hardest_rows(sign_free_, *samples_, rows / 2, control_));
         continue;
       }
+      // Errors of a computation show what they are on few rows.
+      if (fit_.outcome == SearchOutcome::kNoise && options_.rounding &&
+          search_mse_ <= options_.rounding->computed)
+        break;
       // With noise, look again with more rows: a weak unit may only show there.
       const Index wanted = subset_rows(search_unknowns(d, sign_free_.units(), m));
       const Index next = std::min({n, std::max(wanted, 4 * rows), std::max(kMostSearchRows, wanted)});
@@ -94,19 +103,29 @@ class Fitter {
     search_options.thorough_pruning = options_.thorough_pruning;
     search_options.noise_is_final = options_.noise_is_final;
     search_options.polish = options_.polish;
+    search_options.exact_relative = std::max(search_options.exact_relative, rounding_level(*subset_));
+    if (options_.rounding) search_options.nearly_exact = options_.rounding->computed;
     control_.report("search", 0);
     const SearchResult found = search_units(start, *subset_, search_options, control_);
     fit_.restarts += found.restarts;
     fit_.repairs += found.repairs;
     fit_.outcome = found.outcome;
     fit_.structure = found.structure;
+    search_mse_ = found.relative_mse;
     sign_free_ = found.model;
     for (const double value : found.descent) fit_.descent.push_back({false, value});
   }
 
+  // The relative mean square up to which what is left of these rows is the rounding of their outputs.
+  [[nodiscard]] double rounding_level(const SampleSource& rows) const {
+    if (!options_.rounding) return 0;
+    return options_.rounding->level(static_cast<double>(rows.rows() * rows.outputs()));
+  }
+
   [[nodiscard]] bool exact_on_all_rows() const {
     const double left = sum_of_squares(sign_free_, *samples_, control_);
-    return left / static_cast<double>(samples_->rows() * samples_->outputs()) <= kReproduced;
+    return left / static_cast<double>(samples_->rows() * samples_->outputs()) <=
+           std::max(kReproduced, rounding_level(*samples_));
   }
 
   // Without noise a good start is exact after a few cheap steps on few rows; otherwise nothing is lost.
@@ -122,7 +141,8 @@ class Fitter {
     quick.damping = 1e-4;
     const PolishSummary summary = polish(model, *spread_subset(*samples_, few), quick, control_);
     for (const double value : summary.descent) fit_.descent.push_back({false, value});
-    return summary.relative_mse < SearchOptions().exact_relative ? summary.model.V : V;
+    const double exact = std::max(SearchOptions().exact_relative, rounding_level(*samples_));
+    return summary.relative_mse < exact ? summary.model.V : V;
   }
 
   [[nodiscard]] Index subset_rows(Index unknowns) const {
@@ -145,30 +165,63 @@ class Fitter {
     fit_.model = summary.model;
     const double left = sum_of_squares(fit_.model, *samples_, control_);
     fit_.relative_mse = left / static_cast<double>(samples_->rows() * samples_->outputs());
-    fit_.noise_variance = Vector::Zero(samples_->outputs());
+    fit_.noise_covariance = Matrix::Zero(samples_->outputs(), samples_->outputs());
   }
 
-  // The signed network with these signs after a short polish on the subset.
-  [[nodiscard]] SeparableModel with_these_signs(const Vector& signs) const {
+  // Outputs mixed so that the noise of `model`'s residuals is independent with variance 1.
+  [[nodiscard]] OutputMixing mixing_of(const SeparableModel& model, const SampleSource& samples) const {
+    return unit_noise(residual_products(model, samples, kBlockRows, control_) /
+                      static_cast<double>(samples.rows()));
+  }
+
+  // The signed network with these signs after a short polish on `rows`.
+  [[nodiscard]] SeparableModel with_these_signs(const Vector& signs, const SampleSource& rows) const {
     SignDecision decision;
     decision.signs = signs;
     decision.outcome = SignOutcome::kUnique;
     PolishOptions quick = options_.polish;
-    quick.max_iterations = 8;
+    quick.max_iterations = 25;
     quick.damping = 1e-4;
-    return polish(with_signs(sign_free_, decision), *subset_, quick, control_).model;
+    return polish(with_signs(sign_free_, decision), rows, quick, control_).model;
   }
 
-  // Signs with noise: candidates from the linear term, decided by the sum of squares of the signed fit.
+  // Sign vectors that fit the linear term, at the noise of its entries: they are off by some (rows)^(-1/2)
+  // each, the outputs' noise being 1.
+  [[nodiscard]] SignDecision likely_signs() const {
+    const Index k = sign_free_.units(), d = sign_free_.inputs();
+    SignOptions options;
+    options.tolerance = 1e-3;
+    options.most_rivals = kMostRivals;
+    double largest = 0;
+    for (Index j = 0; j < k; ++j)
+      largest = std::max(largest, sign_free_.C.row(j).norm() * sign_free_.V.row(j).head(d).norm());
+    const double entries = static_cast<double>(d * sign_free_.C.cols());
+    SignOptions noisy = options;
+    noisy.dependent = std::min(
+        0.3, 3 * std::sqrt(entries / static_cast<double>(subset_->rows())) / std::max(largest, kTiny));
+    noisy.most_free = 12;
+    noisy.rival_mismatch = kRivalDeviations * noisy.dependent;
+    SignDecision decision = decide_signs(sign_free_, noisy);
+    if (std::isfinite(decision.mismatch)) {
+      // What the best of them misses by is such an error: look again with that for a measure.
+      noisy.dependent = std::min(0.3, std::max(noisy.dependent, 5 * decision.mismatch));
+      noisy.rival_mismatch = kRivalDeviations * noisy.dependent;
+      decision = decide_signs(sign_free_, noisy);
+    }
+    return std::isfinite(decision.mismatch) ? decision : decide_signs(sign_free_, options);
+  }
+
+  // Signs with noise: candidates from the linear term, decided by the sum of squares of the signed fit. Here
+  // the outputs of subset_, samples_ and sign_free_ are mixed: their noise has variance 1.
   void decide_noisy_signs() {
-    // What a model leaves beyond the sign-free fit, over the variance: chi-squared with m d degrees of
-    // freedom for the right signs, since the linear term is what they do without.
+    // What a model leaves beyond the sign-free fit: chi-squared with m d degrees of freedom for the right
+    // signs, since the linear term is what they do without.
     const double open = sum_of_squares(sign_free_, *subset_, control_);
     const double variance = std::max(open / freedom(*subset_, sign_free_), kTiny);
     const auto excess = [&](const SeparableModel& model) {
       return (sum_of_squares(model, *subset_, control_) - open) / variance;
     };
-    fit_.signs = decide_signs(sign_free_, {.tolerance = 1e-3});
+    fit_.signs = likely_signs();
     SignDecision& decision = fit_.signs;
     if (decision.signs.size() == 0 || !std::isfinite(decision.mismatch)) {
       decision.outcome =
@@ -176,19 +229,37 @@ class Fitter {
       return;
     }
     const double md = static_cast<double>(sign_free_.inputs() * sign_free_.C.cols());
-    const double allowed = chi_squared_limit(md, kSignFalseAlarm, 1);
-    SeparableModel best = with_these_signs(decision.signs);
+    // Rounding errors are not quite noise: there only a residual of twice the size counts.
+    const double entries = static_cast<double>(subset_->rows() * subset_->outputs());
+    const bool rounding =
+        options_.rounding && search_mse_ <= std::max(rounding_level(*subset_), options_.rounding->computed);
+    const double slack = rounding ? entries : 0;
+    const double allowed = chi_squared_limit(md, kSignFalseAlarm, 1) + slack;
+    SeparableModel best = with_these_signs(decision.signs, *subset_);
     double best_excess = excess(best);
     turn_units(excess, allowed, decision.signs, best, best_excess);
+    for (const Vector& rival : decision.rivals) {
+      if (best_excess <= allowed || control_.out_of_time()) break;
+      const SeparableModel model = with_these_signs(rival, *subset_);
+      const double value = excess(model);
+      if (value >= best_excess) continue;
+      best = model;
+      best_excess = value;
+      decision.signs = rival;
+    }
     if (!(best_excess <= allowed)) {
       decision.outcome = SignOutcome::kUndecided;
       return;
     }
     best_signed_ = best;
-    const bool plain = weakest_sign_is_plain(decision.signs, [&](const SeparableModel& turned) {
-      return !(excess(turned) < best_excess + kDecisiveEvidence);
-    });
-    decision.outcome = plain ? SignOutcome::kUnique : SignOutcome::kAmbiguous;
+    decision.outcome = SignOutcome::kUnique;
+    std::vector<Vector> rivals = decision.rivals;
+    rivals.push_back(weakest_turned(decision.signs));
+    for (const Vector& rival : rivals) {
+      if (rival == decision.signs || !does_as_well(rival, excess, best_excess + slack)) continue;
+      decision.outcome = SignOutcome::kAmbiguous;
+      break;
+    }
   }
 
   // Greedy turns while they help: the weakest units are the ones the linear system gets wrong.
@@ -197,10 +268,10 @@ class Fitter {
                   double& best_excess) const {
     for (int round = 0; round < kMostTurnRounds && best_excess > allowed; ++round) {
       bool turned = false;
-      for (Index j = 0; j < signs.size(); ++j) {
+      for (Index j = 0; j < signs.size() && !control_.out_of_time(); ++j) {
         Vector other = signs;
         other(j) *= -1;
-        const SeparableModel model = with_these_signs(other);
+        const SeparableModel model = with_these_signs(other, *subset_);
         const double value = excess(model);
         if (value < best_excess) {
           best = model;
@@ -213,50 +284,96 @@ class Fitter {
     }
   }
 
-  // The weakest unit turned around must fit significantly worse, or its sign is a guess.
-  template <class Worse>
-  [[nodiscard]] bool weakest_sign_is_plain(const Vector& signs, const Worse& worse) const {
+  [[nodiscard]] Vector weakest_turned(Vector signs) const {
     Index weakest = 0;
     sign_free_.C.topRows(signs.size()).rowwise().norm().minCoeff(&weakest);
-    Vector other = signs;
-    other(weakest) *= -1;
-    const SeparableModel turned = with_these_signs(other);
-    // A polish that turns the unit back is no competitor.
-    const Index d = turned.inputs();
-    const bool stayed =
-        other(weakest) * turned.V.row(weakest).head(d).dot(sign_free_.V.row(weakest).head(d)) > 0;
-    return !stayed || worse(turned);
+    signs(weakest) *= -1;
+    return signs;
+  }
+
+  // Do these signs fit as well as those of best_signed_, so that either is a guess? On the subset, and where
+  // it cannot tell, on all rows.
+  template <class Excess>
+  [[nodiscard]] bool does_as_well(const Vector& signs, const Excess& excess, double best_excess) const {
+    const SeparableModel rival = with_these_signs(signs, *subset_);
+    if (!kept_signs(rival, signs) || !(excess(rival) < best_excess + kDecisiveEvidence)) return false;
+    if (subset_->rows() == samples_->rows()) return true;
+    PolishOptions quick = options_.polish;
+    quick.max_iterations = 6;
+    quick.damping = 1e-6;
+    const PolishSummary ours = polish(best_signed_, *samples_, quick, control_);
+    const PolishSummary theirs = polish(rival, *samples_, quick, control_);
+    const double left = sum_of_squares(ours.model, *samples_, control_);
+    const double variance = std::max(left / freedom(*samples_, ours.model), kTiny);
+    return kept_signs(theirs.model, signs) &&
+           (sum_of_squares(theirs.model, *samples_, control_) - left) / variance < kDecisiveEvidence;
+  }
+
+  // A polish that turns a unit back is no rival.
+  [[nodiscard]] bool kept_signs(const SeparableModel& model, const Vector& signs) const {
+    const Index d = model.inputs();
+    for (Index j = 0; j < signs.size(); ++j) {
+      if (signs(j) * model.V.row(j).head(d).dot(sign_free_.V.row(j).head(d)) <= 0) return false;
+    }
+    return true;
   }
 
   void noisy_finish() {
     const Index m = samples_->outputs();
+    const SamplePtr given = samples_, some = subset_;
+    mix_outputs(mixing_of(sign_free_, *subset_));
     decide_noisy_signs();
     SeparableModel start =
         fit_.signs.outcome == SignOutcome::kUndecided ? with_signs(sign_free_, fit_.signs) : best_signed_;
-    // Weights from the residuals of this fit, then the efficient fit on all rows.
-    const ResidualSums rough = residual_sums(start, *samples_, kBlockRows, control_);
+    start.C = start.C * mixing_.back.transpose();
+    samples_ = given;
+    subset_ = some;
+    control_.report("finish", 0);
+    // Weights from the residuals of this fit, then the efficient fit on all rows; again where a mixture of
+    // outputs turns out to have much less noise than it was weighted with, which then says more.
     const double rows = static_cast<double>(samples_->rows());
-    const Vector spread =
-        (rough.squares / rows).cwiseMax(1e-24 * rough.squares.mean() / rows).cwiseMax(kTiny).cwiseSqrt();
-    const SamplePtr weighted = weighted_outputs(samples_, spread.cwiseInverse());
-    start.C = start.C * spread.cwiseInverse().asDiagonal();
+    Matrix assumed = residual_products(start, *samples_, kBlockRows, control_), left;
+    fit_.model = std::move(start);
+    for (int round = 0; round < kMostWeightings; ++round) {
+      weighted_polish(unit_noise(assumed / rows));
+      left = residual_products(fit_.model, *samples_, kBlockRows, control_);
+      const Matrix Q = unit_noise(assumed).Q;
+      const Eigen::SelfAdjointEigenSolver<Matrix> ratio(Q * left * Q.transpose(), Eigen::EigenvaluesOnly);
+      if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
+      assumed = left;
+    }
+    fit_.relative_mse = left.trace() / (rows * static_cast<double>(m));
+    const double per_output =
+        rows - static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), m)) /
+                   static_cast<double>(m);
+    fit_.noise_covariance = left / std::max(per_output, 1.0);
+    fit_.descent.push_back({true, fit_.relative_mse});
+  }
+
+  // The efficient fit on all rows where the outputs' noise has been made independent by `mixing`.
+  void weighted_polish(const OutputMixing& mixing) {
     PolishOptions finish = options_.polish;
     finish.damping = 1e-6;
     finish.max_iterations = 12;
     finish.least_progress = 1e-9;
     finish.patience = 1;
     finish.block_rows = kBlockRows;
-    control_.report("finish", 0);
-    PolishSummary summary = polish(start, *weighted, finish, control_);
-    fit_.model = summary.model;
-    fit_.model.C = fit_.model.C * spread.asDiagonal();
-    const ResidualSums left = residual_sums(fit_.model, *samples_, kBlockRows, control_);
-    fit_.relative_mse = left.squares.sum() / (rows * static_cast<double>(m));
-    const double per_output =
-        rows - static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), m)) /
-                   static_cast<double>(m);
-    fit_.noise_variance = left.squares / std::max(per_output, 1.0);
-    fit_.descent.push_back({true, fit_.relative_mse});
+    fit_.model.C = fit_.model.C * mixing.Q.transpose();
+    fit_.model = polish(fit_.model, *mixed_outputs(samples_, mixing), finish, control_).model;
+    fit_.model.C = fit_.model.C * mixing.back.transpose();
+  }
+
+  // From here on outputs are seen through `mixing`: rows, subset and the sign-free model, polished again.
+  void mix_outputs(const OutputMixing& mixing) {
+    mixing_ = mixing;
+    samples_ = mixed_outputs(samples_, mixing);
+    subset_ = load(*mixed_outputs(subset_, mixing));
+    sign_free_.C = sign_free_.C * mixing.Q.transpose();
+    if (samples_->outputs() == 1) return;  // one output is only scaled: its best fit stays the same
+    PolishOptions quick = options_.polish;
+    quick.max_iterations = 25;
+    quick.damping = 1e-6;
+    sign_free_ = polish(sign_free_, *subset_, quick, control_).model;
   }
 
   SamplePtr samples_;
@@ -264,10 +381,17 @@ class Fitter {
   const Control& control_;
   SamplePtr subset_;
   SeparableModel sign_free_, best_signed_;
+  double search_mse_ = 1;  // relative, of sign_free_ on the subset before its outputs were mixed
+  OutputMixing mixing_;    // how the outputs of sign_free_ and best_signed_ are mixed
   Fit fit_;
 };
 
 }  // namespace
+
+double RoundingNoise::level(double entries) const {
+  constexpr double kDeviations = 8;
+  return mean_square * (1 + kDeviations * deviation / std::sqrt(std::max(entries, 1.0)));
+}
 
 Index free_parameters(Index inputs, Index hidden, Index outputs) {
   return hidden * (inputs + outputs) + outputs;

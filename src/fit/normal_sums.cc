@@ -48,6 +48,24 @@ ResidualSums residual_sums(const SeparableModel& model, const SampleSource& samp
       block_rows);
 }
 
+Matrix residual_products(const SeparableModel& model, const SampleSource& samples, Index block_rows,
+                         const Control& control) {
+  struct Products {
+    Matrix RR;
+    void merge(const Products& other) { RR += other.RR; }
+  };
+  const Index m = samples.outputs();
+  return reduce_blocks(
+             samples, Products{Matrix::Zero(m, m)}, control, "",
+             [&](Products& to, const SampleBlock& block) {
+               const ModelBlock rows(model, block, false);
+               const Matrix R = rows.Y - rows.F * model.C;
+               to.RR.noalias() += R.transpose() * R;
+             },
+             block_rows)
+      .RR;
+}
+
 NormalSums normal_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
                        const Control& control) {
   const Index q = model.features(), k = model.units(), width = model.V.cols(), P = k * width;

@@ -36,6 +36,10 @@ struct ResidualSums {
 [[nodiscard]] ResidualSums residual_sums(const SeparableModel& model, const SampleSource& samples,
                                          Index block_rows, const Control& control);
 
+// R^T R for R = Y - F C, m x m.
+[[nodiscard]] Matrix residual_products(const SeparableModel& model, const SampleSource& samples,
+                                       Index block_rows, const Control& control);
+
 // All that a dense Gauss-Newton step needs.
 struct NormalSums {
   Matrix GG, GF, FF;  // only the lower triangle of GG is filled

@@ -15,24 +15,26 @@ struct Candidate {
   Vector signs;
 };
 
-// Keeps the two best different sign vectors.
-class TwoBest {
+// Keeps the best different sign vectors, in order; of equals the first that was offered.
+class BestFew {
  public:
+  explicit BestFew(std::size_t count) : count_(count) {}
+
   void offer(double mismatch, const Vector& signs) {
-    if (same(signs, first_.signs)) return;
-    if (mismatch < first_.mismatch) {
-      second_ = first_;
-      first_ = {mismatch, signs};
-    } else if (mismatch < second_.mismatch) {
-      second_ = {mismatch, signs};
+    if (kept_.size() == count_ && !(mismatch < kept_.back().mismatch)) return;
+    for (const Candidate& each : kept_) {
+      if (each.signs == signs) return;
     }
+    const auto place = std::upper_bound(kept_.begin(), kept_.end(), mismatch,
+                                        [](double value, const Candidate& c) { return value < c.mismatch; });
+    kept_.insert(place, {mismatch, signs});
+    if (kept_.size() > count_) kept_.pop_back();
   }
-  const Candidate& first() const { return first_; }
-  const Candidate& second() const { return second_; }
+  [[nodiscard]] const std::vector<Candidate>& kept() const { return kept_; }
 
  private:
-  static bool same(const Vector& a, const Vector& b) { return a.size() == b.size() && a == b; }
-  Candidate first_, second_;
+  std::size_t count_;
+  std::vector<Candidate> kept_;
 };
 
 // L = sum_j xi_j a_j w_j^T as M xi = right: columns vec(a_j w_j^T), right-hand side vec(L).
@@ -104,14 +106,14 @@ SignDecision decide_signs(const SeparableModel& model, const SignOptions& option
     return decision;
   }
   Eigen::ColPivHouseholderQR<Matrix> qr(system.M);
-  qr.setThreshold(std::max(1e-9, options.tolerance / 10));
+  qr.setThreshold(std::max(options.dependent, options.tolerance / 10));
   if (k - qr.rank() > options.most_free) {
     decision.mismatch = std::numeric_limits<double>::infinity();
     return decision;
   }
   const double scale = std::max(system.right.norm(), system.M.norm());
   const auto mismatch = [&](const Vector& signs) { return (system.M * signs - system.right).norm() / scale; };
-  TwoBest best;
+  BestFew best(static_cast<std::size_t>(std::max(options.most_rivals, 1)) + 1);
   for (const Vector& each : shortlist(system, qr)) {
     best.offer(mismatch(each), each);
     for (Index j = 0; j < k; ++j) {  // neighbours: one unit turned
@@ -120,9 +122,13 @@ SignDecision decide_signs(const SeparableModel& model, const SignOptions& option
       best.offer(mismatch(turned), turned);
     }
   }
-  decision.signs = best.first().signs;
-  decision.mismatch = best.first().mismatch;
-  decision.runner_up = best.second().mismatch;
+  decision.signs = best.kept().front().signs;
+  decision.mismatch = best.kept().front().mismatch;
+  decision.runner_up =
+      best.kept().size() > 1 ? best.kept()[1].mismatch : std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < best.kept().size() && i <= static_cast<std::size_t>(options.most_rivals); ++i) {
+    if (best.kept()[i].mismatch <= options.rival_mismatch) decision.rivals.push_back(best.kept()[i].signs);
+  }
   if (decision.mismatch > options.tolerance) {
     decision.outcome = SignOutcome::kUndecided;
   } else if (decision.runner_up <= options.tolerance) {

@@ -14,6 +14,8 @@
 namespace exhume {
 namespace {
 
+// Factor by which a unit that exists lowers what is nearly nothing but rounding.
+constexpr double kRealUnit = 2;
 constexpr Index kRandomDirections = 192;
 constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
@@ -186,6 +188,7 @@ class Search {
 
   // Leaves local minima of `target` units by way of one or two units more.
   bool repair(PolishSummary current, Index target) {
+    if (current.relative_mse <= options_.nearly_exact) return settle(std::move(current), 0.5);
     for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
       const Index extra = std::max<Index>(target - current.model.units(), 0) + 1 + fruitless % 2;
       PolishSummary grown = enlarged(current.model, extra, fruitless, 30);
@@ -208,7 +211,11 @@ class Search {
     for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
       const Index k = current.model.units(), extra = 1 + k / 12;
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
-      PolishSummary grown = enlarged(current.model, extra, fruitless, options_.polish.max_iterations);
+      const bool nearly = current.relative_mse <= options_.nearly_exact;
+      PolishSummary grown =
+          enlarged(current.model, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);
+      const double gain = current.relative_mse / std::max(grown.relative_mse, kTiny);
+      if (nearly && gain < kRealUnit) return settle(std::move(current), gain / kRealUnit);
       if (grown.relative_mse <= options_.exact_relative) grown = pruned(grown, 0);
       if (options_.noise_is_final && overdetermined(grown.model.units(), kReliable))
         grown = tidied(std::move(grown));
@@ -218,6 +225,24 @@ class Search {
       if (grown.relative_mse < current.relative_mse) current = std::move(grown);
     }
     return false;
+  }
+
+  // What is left is the rounding of a computation: sheds units that explain no more than some of it, and ends
+  // the search. structure: what a further unit would do, over what a real one does.
+  bool settle(PolishSummary current, double structure) {
+    while (!options_.hidden && current.model.units() > 0) {
+      const Vector worth = unit_worth(current.model, samples_, control_);
+      Index weakest = 0;
+      if (worth.minCoeff(&weakest) > options_.nearly_exact) break;
+      SeparableModel smaller = current.model;
+      smaller.V = drop_row(current.model.V, weakest);
+      PolishSummary tried = polished(smaller, options_.polish.max_iterations);
+      if (tried.relative_mse > kRealUnit * current.relative_mse) break;
+      current = std::move(tried);
+    }
+    take(current, SearchOutcome::kNoise);
+    result_.structure = structure;
+    return true;
   }
 
   PolishSummary enlarged(const SeparableModel& model, Index extra, int skip, int iterations) {

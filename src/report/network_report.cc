@@ -102,6 +102,7 @@ Json own_keys(const RecoverResult& result) {
   json["outputs"] = result.network.outputs();
   json["activation"] = result.activation;
   json["linear_term"] = result.network.has_linear_term();
+  if (!result.precision.empty()) json["precision"] = result.precision;
   json["heldout_relative_mse"] = measured(result.heldout_relative_mse);
   json["training_relative_mse"] = measured(result.training_relative_mse);
   json["heldout_mean_square"] = measured(result.heldout_mean_square);
@@ -146,18 +147,25 @@ std::string verdict(const RecoverResult& result) {
   const double left = result.heldout_relative_mse;
   switch (result.status) {
     case Status::kCertified:
-      if (result.noise_sd > 0) {
-        return fmt::format(
-            "The network was recovered ({}) from samples with noise of standard deviation {:.3g}; every "
-            "weight is "
-            "known to a standard error of {:.2g} or less.",
-            shape(network), result.noise_sd, result.max_standard_error);
-      }
       return fmt::format(
-          "The network was recovered ({}): on {} rows that were never used for fitting it leaves a fraction "
-          "{:.1e} of "
-          "the outputs' variance.",
-          shape(network), svg::group_thousands(fmt::format("{}", result.held_out)), left);
+          "The network was recovered ({}{}): on {} rows that were never used for fitting it leaves a "
+          "fraction "
+          "{:.1e} of the outputs' variance.",
+          shape(network),
+          result.precision == "double precision" || result.precision.empty() ? ""
+                                                                             : "; to " + result.precision,
+          svg::group_thousands(fmt::format("{}", result.held_out)), left);
+    case Status::kEstimated:
+      return fmt::format(
+          "A network was estimated ({}) from samples with noise of standard deviation {:.3g}: if they are "
+          "those "
+          "of such a network plus independent noise, which nothing in them speaks against, {}.",
+          shape(network), result.noise_sd,
+          result.max_standard_error > 0
+              ? fmt::format("every weight is known to a standard error of {:.2g} or less",
+                            result.max_standard_error)
+              : fmt::format("it is off by {:.2g} at most (root mean square)",
+                            std::sqrt(result.functional_error_bound)));
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}", shape(network), result.reason);
     case Status::kRefused:
@@ -186,7 +194,9 @@ std::vector<Fact> facts(const RecoverResult& result) {
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.heldout_relative_mse)});
   if (result.noise_sd > 0) {
     list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.noise_sd)});
-    list.push_back({"standard errors", fmt::format("{:.3g} at most", result.max_standard_error)});
+    list.push_back({"standard errors", result.max_standard_error > 0
+                                           ? fmt::format("{:.3g} at most", result.max_standard_error)
+                                           : std::string("not computed for so many weights")});
   }
   return list;
 }

@@ -47,6 +47,7 @@ std::string seconds(double value) {
 
 std::string status_words(const std::string& status) {
   if (status == "certified") return "Certified";
+  if (status == "estimated") return "Estimated";
   if (status == "uncertified") return "Not certified";
   return "Refused";
 }
@@ -385,9 +386,10 @@ std::string reproduce(const Json& json) {
 std::string to_html(const std::string& json_text) {
   const Json json = parse_certificate(json_text);
   const std::string status = words(at(json, "status"));
-  if (status != "certified" && status != "uncertified" && status != "refused") {
+  if (status != "certified" && status != "estimated" && status != "uncertified" && status != "refused") {
     throw DataError(
-        "the certificate has no status (certified, uncertified or refused); is it a certificate.json?");
+        "the certificate has no status (certified, estimated, uncertified or refused); is it a "
+        "certificate.json?");
   }
   const Json& pictures = at(json, "pictures");
   const bool network = words(at(json, "kind")) == "network" || words(at(json, "kind")).empty();

@@ -33,6 +33,7 @@ header p.reason { margin: 0; max-width: 60em; color: var(--c-soft); overflow-wra
 .badge { display: inline-block; padding: 3px 12px; border-radius: 99px; font-size: 14px; font-weight: 650;
   margin-bottom: 12px; }
 .certified { color: var(--p-good); background: var(--p-good-soft); }
+.estimated { color: var(--p-good); background: var(--p-good-soft); }
 .uncertified { color: var(--p-warn); background: var(--p-warn-soft); }
 .refused { color: var(--p-bad); background: var(--p-bad-soft); }
 section { background: var(--c-paper); border: 1px solid var(--p-edge); border-radius: 12px; padding: 18px 20px 20px;

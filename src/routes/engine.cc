@@ -86,9 +86,7 @@ class Traveller {
       keep(route, std::move(found));
       return true;
     }
-    const bool exact = found.outcome == SearchOutcome::kExact;
-    const bool final =
-        exact || plan_.looks_final == nullptr || plan_.looks_final(found, *journey_.data, control);
+    const bool final = plan_.looks_final == nullptr || plan_.looks_final(found, *journey_.data, control);
     only_exact_will_do_ = !final;
     const SearchOutcome before = journey_.found.outcome;
     if (journey_.route == nullptr || final ||

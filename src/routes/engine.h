@@ -30,7 +30,7 @@ struct Plan {
   RouteOptions options;
   LowestLayerOptions layer{};
   const Route* only = nullptr;  // this one, whatever the table holds
-  // Does what was found look final? Asked after every route that did not end exactly; empty: yes.
+  // Does what was found look final? Asked after every route; empty: yes.
   bool (*looks_final)(Found& found, Prepared& data, const Control& control) = nullptr;
 };
 

@@ -73,6 +73,7 @@ Found finish_by_fit(Job& job, const Start& start, int restarts) {
   options.most_restarts = restarts;
   options.thorough_pruning = job.data.inspection().discrete;
   options.noise_is_final = job.noise_is_final;
+  options.rounding = job.data.rounding();
   Found found;
   found.fit = fit_units(start.V, job.data.standard(), options, job.control);
   job.clock.lap("fit");

@@ -59,4 +59,14 @@ const SamplePtr& Prepared::standard() {
   return standard_;
 }
 
+const StoredPrecision& Prepared::precision() {
+  if (!precision_) precision_ = stored_precision(*split_.training, control_);
+  return *precision_;
+}
+
+std::optional<RoundingNoise> Prepared::rounding() {
+  if (!precision().coarse()) return std::nullopt;
+  return precision().noise(coordinates().map.D.cwiseInverse());
+}
+
 }  // namespace exhume

@@ -11,6 +11,7 @@
 
 #include "exhume/certify/certificate.h"
 #include "exhume/certify/inspect.h"
+#include "exhume/certify/stored_precision.h"
 #include "exhume/data/samples.h"
 #include "exhume/moments/moments.h"
 #include "exhume/moments/standardise.h"
@@ -41,6 +42,9 @@ class Prepared {
   [[nodiscard]] const Standardisation& coordinates();
   // The training rows in those coordinates; in memory where they are small.
   [[nodiscard]] const SamplePtr& standard();
+  // Of the training rows' outputs; and what their rounding leaves in standardised coordinates, if anything.
+  [[nodiscard]] const StoredPrecision& precision();
+  [[nodiscard]] std::optional<RoundingNoise> rounding();
 
  private:
   Control control_;
@@ -50,6 +54,7 @@ class Prepared {
   std::optional<SecondMoments> moments_;
   std::optional<Standardisation> coordinates_;
   SamplePtr standard_;
+  std::optional<StoredPrecision> precision_;
 };
 
 }  // namespace exhume

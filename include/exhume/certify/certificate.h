@@ -1,6 +1,6 @@
 // What was found out about a result, and how: the same for every command.
 //
-//     status, reason      certified, uncertified or refused, and one sentence why
+//     status, reason      certified, estimated, uncertified or refused, and one sentence why
 //     assumptions         what was looked at: value against threshold
 //     tried, timings      routes in the order in which they were tried; seconds by stage
 //     rows, split, seed   which rows were held out: enough to draw them again
@@ -21,11 +21,17 @@
 namespace exhume {
 
 enum class Status {
-  kCertified,    // every check of its kind passed
+  kCertified,    // all rows reproduced to their stored precision, weights determined: every check passed
+  kEstimated,    // nothing in what is left speaks against the network plus independent noise; what is stated
+                 // holds if that is so
   kUncertified,  // a result is returned, but the first failed check is named in `reason`
   kRefused,      // the question is ill-posed; no result
 };
 [[nodiscard]] const char* to_string(Status status);
+// Certified or estimated: what is stated may be used, as it is worded.
+[[nodiscard]] inline bool stands(Status status) {
+  return status == Status::kCertified || status == Status::kEstimated;
+}
 
 // One assumption that was looked at: `holds` says whether `value` is on the right side of `threshold`.
 struct Assumption {
@@ -74,11 +80,11 @@ class Checks {
   bool note(std::string name, double value, double threshold, bool holds);
 
   [[nodiscard]] bool all_hold() const { return all_hold_; }
-  // Puts the checks into the certificate, behind those it has; certified with the reason `praise` where all
-  // that is required holds, otherwise uncertified with that of the first that does not.
-  void conclude(Certificate& certificate, std::string praise) &&;
-  // Puts the checks into a certificate that was concluded before: one that was certified stays so where these
-  // hold too.
+  // Puts the checks into the certificate, behind those it has; `best` with the reason `praise` where all that
+  // is required holds, otherwise uncertified with that of the first that does not.
+  void conclude(Certificate& certificate, std::string praise, Status best = Status::kCertified) &&;
+  // Puts the checks into a certificate that was concluded before: one that was certified or estimated stays so
+  // where these hold too.
   void add_to(Certificate& certificate) &&;
 
  private:

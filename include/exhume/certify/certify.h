@@ -1,24 +1,14 @@
 // What a recovered network is worth, from the residuals alone.
 //
-// Noiseless data. The network reproduces the training rows and the held-out rows to rounding, no linear term
-// was needed, the signs are unique and the Jacobian has full rank. Then the samples are those of this
-// network, and any network of at most k units that agrees with it on the input distribution has these weights
-// up to order and scale.
+// Certified. The network reproduces every entry of the training rows and of the held-out rows to its stored
+// precision (certify/entry_check.h), no linear term was needed, the signs are unique and the Jacobian has full
+// rank. Then the samples are those of this network, and any network of at most k units that agrees with it on
+// the input distribution has these weights up to order and scale, to that precision.
 //
-// Noisy data. What the network leaves must look like noise:
-//   structure      no candidate unit explains more than chance (fit/unit_search.h)
-//   polynomials    the residual's own second-order moments are no larger than their sampling noise, as the
-//                  difference between even and odd rows has it
-//   neighbours     rows with similar inputs have unrelated residuals: for residuals r, a Gaussian kernel K,
-//                      Z = sum_{i != j} K(x_i, x_j) r_i r_j / sqrt(2 sum K^2 r_i^2 r_j^2)
-//                  is standard normal for noise and grows with n for any function of x (Zheng, 1996);
-//                  three bandwidths
-//   along units    sorted along any unit's direction or any input, neighbouring residuals are unrelated:
-//                  the sum of their first four autocorrelations is normal with variance 4/n (after von
-//                  Neumann); a smooth function that many units approximate shows here
-//   tails          kurtosis of the residual at most 6: outliers and units that are seldom active show here
-//   held-out       the mean squared error on held-out rows is the noise of the training rows, within its
-//                  sampling spread
+// Estimated. Without replicates nobody can tell a small deviation of f from noise, so with noise every
+// statement is conditional: nothing in the residuals speaks against a network of k units plus independent
+// noise (certify/residual_look.h), held-out rows leave as much as training rows do, signs and weights are
+// determined at the size of the noise, and every unit is needed. Intervals and bounds hold if that is so.
 //
 // No finite sample identifies a network among all networks: a certificate assumes at most k units and the
 // input distribution of the samples, and says so.
@@ -30,7 +20,9 @@
 
 #include "exhume/base/limits.h"
 #include "exhume/certify/certificate.h"
+#include "exhume/certify/entry_check.h"
 #include "exhume/certify/inspect.h"
+#include "exhume/certify/residual_look.h"
 #include "exhume/fit/fit.h"
 
 namespace exhume {
@@ -55,31 +47,13 @@ using Predict = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
 // two.
 [[nodiscard]] double bound_mean_square(const HeldOutCheck& check, Index rows);
 
-// A bound on E|f - fhat|^2 at confidence 0.999 for a least-squares fit of p parameters to n rows with noise
-// of variance sigma^2: sigma^2 chi^2_p / n, with Laurent and Massart's bound on the tail of chi^2_p.
-[[nodiscard]] double bound_fitted_noise(double parameters, double variance, Index rows);
-
-// What the residual of a fit looks like, standardised coordinates.
-struct ResidualLook {
-  double kurtosis = 3;    // largest over the outputs
-  double polynomial = 1;  // |T|^2 / |D|^2 of second-order moments
-  double polynomial_limit = 1;
-  double neighbours = 0;  // Z
-  double sorted = 0, sorted_limit = 1;
-};
-[[nodiscard]] ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
-                                            const Control& control);
-
-// All of its checks passed?
-[[nodiscard]] bool looks_like_noise(const ResidualLook& look);
-
-// The largest Z over bandwidths with about 4, 16 and 64 neighbours a row, on at most 4,096 rows. Pure noise
-// exceeds 4.5 with probability about 1e-5.
-[[nodiscard]] double neighbour_statistic(const Matrix& x, const Matrix& residuals);
-
-// The largest autocorrelation statistic of the residuals sorted along any column of `along` (rows x
-// directions), in standard deviations.
-[[nodiscard]] double sorted_statistic(const Matrix& along, const Matrix& residuals);
+// A bound on E|f - fhat|^2 at confidence 0.999 for a least-squares fit of p parameters to n rows:
+//
+//     variance (chi^2_p + missed) / n
+//
+// with Laurent and Massart's bound on the tail of chi^2_p. variance: of the noise, its largest in any mixture of
+// outputs; missed: the energy that a deviation from the network may have unseen (certify/residual_look.h).
+[[nodiscard]] double bound_fitted_noise(double parameters, double variance, double missed, Index rows);
 
 // How far the weights are determined by the function, to first order: a network of as many units near this
 // one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta
@@ -94,17 +68,33 @@ struct Identifiability {
   double delta = 0;
 };
 
+// How well every unit is supported by noisy samples.
+struct UnitSupport {
+  double worth = 0;  // least: what the fit loses without a unit, over the price of its parameters
+  double error = 0;  // largest standard error of a unit's direction, or of its output weights' norm as a
+                     // share of it; 0 where they were not computed
+  double rows = 0;   // least number of rows on either side of a unit's kink
+};
+
 // What is known of a network when it is judged.
 struct Evidence {
   const Fit& fit;  // standardised coordinates
   const HeldOutCheck& held_out;
   Index held_out_rows = 0, training_rows = 0;
   const std::optional<Identifiability>& weights;
-  const ResidualLook& look;  // of a fit that is not exact
   const Inspection& data;
+  const StoredPrecision& stored;
+  const EntryCheck& training_entries;  // of a fit that is exact
+  const EntryCheck& held_out_entries;
+  const ResidualLook& look;  // of one that is not
+  const UnitSupport& support;
 };
 // Adds the checks of exact data, or of noisy data, to `checks`; returns the reason where all of them hold.
 [[nodiscard]] std::string check_exact(const Evidence& evidence, Checks& checks);
 [[nodiscard]] std::string check_noisy(const Evidence& evidence, Checks& checks);
+
+// To what the samples are reproduced: "double precision", "single precision, 2e-08", "6 decimals, 3e-07": the
+// root of the share of the outputs' variance that the held-out rows leave.
+[[nodiscard]] std::string precision_words(const Evidence& evidence);
 
 }  // namespace exhume

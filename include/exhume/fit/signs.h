@@ -11,6 +11,8 @@
 // fit, the signs are not identifiable (paper depth2, Claim 4.8) and any of them is an equivalent network.
 #pragma once
 
+#include <vector>
+
 #include "exhume/fit/polish.h"
 
 namespace exhume {
@@ -26,11 +28,18 @@ struct SignDecision {
   Vector signs;          // +-1, k of them
   double mismatch = 0;   // |L - sum xi a w^T| / max(|L|, (sum |a w^T|^2)^(1/2))
   double runner_up = 0;  // the mismatch of the next best sign vector
+  // The next best sign vectors, best first, that miss by no more than `rival_mismatch`: at most `most_rivals`.
+  std::vector<Vector> rivals;
 };
 
 struct SignOptions {
   double tolerance = 1e-6;  // mismatch up to which a sign vector fits; 1e-3 where there is noise
-  int most_free = 20;       // enumerate up to 2^this
+  // Share of the largest a_j w_j^T below which what is left of one, off the others, counts as nothing: the
+  // size of the error of these matrices where there is noise. Their rank is judged with it.
+  double dependent = 1e-9;
+  int most_free = 20;  // enumerate up to 2^this
+  int most_rivals = 0;
+  double rival_mismatch = 1;
 };
 
 // `model` is in sign-free form.

@@ -32,6 +32,9 @@ struct SearchOptions {
   Index most_hidden = 200;      // with `hidden` empty: give up beyond
   std::uint64_t seed = 0;
   double exact_relative = 1e-24;  // mean squared residual / variance of y at which the fit is exact
+  // Below this much, what is left may be the rounding of a computation in single precision: a unit counts only
+  // where the residual is halved by it.
+  double nearly_exact = 0;
   int most_restarts = 40;
   int most_repairs = 6;  // attempts to leave one local minimum, before a restart
   // An exact fit on continuous inputs sheds units that are doubled or idle. On inputs with discrete

@@ -17,7 +17,7 @@ from ._network import Network
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Status = Literal["certified", "uncertified", "refused"]
+Status = Literal["certified", "estimated", "uncertified", "refused"]
 
 
 class RecoveryWarning(UserWarning):
@@ -73,7 +73,12 @@ class Result:
 
     @property
     def status(self) -> Status:
-        """"certified": every check passed; "uncertified": one did not; "refused": there is no network."""
+        """What the network is worth.
+
+        "certified": all rows are reproduced to their stored precision and the weights are determined.
+        "estimated": there is noise, and nothing in it speaks against the network; intervals and bounds hold if
+        it is independent noise. "uncertified": a check failed. "refused": there is no network.
+        """
         return cast(Status, self._certificate["status"])
 
     @property

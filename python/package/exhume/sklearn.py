@@ -124,7 +124,7 @@ class TwoLayerReLURegressor(_Regressor):
             return self
         self.result_ = result
         network = linear if result.status == "refused" else result.network
-        if result.status != "certified":
+        if result.status not in ("certified", "estimated"):
             self._warn(result.verdict)
             if network is not linear and _squares(linear, rows, y) < _squares(network, rows, y):
                 network = linear

@@ -60,7 +60,8 @@ Found by_signs(Job& job, const Start& /*start*/) {
                            "the sign of some unit is not decided by the samples");
   found.fit.signs.outcome = decided ? SignOutcome::kUnique : SignOutcome::kUndecided;
   found.fit.relative_mse = relative_error(noisy.network, job.options.rectifier, training.x, training.y);
-  found.fit.noise_variance = noisy.noise_variance.cwiseProduct(job.data.coordinates().map.D.cwiseAbs2());
+  found.fit.noise_covariance =
+      noisy.noise_variance.cwiseProduct(job.data.coordinates().map.D.cwiseAbs2()).asDiagonal();
   const Index unknowns = free_parameters(view->inputs(), V.rows(), m);
   found.fit.rows_per_unknown = static_cast<double>(training.y.size()) / static_cast<double>(unknowns);
   const bool relu = job.options.rectifier.name == "relu";
@@ -88,9 +89,8 @@ Found by_halfspaces(Job& job, const Start& /*start*/) {
       "inputs, so nothing can be certified",
       fit.chosen_from, options.hidden);
   Found found = exact_network(job, training, std::move(fit.network), said);
-  found.fit.noise_variance = Vector::Constant(training.y.cols(), fit.residual_norm * fit.residual_norm /
-                                                                     static_cast<double>(training.y.size()))
-                                 .cwiseProduct(job.data.coordinates().map.D.cwiseAbs2());
+  const double variance = fit.residual_norm * fit.residual_norm / static_cast<double>(training.y.size());
+  found.fit.noise_covariance = (variance * job.data.coordinates().map.D.cwiseAbs2()).asDiagonal();
   return found;
 }
 

@@ -1,0 +1,22 @@
+// Residuals in bins along every direction that matters: have they the same mean and variance everywhere?
+// The statistics are explained in exhume/certify/residual_look.h.
+#pragma once
+
+#include "exhume/base/control.h"
+#include "exhume/data/samples.h"
+#include "exhume/model/separable_model.h"
+
+namespace exhume {
+
+struct BinnedLook {
+  double means = 0;      // largest chi-squared of the means over its limit
+  double variances = 0;  // the same of the variances
+};
+
+// residual: the rows of `standard` with decorrelated residuals of `model` as outputs, columns of zeros left
+// out of account; kurtosis: theirs; false_alarm: of both statistics together.
+[[nodiscard]] BinnedLook look_in_bins(const SeparableModel& model, const SampleSource& standard,
+                                      const SampleSource& residual, double kurtosis, double false_alarm,
+                                      const Control& control);
+
+}  // namespace exhume

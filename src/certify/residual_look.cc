@@ -1,0 +1,266 @@
+#include "exhume/certify/residual_look.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "certify/binned_residuals.h"
+#include "exhume/base/limits.h"
+#include "exhume/data/reduce.h"
+#include "exhume/fit/unit_search.h"
+#include "fit/normal_sums.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kNeighbourRows = 4096;
+constexpr double kPolynomialTerms = 2e9;  // entries of all polynomials together that are affordable
+constexpr double kTests = 6;              // that share the chance of a false alarm
+
+// Residuals as uncorrelated outputs of variance 1, in as many of the m columns as there is noise; the others
+// are zero. covariance: of the residuals, m x m.
+Matrix decorrelation(const Matrix& covariance) {
+  constexpr double kNoNoise = 1e-10;  // of the correlation's eigenvalues
+  const Index m = covariance.rows();
+  Vector scale(m);
+  for (Index o = 0; o < m; ++o)
+    scale(o) = covariance(o, o) > kReproduced ? 1 / std::sqrt(covariance(o, o)) : 0;
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scale.asDiagonal() * covariance * scale.asDiagonal());
+  Matrix T = Matrix::Zero(m, m);
+  for (Index e = 0; e < m; ++e) {
+    if (eigen.eigenvalues()(e) <= kNoNoise) continue;
+    T.row(e) =
+        (eigen.eigenvectors().col(e).transpose() * scale.asDiagonal()) / std::sqrt(eigen.eigenvalues()(e));
+  }
+  return T;
+}
+
+struct Powers {
+  Vector second, fourth;
+  void merge(const Powers& other) {
+    second += other.second;
+    fourth += other.fourth;
+  }
+};
+
+// Sums over rows of r h and r^2 h^2 for every polynomial h: terms x m.
+struct PolynomialSums {
+  Matrix first, second;
+  void merge(const PolynomialSums& other) {
+    first += other.first;
+    second += other.second;
+  }
+};
+
+// Calls use(term number, a, b, c) for every polynomial, in a fixed order; c = -1: degree 2. Returns their
+// number.
+template <class Use>
+Index each_polynomial(Index d, bool all_cubics, const Use& use) {
+  Index term = 0;
+  for (Index a = 0; a < d; ++a) {
+    for (Index b = a; b < d; ++b) use(term++, a, b, Index{-1});
+  }
+  for (Index a = 0; a < d; ++a) {
+    if (all_cubics) {
+      for (Index b = a; b < d; ++b) {
+        for (Index c = b; c < d; ++c) use(term++, a, b, c);
+      }
+    } else {
+      for (Index b = 0; b < d; ++b) use(term++, a, a, b);
+    }
+  }
+  return term;
+}
+
+// Largest |t| over all polynomials and outputs, and how many there were.
+std::pair<double, double> polynomial_statistic(const SampleSource& residual, const Control& control) {
+  const Index d = residual.inputs(), m = residual.outputs();
+  const double cubics = static_cast<double>(d) * static_cast<double>(d + 1) * static_cast<double>(d + 2) / 6;
+  const bool all = cubics * static_cast<double>(residual.rows()) <= kPolynomialTerms;
+  const Index terms = each_polynomial(d, all, [](Index, Index, Index, Index) {});
+  const PolynomialSums sums =
+      reduce_blocks(residual, PolynomialSums{Matrix::Zero(terms, m), Matrix::Zero(terms, m)}, control, "",
+                    [&](PolynomialSums& to, const SampleBlock& block) {
+                      const Matrix X = block.x(), R = block.y();
+                      Eigen::ArrayXd pair(X.rows()), h(X.rows());
+                      Index pair_a = -1, pair_b = -1;
+                      each_polynomial(d, all, [&](Index term, Index a, Index b, Index c) {
+                        if (a != pair_a || b != pair_b) {
+                          pair = X.col(a).array() * X.col(b).array() - (a == b ? 1.0 : 0.0);
+                          pair_a = a;
+                          pair_b = b;
+                        }
+                        // He_2(a) He_1(c), He_3(a) = (x^2 - 1) x - 2 x, or He_1(a) He_2(b) where b = c.
+                        if (c < 0) {
+                          h = pair;
+                        } else if (a == b) {
+                          h = pair * X.col(c).array() - (c == a ? 2.0 : 0.0) * X.col(a).array();
+                        } else if (b == c) {
+                          h = X.col(a).array() * (X.col(b).array().square() - 1);
+                        } else {
+                          h = pair * X.col(c).array();
+                        }
+                        for (Index o = 0; o < m; ++o) {
+                          const auto product = R.col(o).array() * h;
+                          to.first(term, o) += product.sum();
+                          to.second(term, o) += product.square().sum();
+                        }
+                      });
+                    });
+  double largest = 0;
+  for (Index i = 0; i < sums.first.size(); ++i) {
+    if (sums.second.data()[i] > 0)
+      largest = std::max(largest, std::abs(sums.first.data()[i]) / std::sqrt(sums.second.data()[i]));
+  }
+  return {largest, static_cast<double>(std::max<Index>(terms * m, 1))};
+}
+
+// Sorted along units and inputs, on some rows.
+double sorted_along(const SeparableModel& model, const SampleSource& residual, double& directions) {
+  const Index d = model.inputs(), k = model.units();
+  const SamplePtr some = spread_subset(residual, 10 * kNeighbourRows);
+  SampleBlock block;
+  some->read(0, some->rows(), block);
+  Matrix along(block.rows(), k + d);
+  along.rightCols(d) = block.x();
+  if (k > 0) along.leftCols(k).noalias() = block.x() * model.V.leftCols(d).transpose();
+  directions = static_cast<double>(along.cols() * block.y().cols());
+  return sorted_statistic(along, block.y());
+}
+
+}  // namespace
+
+ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
+                              const Control& control) {
+  constexpr double kShare = kResidualFalseAlarm / kTests;
+  const Index m = standard->outputs();
+  const double n = static_cast<double>(standard->rows());
+  const Matrix T = decorrelation(residual_products(model, *standard, kBlockRows, control) / n);
+  const Matrix right = T.transpose();
+  const SamplePtr residual =
+      with_outputs(standard, [&model, right](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
+        y = ((y - evaluate(model, x)) * right).eval();
+      });
+  ResidualLook look;
+  const Powers powers =
+      reduce_blocks(*residual, Powers{Vector::Zero(m), Vector::Zero(m)}, control, "",
+                    [](Powers& to, const SampleBlock& block) {
+                      to.second += block.y().array().square().colwise().sum().matrix().transpose();
+                      to.fourth += block.y().array().pow(4).colwise().sum().matrix().transpose();
+                    });
+  look.kurtosis = (powers.fourth.array() * n / powers.second.array().square().max(kTiny)).maxCoeff();
+
+  const auto [polynomials, terms] = polynomial_statistic(*residual, control);
+  look.polynomials = polynomials;
+  look.polynomials_limit = normal_limit(kShare, terms);
+  look.missed = 2 * std::pow(look.polynomials_limit + confidence_deviations(), 2);
+
+  SeparableModel nothing = model;  // its features, and what they leave as outputs
+  nothing.C = Matrix::Zero(model.features(), m);
+  const Candidates left = candidate_units(nothing, *residual, 1, 29, control);
+  look.units = left.scores.size() > 0 ? left.scores(0) / chance_level(m, left.tested) : 0;
+
+  const BinnedLook binned = look_in_bins(model, *standard, *residual, look.kurtosis, kShare, control);
+  look.bins = binned.means;
+  look.spread = binned.variances;
+
+  const SamplePtr some = spread_subset(*residual, kNeighbourRows);
+  SampleBlock block;
+  some->read(0, some->rows(), block);
+  look.neighbours = neighbour_statistic(block.x(), block.y());
+  // One-sided, and the law of Z has a longer tail than the normal one at the small bandwidth.
+  look.neighbours_limit = 1.05 * normal_limit(2 * kShare, 3);
+  double directions = 1;
+  look.sorted = sorted_along(model, *residual, directions);
+  look.sorted_limit = normal_limit(kShare, directions);
+  return look;
+}
+
+bool looks_like_noise(const ResidualLook& look) {
+  return look.kurtosis <= kMostKurtosis && look.polynomials <= look.polynomials_limit && look.units <= 1 &&
+         look.bins <= 1 && look.spread <= 1 && look.neighbours <= look.neighbours_limit &&
+         look.sorted <= look.sorted_limit;
+}
+
+double sorted_statistic(const Matrix& along, const Matrix& residuals) {
+  constexpr Index kLags = 4;
+  const Index n = along.rows();
+  if (n < 50) return 0;
+  double largest = 0;
+  std::vector<Index> order(static_cast<size_t>(n));
+  for (Index a = 0; a < along.cols(); ++a) {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return along(i, a) < along(j, a); });
+    for (Index o = 0; o < residuals.cols(); ++o) {
+      const double mean = residuals.col(o).mean();
+      double square = 0, products = 0, spread = 0;
+      for (Index i = 0; i < n; ++i) {
+        const double r = residuals(order[static_cast<size_t>(i)], o) - mean;
+        square += r * r;
+        for (Index lag = 1; lag <= kLags && i + lag < n; ++lag) {
+          const double product = r * (residuals(order[static_cast<size_t>(i + lag)], o) - mean);
+          products += product;
+          spread += product * product;
+        }
+      }
+      if (square > 0) largest = std::max(largest, products / std::sqrt(std::max(spread, kTiny)));
+    }
+  }
+  return largest;
+}
+
+double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
+  const Index n = x.rows(), m = residuals.cols();
+  if (n < 20) return 0;
+  Matrix r = residuals;
+  for (Index o = 0; o < m; ++o) {
+    r.col(o).array() -= r.col(o).mean();
+    r.col(o) /= std::max(std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n)), kTiny);
+  }
+  const Vector sizes = x.rowwise().squaredNorm();
+  const auto distances = [&](Index first, Index rows) {
+    Matrix out = -2 * x.middleRows(first, rows) * x.transpose();
+    out.colwise() += sizes.segment(first, rows);
+    out.rowwise() += sizes.transpose();
+    return out;
+  };
+  // Bandwidths: median distance to the 4th, 16th and 64th neighbour of some rows.
+  const Index probes = std::min<Index>(n, 128);
+  const Matrix probe = distances(0, probes);
+  constexpr Index kNeighbours[] = {4, 16, 64};
+  double widths[3];
+  for (int h = 0; h < 3; ++h) {
+    std::vector<double> reach;
+    for (Index i = 0; i < probes; ++i) {
+      std::vector<double> row(static_cast<size_t>(n));
+      for (Index j = 0; j < n; ++j) row[static_cast<size_t>(j)] = probe(i, j);
+      const auto at = row.begin() + std::min<Index>(kNeighbours[h], n - 1);
+      std::nth_element(row.begin(), at, row.end());
+      reach.push_back(std::max(*at, kTiny));
+    }
+    std::nth_element(reach.begin(), reach.begin() + probes / 2, reach.end());
+    widths[h] = reach[static_cast<size_t>(probes / 2)];
+  }
+  double largest = 0;
+  double sums[3] = {0, 0, 0}, squares[3] = {0, 0, 0};
+  constexpr Index kRowsAtOnce = 256;
+  for (Index first = 0; first < n; first += kRowsAtOnce) {
+    const Index rows = std::min(kRowsAtOnce, n - first);
+    const Matrix apart = distances(first, rows);
+    const Matrix products = r.middleRows(first, rows) * r.transpose();  // summed over the outputs
+    for (int h = 0; h < 3; ++h) {
+      Matrix kernel = (-apart.array() / widths[h]).exp().matrix();
+      for (Index i = 0; i < rows; ++i) kernel(i, first + i) = 0;
+      const auto terms = kernel.cwiseProduct(products);
+      sums[h] += terms.sum();
+      squares[h] += terms.squaredNorm();
+    }
+  }
+  for (int h = 0; h < 3; ++h)
+    largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], kTiny)));
+  return largest;
+}
+
+}  // namespace exhume
