@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -76,9 +77,16 @@ std::string shell_quoted(std::string_view word) {
   return quoted + "'";
 }
 
+void hold_standard_streams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest free number is this one. Read-only: writing must fail, not vanish.
+    if (::fcntl(number, F_GETFD) == -1 && ::open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
+
 void put(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw ResourceError("standard output cannot be written to; is its disk full?");
+    throw ResourceError("standard output cannot be written to; is it closed, or its disk full?");
   }
 }
 

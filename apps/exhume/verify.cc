@@ -11,6 +11,7 @@
 #include "exhume/base/error.h"
 #include "exhume/base/version.h"
 #include "exhume/certify/certificate_check.h"
+#include "exhume/io/atomic_file.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/open.h"
 #include "exhume/report/report.h"
@@ -106,6 +107,7 @@ class Verify final : public Command {
   void find_certificate() {
     const bool folder = fs::is_directory(model_);
     folder_ = folder ? fs::path(model_) : fs::path(model_).parent_path();
+    settle_folder(folder_.empty() ? "." : folder_);
     const fs::path beside = folder_ / "certificate.json";
     if (folder) {
       if (!fs::exists(beside)) {
@@ -133,6 +135,13 @@ class Verify final : public Command {
   void compare_digests(const CertifiedFiles& stated, const Control& control) {
     const auto compare = [&](const std::string& part, const std::string& path, const std::string& digest) {
       if (digest.empty()) return;
+      std::error_code not_regular;
+      if (const auto size = fs::file_size(path, not_regular); !not_regular && size > stated.most_bytes) {
+        throw DataError(
+            fmt::format("{} has {} bytes, more than the rows that the certificate states could need; is it "
+                        "the file that it was made from?",
+                        path, size));
+      }
       std::string found;
       try {
         found = sha256_file(path, control);

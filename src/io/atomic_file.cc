@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "exhume/base/error.h"
+#include "io/commit_journal.h"
 #include "io/sha256.h"
 
 namespace exhume {
@@ -47,14 +49,6 @@ fs::path folder_of(const fs::path& path) {
       fmt::format("{} cannot be written: {}; choose another folder", path.string(), reason(error)));
 }
 
-// Makes a rename durable. Some file systems cannot sync folders; then there is nothing more to do.
-void sync_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
-
 void refuse_folder_as_target(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
@@ -63,23 +57,42 @@ void refuse_folder_as_target(const fs::path& path) {
   }
 }
 
+// Locks a new temporary, which tells others that it is no leftover. False where one of them was quicker and removed it.
+bool claim(int descriptor) {
+  struct stat about {};
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return ::fstat(descriptor, &about) != 0 || about.st_nlink > 0;
+}
+
 }  // namespace
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   refuse_folder_as_target(path_);
+  remove_leftovers(path_);
   // Not mkstemp: its files are private to the owner whatever the umask says.
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0;; ++attempt) {
     temporary_ = path_;
     temporary_ += fmt::format(".{}-{}.part", ::getpid(), counter++);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) return;
-    if (errno != EEXIST || attempt == 1000) refuse_folder(folder_of(path_), errno);
+    if (descriptor_ >= 0 && claim(descriptor_)) break;
+    const int error = descriptor_ >= 0 ? EEXIST : errno;
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    if (error != EEXIST || attempt == 1000) refuse_folder(folder_of(path_), error);
   }
+  lock_ = ::dup(descriptor_);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+  if (lock_ >= 0) ::close(lock_);
   if (!committed_) ::unlink(temporary_.c_str());
 }
 
@@ -133,6 +146,8 @@ void AtomicFile::commit() {
   sync_folder(folder_of(path_));
 }
 
+std::string AtomicFile::temporary_name() const { return temporary_.filename().string(); }
+
 void write_file(const fs::path& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
@@ -161,6 +176,7 @@ OutputFolder::OutputFolder(fs::path folder) : folder_(std::move(folder)) {
   if (!fs::is_directory(folder_, ignored)) {
     throw DataError(fmt::format("{} is a file, not a folder; choose another name", folder_.string()));
   }
+  settle_folder(folder_);
 }
 
 OutputFolder::~OutputFolder() {
@@ -176,21 +192,62 @@ AtomicFile& OutputFolder::open(const std::string& name) {
 
 void OutputFolder::add(const std::string& name, std::string_view bytes) { open(name).write(bytes); }
 
-void OutputFolder::replace(const std::string& name) { replaced_.push_back(folder_ / name); }
+void OutputFolder::replace(const std::string& name) {
+  remove_leftovers(folder_ / name);
+  replaced_.push_back(name);
+}
+
+void OutputFolder::lock() {
+  if (lock_) return;
+  lock_ = std::make_unique<FolderLock>(folder_);
+  finish_commit(folder_);
+}
 
 void OutputFolder::commit() {
   for (const auto& file : files_) file->sync();
   for (const auto& file : files_) refuse_folder_as_target(file->path());
-  // Old files go first: whatever ends the program meanwhile, none of them lies beside a new certificate.
-  for (const fs::path& old : replaced_) {
-    const bool new_one =
-        std::any_of(files_.begin(), files_.end(), [&](const auto& f) { return f->path() == old; });
-    if (new_one) continue;
-    if (::unlink(old.c_str()) != 0 && errno != ENOENT) refuse_write(old, errno);
+  lock();
+  CommitJournal journal;
+  for (const auto& file : files_) {
+    journal.rename.emplace_back(file->temporary_name(), file->path().filename().string());
+    std::erase(replaced_, journal.rename.back().second);
   }
-  for (const auto& file : files_) file->rename_only();
+  for (const std::string& old : replaced_) {
+    struct stat about {};
+    if (::lstat((folder_ / old).c_str(), &about) == 0) journal.remove.push_back(old);
+  }
+  take(journal);
   sync_folder(folder_);
+  remove_journal(folder_);
+  lock_.reset();
   committed_ = true;
+}
+
+void OutputFolder::take(const CommitJournal& journal) {
+  // One rename is atomic by itself.
+  if (journal.remove.size() + journal.rename.size() > 1) write_journal(folder_, journal);
+  bool begun = false;
+  try {
+    for (const std::string& old : journal.remove) {
+      if (::unlink((folder_ / old).c_str()) != 0 && errno != ENOENT) refuse_write(folder_ / old, errno);
+      begun = true;
+    }
+    for (const auto& file : files_) {
+      file->rename_only();
+      begun = true;
+    }
+  } catch (...) {
+    // Either none of it was done, or the journal says what is left to do.
+    if (!begun) remove_journal(folder_);
+    for (const auto& file : files_) file->committed_ = file->committed_ || begun;
+    throw;
+  }
+}
+
+void settle_folder(const fs::path& folder) {
+  if (!has_journal(folder)) return;
+  const FolderLock lock(folder);
+  finish_commit(folder);
 }
 
 }  // namespace exhume
