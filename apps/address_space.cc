@@ -22,7 +22,8 @@ constexpr const char* kThreads = "OPENBLAS_NUM_THREADS=";
 constexpr std::size_t kMostVariables = 4096;
 
 // Runs before the libraries' own initialisation: system calls only, and nothing that allocates.
-void look(int, char** argv, char** environment) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) void look(int, char** argv,
+                                                                         char** environment) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   if (limit.rlim_cur < kLeast) {

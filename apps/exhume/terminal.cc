@@ -90,9 +90,14 @@ void put(std::string_view text) {
   }
 }
 
+std::string printable(std::string_view text) {
+  std::string plain(text);
+  for (char& c : plain) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  return plain;
+}
+
 void complain(std::string_view sentence) {
-  std::string line = "exhume: ";
-  for (const char c : sentence) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  std::string line = "exhume: " + printable(sentence);
   while (line.back() == ' ') line.pop_back();
   if (line.back() != '.' && line.back() != '?' && line.back() != '!') line += '.';
   line += '\n';

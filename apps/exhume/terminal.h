@@ -28,6 +28,8 @@ enum class Tone { kPlain, kBold, kSoft, kGood, kWarn, kBad };
 void hold_standard_streams();
 // Data to stdout, all of it; a reader that went away ends the program quietly.
 void put(std::string_view text);
+// Without control characters, which a terminal would obey: blanks stand for them.
+[[nodiscard]] std::string printable(std::string_view text);
 // "exhume: <sentence>" to stderr, without control characters.
 void complain(std::string_view sentence);
 

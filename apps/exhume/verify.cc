@@ -257,7 +257,8 @@ class Verify final : public Command {
     if (!good) return toned(Tone::kBad, "Does not agree");
     if (certified()) return toned(Tone::kGood, "Agrees");
     return fmt::format("{} ({}): what the certificate says of the files is so",
-                       toned(Tone::kWarn, status_ == "refused" ? "Refused" : "Not certified"), reason_);
+                       toned(Tone::kWarn, status_ == "refused" ? "Refused" : "Not certified"),
+                       printable(reason_));
   }
 
   [[nodiscard]] std::string to_terminal(bool good) const {
@@ -274,7 +275,7 @@ class Verify final : public Command {
       const std::string mark = f.bad()                            ? toned(Tone::kBad, "✗")
                                : f.outcome == Outcome::kUnchecked ? toned(Tone::kSoft, "–")
                                                                   : toned(Tone::kGood, "✓");
-      out += fmt::format("  {} {}: {}\n", mark, f.part, f.words);
+      out += fmt::format("  {} {}: {}\n", mark, printable(f.part), printable(f.words));
     }
     return out;
   }
