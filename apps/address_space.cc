@@ -11,7 +11,8 @@ namespace exhume {
 namespace {
 
 constexpr rlim_t kMiB = rlim_t{1} << 20;
-// The program and its libraries have 70 MiB, OpenBLAS's first buffer is of at most 128 MiB; the rest is for the work.
+// The program and its libraries have 70 MiB, OpenBLAS's first buffer is of at most 128 MiB; the rest is for
+// the work.
 constexpr rlim_t kLeast = 256 * kMiB;
 // A thread: a buffer of at most 128 MiB, a heap of 64 MiB, a stack of 8 MiB.
 constexpr rlim_t kPerThread = 200 * kMiB;

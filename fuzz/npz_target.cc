@@ -1,4 +1,5 @@
-// A .npz archive (io/npz.h): all its arrays, samples, and a network. Arrays that were read and written again are the same.
+// A .npz archive (io/npz.h): all its arrays, samples, and a network. Arrays that were read and written again
+// are the same.
 #include "exhume/io/npz.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// The page from a certificate (report/report.h): well-formed whatever the certificate says, and without numbers that no
-// browser can draw.
+// The page from a certificate (report/report.h): well-formed whatever the certificate says, and without
+// numbers that no browser can draw.
 #include "exhume/report/report.h"
 
 #include "../tests/markup.h"

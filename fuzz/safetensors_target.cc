@@ -1,5 +1,5 @@
-// A .safetensors file (io/safetensors.h): its tensors, and whichever model they are (io/open.h). Tensors that were read and
-// written again are the same.
+// A .safetensors file (io/safetensors.h): its tensors, and whichever model they are (io/open.h). Tensors that
+// were read and written again are the same.
 #include "exhume/io/safetensors.h"
 
 #include <variant>

@@ -1,5 +1,5 @@
-// What is asked of every table that was opened: blocks agree with the whole, numbers are finite, and the digest is that of
-// the bytes.
+// What is asked of every table that was opened: blocks agree with the whole, numbers are finite, and the
+// digest is that of the bytes.
 #pragma once
 
 #include <algorithm>

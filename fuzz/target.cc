@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that goes when the process ends. In memory where there is such a place: inputs come by the thousand a second.
+// A folder that goes when the process ends. In memory where there is such a place: inputs come by the
+// thousand a second.
 class Folder {
  public:
   Folder() {

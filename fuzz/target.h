@@ -3,9 +3,10 @@
 //   bytes --> reader --> value                  what the target asks of it holds
 //                    \-> DataError, ResourceError   one sentence, on one line
 //
-// Anything else is a finding: a crash, a sanitizer's report, another exception, a value that breaks its promise. Every file
-// fuzz/<name>_target.cc is one target. fuzzer.cc makes it a fuzzer of its own (libFuzzer); replay.cc runs all of them over
-// the files of fuzz/corpus/<name>, which is what `make test` does.
+// Anything else is a finding: a crash, a sanitizer's report, another exception, a value that breaks its
+// promise. Every file fuzz/<name>_target.cc is one target. fuzzer.cc makes it a fuzzer of its own
+// (libFuzzer); replay.cc runs all of them over the files of fuzz/corpus/<name>, which is what `make test`
+// does.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Several files into one folder, and a program that is killed at any system call: all old files or all new ones.
+// Several files into one folder, and a program that is killed at any system call: all old files or all new.
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
+#include "exhume/io/output_folder.h"
 #include "io/commit_journal.h"
 #include "refusal.h"
 #include "temp_dir.h"
@@ -40,7 +40,7 @@ void commit_new(const std::filesystem::path& folder) {
 
 enum class Ended { kKilled, kDone, kNotAllowed };
 
-// Runs `task` in a process of its own that is killed at its stop number `when`; every system call stops it twice.
+// Runs `task` in a process of its own that is killed at its stop number `when`; a system call stops it twice.
 Ended kill_at(int when, const std::function<void()>& task) {
   const pid_t child = fork();
   if (child == 0) {

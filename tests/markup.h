@@ -1,6 +1,6 @@
-// What is wrong with this markup? A small check for tests and fuzzers: every tag is closed in order, attributes are quoted,
-// no bare < or & in text, no number in a tag that is not one. Understands the doctype, HTML's void elements and the raw text
-// of <style>.
+// What is wrong with this markup? A small check for tests and fuzzers: every tag is closed in order,
+// attributes are quoted, no bare < or & in text, no number in a tag that is not one. Understands the doctype,
+// HTML's void elements and the raw text of <style>.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "certificate_file.h"
 #include "command.h"
 #include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
+#include "exhume/io/output_folder.h"
 #include "terminal.h"
 
 namespace exhume::cli {

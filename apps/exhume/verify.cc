@@ -11,9 +11,9 @@
 #include "exhume/base/error.h"
 #include "exhume/base/version.h"
 #include "exhume/certify/certificate_check.h"
-#include "exhume/io/atomic_file.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/open.h"
+#include "exhume/io/output_folder.h"
 #include "exhume/report/report.h"
 #include "terminal.h"
 

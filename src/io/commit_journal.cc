@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,22 +12,18 @@
 
 #include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
+#include "io/leftovers.h"
 
 namespace exhume {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kJournal = ".exhume-commit";
 constexpr const char* kMark = "exhume commit";
 
 // Of a file directly in the folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 [[noreturn]] void refuse_step(const fs::path& path, int error) {
@@ -54,12 +49,12 @@ void write_journal(const fs::path& folder, const CommitJournal& journal) {
     add(from);
     add(to);
   }
-  write_file(folder / kJournal, text);
+  write_file(folder / kCommitJournal, text);
 }
 
 std::optional<CommitJournal> find_journal(const fs::path& folder) {
   if (!has_journal(folder)) return std::nullopt;
-  std::ifstream file(folder / kJournal, std::ios::binary);
+  std::ifstream file(folder / kCommitJournal, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::string> fields;
   for (std::size_t start = 0, end = 0; (end = text.find('\0', start)) != std::string::npos; start = end + 1)
@@ -81,12 +76,7 @@ std::optional<CommitJournal> find_journal(const fs::path& folder) {
   return journal;
 }
 
-bool has_journal(const fs::path& folder) {
-  struct stat about {};
-  return ::lstat((folder / kJournal).c_str(), &about) == 0 && S_ISREG(about.st_mode);
-}
-
-void remove_journal(const fs::path& folder) { ::unlink((folder / kJournal).c_str()); }
+void remove_journal(const fs::path& folder) { ::unlink((folder / kCommitJournal).c_str()); }
 
 FolderLock::FolderLock(const fs::path& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -111,34 +101,6 @@ void finish_commit(const fs::path& folder) {
   }
   sync_folder(folder);
   remove_journal(folder);
-}
-
-bool is_temporary_of(const std::string& temporary, const std::string& name) {
-  constexpr std::string_view kEnding = ".part";
-  std::string_view middle = temporary;
-  if (!middle.starts_with(name + ".") || !middle.ends_with(kEnding)) return false;
-  middle.remove_prefix(name.size() + 1);
-  if (middle.size() <= kEnding.size()) return false;
-  middle.remove_suffix(kEnding.size());
-  const std::size_t dash = middle.find('-');
-  return dash != std::string_view::npos && is_number(middle.substr(0, dash)) &&
-         is_number(middle.substr(dash + 1));
-}
-
-void remove_leftovers(const fs::path& path) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::error_code stop;
-  for (fs::directory_iterator at(folder, stop), end; !stop && at != end; at.increment(stop)) {
-    if (!is_temporary_of(at->path().filename().string(), path.filename().string())) continue;
-    const int descriptor = ::open(at->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) continue;
-    struct stat about {};
-    const bool free = ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
-                      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    // Asked after the lock is ours: whoever held it has written its journal by now, or never will.
-    if (free && !has_journal(folder)) ::unlink(at->path().c_str());
-    ::close(descriptor);
-  }
 }
 
 }  // namespace exhume

@@ -190,7 +190,8 @@ std::vector<double> ticks(double low, double high, int at_most, bool log) {
       break;
     }
   }
-  // Steps that a double cannot count: the ends are closer together than its last bits, or the range is next to nothing.
+  // Steps that a double cannot count: the ends are closer together than its last bits, or the range is next
+  // to nothing.
   if (!(step > 0) || std::max(std::abs(low), std::abs(high)) / step > kMostSteps) return {low};
   const double first = std::ceil(low / step - 1e-9);
   for (double i = first; i * step <= high + 1e-9 * step; ++i) places.push_back(i == 0 ? 0 : i * step);
