@@ -1,6 +1,6 @@
 # The short way to everything. Each target sets the machine up first, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check test bench battery coverage format lint sanitize install clean
+.PHONY: help setup build demo check test bench battery coverage fuzz faults format lint sanitize install clean
 
 JOBS ?= 2
 PREFIX ?= /usr/local
@@ -43,6 +43,13 @@ battery: build  ## what recover says of 29 kinds of data, half of them not recov
 
 coverage: build  ## do the stated confidences hold? 200 noisy recoveries
 	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),200) $(or $(FIRST),1)
+
+fuzz:  ## fuzz the readers of files with libFuzzer; SECONDS=60 a target, TARGETS="npy npz csv ..."
+	@scripts/setup.sh fuzz
+	@scripts/fuzz.sh $(or $(SECONDS),60) $(JOBS) $(TARGETS)
+
+faults: build  ## 500 kills, full disks, limits, closed outputs, files that change; KILLS=, SEED=
+	@tests/faults/run_fault_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),500) --seed $(or $(SEED),1)
 
 format: setup  ## lay out every C++ file with clang-format
 	@$(CXX_FILES) | xargs -0 clang-format -i

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/io/atomic_file.h"
+#include "exhume/io/output_folder.h"
 
 namespace exhume::experiments {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that Exhume is built, tested and measured with. Asks nothing; does
-# nothing, quickly, when all of them are there.
+# nothing, quickly, when all of them are there. `setup.sh fuzz` also installs those of `make fuzz`.
 set -euo pipefail
 
 packages=(
@@ -15,6 +15,7 @@ packages=(
   chromium fonts-dejavu-core                         # the report as it is seen
   clang-format clang-tidy                             # style
 )
+[[ ${1:-} != fuzz ]] || packages+=(clang libclang-rt-dev) # libFuzzer and its sanitizers
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not a Debian or Ubuntu system; install the equivalents of: ${packages[*]}" >&2

@@ -18,7 +18,7 @@ import sys
 FOREIGN = [b"/wo" + b"rk/", b"../sha" + b"red"]
 # Below these every file has its place in the tree.
 COVERED = ["include", "src", "apps", "experiments", "battery", "bench", "scripts", "python/src", "python/package",
-           "tests"]
+           "tests", "fuzz"]
 ALL_FILES = "(all files)"
 
 

@@ -10,11 +10,11 @@
 
 #include "exhume/base/error.h"
 #include "exhume/base/random.h"
-#include "exhume/io/atomic_file.h"
 #include "exhume/io/csv.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/npz.h"
 #include "exhume/io/open.h"
+#include "exhume/io/output_folder.h"
 #include "exhume/io/safetensors.h"
 #include "npy_bytes.h"
 #include "refusal.h"

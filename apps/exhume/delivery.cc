@@ -35,7 +35,6 @@ std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
 Delivery::Delivery(const Session& session, const std::string& folder) : session_(session), path_(folder) {
   if (folder.empty()) return;
   folder_.emplace(folder);
-  for (const std::string& name : files_of_earlier_run(folder)) folder_->replace(name);
   page_ = &folder_->open("report.html");
 }
 
@@ -64,6 +63,8 @@ void Delivery::put_out(const Certificate& certificate, const std::string& json, 
     folder_->add("certificate.json", json);
     page_->write(to_html(json));
     session_.control.check();
+    folder_->lock();  // what lies there now is what is replaced, whoever wrote it meanwhile
+    for (const std::string& name : files_of_earlier_run(path_)) folder_->replace(name);
     folder_->commit();
     for (const File& file : files_) written.push_back(file.name);
     written.insert(written.end(), {"certificate.json", "report.html"});

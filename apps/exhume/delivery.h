@@ -14,8 +14,8 @@
 
 #include "command.h"
 #include "exhume/certify/certificate_json.h"
-#include "exhume/io/atomic_file.h"
 #include "exhume/io/open.h"
+#include "exhume/io/output_folder.h"
 #include "exhume/report/report.h"
 
 namespace exhume::cli {

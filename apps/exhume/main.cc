@@ -1,11 +1,13 @@
 // exhume: recovers a neural network from its inputs and outputs. See command.h for how it is put together.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <new>
 #include <stdexcept>
 #include <vector>
 
+#include "../address_space.h"
 #include "../fast_blas.h"
 #include "command.h"
 #include "completion.h"
@@ -115,6 +117,9 @@ int main(int argc, char** argv) {
   }
 
   session.command = command_line(argc, argv);
+  // Results do not depend on the number of threads.
+  if (const int most = threads_that_fit(); most > 0)
+    session.control.threads = std::min(most, session.control.workers());
   std::signal(SIGPIPE, SIG_DFL);  // a reader that went away ends us quietly, as it does any Unix program
   catch_interrupts();
   for (const Entry& entry : entries) {
@@ -127,6 +132,7 @@ int main(int argc, char** argv) {
 }  // namespace exhume::cli
 
 int main(int argc, char** argv) {
+  exhume::cli::hold_standard_streams();
   exhume::restart_with_fast_blas(argv);
   return exhume::cli::main(argc, argv);
 }

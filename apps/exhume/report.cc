@@ -9,7 +9,7 @@
 #include "certificate_file.h"
 #include "command.h"
 #include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
+#include "exhume/io/output_folder.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -29,6 +29,7 @@ class Report final : public Command {
   int run(const Session& session) override {
     const fs::path certificate = fs::path(folder_) / "certificate.json",
                    target = fs::path(folder_) / "report.html";
+    settle_folder(folder_);
     const std::string json = read_certificate(certificate);
     std::string html;
     try {

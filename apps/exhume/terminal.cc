@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -76,15 +77,27 @@ std::string shell_quoted(std::string_view word) {
   return quoted + "'";
 }
 
-void put(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw ResourceError("standard output cannot be written to; is its disk full?");
+void hold_standard_streams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest free number is this one. Read-only: writing must fail, not vanish.
+    if (::fcntl(number, F_GETFD) == -1 && ::open("/dev/null", O_RDONLY) < 0) return;
   }
 }
 
+void put(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw ResourceError("standard output cannot be written to; is it closed, or its disk full?");
+  }
+}
+
+std::string printable(std::string_view text) {
+  std::string plain(text);
+  for (char& c : plain) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  return plain;
+}
+
 void complain(std::string_view sentence) {
-  std::string line = "exhume: ";
-  for (const char c : sentence) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  std::string line = "exhume: " + printable(sentence);
   while (line.back() == ' ') line.pop_back();
   if (line.back() != '.' && line.back() != '?' && line.back() != '!') line += '.';
   line += '\n';

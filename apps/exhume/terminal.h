@@ -23,8 +23,13 @@ enum class Tone { kPlain, kBold, kSoft, kGood, kWarn, kBad };
 [[nodiscard]] std::string duration(double seconds);
 // Words of a command line so that a shell reads them back as they were.
 [[nodiscard]] std::string shell_quoted(std::string_view word);
+// Takes the place of standard streams that are closed, so that no file comes by their numbers and is written
+// into. To be called before any file is opened; what is then written to such a stream fails.
+void hold_standard_streams();
 // Data to stdout, all of it; a reader that went away ends the program quietly.
 void put(std::string_view text);
+// Without control characters, which a terminal would obey: blanks stand for them.
+[[nodiscard]] std::string printable(std::string_view text);
 // "exhume: <sentence>" to stderr, without control characters.
 void complain(std::string_view sentence);
 

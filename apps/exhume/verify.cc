@@ -13,6 +13,7 @@
 #include "exhume/certify/certificate_check.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/open.h"
+#include "exhume/io/output_folder.h"
 #include "exhume/report/report.h"
 #include "terminal.h"
 
@@ -109,6 +110,7 @@ class Verify final : public Command {
   void find_certificate() {
     const bool folder = fs::is_directory(model_);
     folder_ = folder ? fs::path(model_) : fs::path(model_).parent_path();
+    settle_folder(folder_.empty() ? "." : folder_);
     const fs::path beside = folder_ / "certificate.json";
     if (folder) {
       if (!fs::exists(beside)) {
@@ -136,6 +138,13 @@ class Verify final : public Command {
   void compare_digests(const CertifiedFiles& stated, const Control& control) {
     const auto compare = [&](const std::string& part, const std::string& path, const std::string& digest) {
       if (digest.empty()) return;
+      std::error_code not_regular;
+      if (const auto size = fs::file_size(path, not_regular); !not_regular && size > stated.most_bytes) {
+        throw DataError(
+            fmt::format("{} has {} bytes, more than the rows that the certificate states could need; is it "
+                        "the file that it was made from?",
+                        path, size));
+      }
       std::string found;
       try {
         found = sha256_file(path, control);
@@ -253,7 +262,8 @@ class Verify final : public Command {
       return toned(Tone::kGood, "Agrees, as the estimate that it is,");
     if (stands()) return toned(Tone::kGood, "Agrees");
     return fmt::format("{} ({}): what the certificate says of the files is so",
-                       toned(Tone::kWarn, status_ == "refused" ? "Refused" : "Not certified"), reason_);
+                       toned(Tone::kWarn, status_ == "refused" ? "Refused" : "Not certified"),
+                       printable(reason_));
   }
 
   [[nodiscard]] std::string to_terminal(bool good) const {
@@ -270,7 +280,7 @@ class Verify final : public Command {
       const std::string mark = f.bad()                            ? toned(Tone::kBad, "✗")
                                : f.outcome == Outcome::kUnchecked ? toned(Tone::kSoft, "–")
                                                                   : toned(Tone::kGood, "✓");
-      out += fmt::format("  {} {}: {}\n", mark, f.part, f.words);
+      out += fmt::format("  {} {}: {}\n", mark, printable(f.part), printable(f.words));
     }
     return out;
   }

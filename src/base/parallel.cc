@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -29,7 +30,11 @@ void parallel_for(Index count, const Control& control, const std::function<void(
     }
   };
   std::vector<std::thread> threads;
-  for (Index t = 1; t < workers; ++t) threads.emplace_back(work);
+  try {
+    for (Index t = 1; t < workers; ++t) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are to be had here: those that are do the work.
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   if (failed) std::rethrow_exception(failure);

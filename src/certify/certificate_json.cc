@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <thread>
 #include <utility>
@@ -34,6 +35,19 @@ std::vector<FileDigest> files_of(const Json& list) {
       files.push_back({words(at(file, "role")), words(at(file, "path")), words(at(file, "sha256"))});
   }
   return files;
+}
+
+// What the files of a certificate could need at most (CertifiedFiles).
+std::uint64_t most_bytes(const Json& json) {
+  constexpr double kNumber = 256, kPages = 1 << 26, kArchive = 8.0 * (1 << 30), kMost = 1e18;
+  const auto stated = [&](const char* key) {
+    return std::max(0.0, number_of(at(json, key)));
+  };  // 0 where it is not
+  const double shape = 1 + stated("inputs") + stated("outputs") + stated("hidden_units") + stated("features");
+  const double numbers = (stated("rows") + shape) * shape;
+  bool archive = false;
+  for (const FileDigest& file : files_of(at(json, "files"))) archive = archive || file.role == "samples";
+  return static_cast<std::uint64_t>(std::min(kMost, kNumber * numbers + kPages + (archive ? kArchive : 0)));
 }
 
 // Brackets nested deeper than any certificate are refused before the parser follows them down.
@@ -131,7 +145,8 @@ bool digest_matches(const std::string& text) {
 
 CertifiedFiles certified_files(const std::string& text) {
   const Json json = parse_certificate(text);
-  CertifiedFiles files{words(at(json, "kind")), files_of(at(json, "files")), files_of(at(json, "written"))};
+  CertifiedFiles files{words(at(json, "kind")), files_of(at(json, "files")), files_of(at(json, "written")),
+                       most_bytes(json)};
   if (files.kind.empty()) files.kind = "network";
   // Certificates of version 0.1 name the network alone.
   if (const std::string digest = words(at(json, "network_sha256")); !digest.empty() && files.written.empty())

@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <stdexcept>
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "exhume/base/error.h"
+#include "io/leftovers.h"
 #include "io/sha256.h"
 
 namespace exhume {
@@ -47,7 +48,16 @@ fs::path folder_of(const fs::path& path) {
       fmt::format("{} cannot be written: {}; choose another folder", path.string(), reason(error)));
 }
 
-// Makes a rename durable. Some file systems cannot sync folders; then there is nothing more to do.
+// Locks a new temporary, which tells others that it is no leftover. False where one of them was quicker and
+// removed it.
+bool claim(int descriptor) {
+  struct stat about {};
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return ::fstat(descriptor, &about) != 0 || about.st_nlink > 0;
+}
+
+}  // namespace
+
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -55,31 +65,34 @@ void sync_folder(const fs::path& folder) {
   ::close(descriptor);
 }
 
-void refuse_folder_as_target(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    throw DataError(
-        fmt::format("{} is a folder and cannot be replaced by a file; choose another name", path.string()));
-  }
-}
-
-}  // namespace
-
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  refuse_folder_as_target(path_);
+  check_target();
+  remove_leftovers(path_);
   // Not mkstemp: its files are private to the owner whatever the umask says.
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0;; ++attempt) {
     temporary_ = path_;
     temporary_ += fmt::format(".{}-{}.part", ::getpid(), counter++);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) return;
-    if (errno != EEXIST || attempt == 1000) refuse_folder(folder_of(path_), errno);
+    if (descriptor_ >= 0 && claim(descriptor_)) break;
+    const int error = descriptor_ >= 0 ? EEXIST : errno;
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    if (error != EEXIST || attempt == 1000) refuse_folder(folder_of(path_), error);
+  }
+  lock_ = ::dup(descriptor_);
+}
+
+void AtomicFile::check_target() const {
+  std::error_code ignored;
+  if (fs::is_directory(path_, ignored)) {
+    throw DataError(
+        fmt::format("{} is a folder and cannot be replaced by a file; choose another name", path_.string()));
   }
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+  if (lock_ >= 0) ::close(lock_);
   if (!committed_) ::unlink(temporary_.c_str());
 }
 
@@ -133,64 +146,12 @@ void AtomicFile::commit() {
   sync_folder(folder_of(path_));
 }
 
+std::string AtomicFile::temporary_name() const { return temporary_.filename().string(); }
+
 void write_file(const fs::path& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
-}
-
-OutputFolder::OutputFolder(fs::path folder) : folder_(std::move(folder)) {
-  std::vector<fs::path> missing;
-  std::error_code ignored;
-  for (fs::path at = fs::absolute(folder_).lexically_normal(); !at.empty() && !fs::exists(at, ignored);
-       at = at.parent_path()) {
-    if (at.has_filename()) missing.push_back(at);
-    if (at == at.parent_path()) break;
-  }
-  while (!missing.empty()) {
-    if (::mkdir(missing.back().c_str(), 0777) == 0) {
-      made_.push_back(missing.back());
-    } else if (errno != EEXIST) {
-      const int error = errno;
-      for (; !made_.empty(); made_.pop_back()) ::rmdir(made_.back().c_str());
-      throw DataError(fmt::format("the folder {} cannot be made: {}; choose a place that is yours to write",
-                                  folder_.string(), reason(error)));
-    }
-    missing.pop_back();
-  }
-  if (!fs::is_directory(folder_, ignored)) {
-    throw DataError(fmt::format("{} is a file, not a folder; choose another name", folder_.string()));
-  }
-}
-
-OutputFolder::~OutputFolder() {
-  files_.clear();
-  if (committed_) return;
-  // rmdir refuses folders that are not empty, so nobody else's files are at risk.
-  for (; !made_.empty(); made_.pop_back()) ::rmdir(made_.back().c_str());
-}
-
-AtomicFile& OutputFolder::open(const std::string& name) {
-  return *files_.emplace_back(std::make_unique<AtomicFile>(folder_ / name));
-}
-
-void OutputFolder::add(const std::string& name, std::string_view bytes) { open(name).write(bytes); }
-
-void OutputFolder::replace(const std::string& name) { replaced_.push_back(folder_ / name); }
-
-void OutputFolder::commit() {
-  for (const auto& file : files_) file->sync();
-  for (const auto& file : files_) refuse_folder_as_target(file->path());
-  // Old files go first: whatever ends the program meanwhile, none of them lies beside a new certificate.
-  for (const fs::path& old : replaced_) {
-    const bool new_one =
-        std::any_of(files_.begin(), files_.end(), [&](const auto& f) { return f->path() == old; });
-    if (new_one) continue;
-    if (::unlink(old.c_str()) != 0 && errno != ENOENT) refuse_write(old, errno);
-  }
-  for (const auto& file : files_) file->rename_only();
-  sync_folder(folder_);
-  committed_ = true;
 }
 
 }  // namespace exhume

@@ -12,6 +12,7 @@
 #include "exhume/io/npz.h"
 #include "exhume/io/quadratic_files.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/model/rectifier.h"
 #include "io/random_access_file.h"
 
 namespace exhume {
@@ -128,7 +129,13 @@ StoredModel open_model(const std::filesystem::path& path) {
   if (activation.starts_with(kRectified)) {
     Tensors plain = tensors;
     plain.metadata.clear();
-    return RectifiedNetwork{to_network(plain, path.string()), activation.substr(kRectified.size())};
+    const std::string name = activation.substr(kRectified.size());
+    try {
+      (void)parse_rectifier(name);
+    } catch (const std::invalid_argument& error) {
+      throw DataError(fmt::format("{}: {}; save the network again", path.string(), error.what()));
+    }
+    return RectifiedNetwork{to_network(plain, path.string()), name};
   }
   return to_network(tensors, path.string());
 }

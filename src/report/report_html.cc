@@ -125,7 +125,8 @@ std::string singular_values(const Json& pictures) {
   if (!below.x.empty()) chart.series.push_back(std::move(below));
   if (floor > 0) chart.rules.push_back({floor, "noise floor"});
   std::string text = "Their number above the noise floor is the number of hidden units.";
-  const std::size_t k = std::isfinite(units) && units >= 0 ? static_cast<std::size_t>(units) : 0;
+  const bool among = units >= 0 && units < static_cast<double>(values.size());
+  const std::size_t k = among ? static_cast<std::size_t>(units) : 0;
   if (k >= 1 && k < values.size() && values[k] > 0) {
     chart.rules.push_back({static_cast<double>(k) + 0.5, fmt::format("gap after {}", k), true});
     text += fmt::format(" The smallest above the gap is {:.3g} times the next.", values[k - 1] / values[k]);

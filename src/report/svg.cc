@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kPalette = 6;
 constexpr double kFont = 12.5;
+constexpr double kLargest = 1e300;   // of what an axis shows
+constexpr double kMostSteps = 1e15;  // whole numbers below it are exact
 
 // Text is set by the viewer's font, so its width is a guess: a little over half an em a character.
 double text_width(std::string_view text) {
@@ -58,6 +60,9 @@ class Mapping {
       : log_(axis.log), from_(from), to_(to) {
     double low = axis.low.value_or(extent.empty() ? (log_ ? 0.1 : 0.0) : extent.low());
     double high = axis.high.value_or(extent.empty() ? 1.0 : extent.high());
+    // So that the range is finite too; what lies beyond is drawn at the end.
+    low = std::clamp(low, -kLargest, kLargest);
+    high = std::clamp(high, -kLargest, kLargest);
     if (log_) {
       low = std::max(low, std::numeric_limits<double>::min());
       high = std::max(high, low);
@@ -185,6 +190,9 @@ std::vector<double> ticks(double low, double high, int at_most, bool log) {
       break;
     }
   }
+  // Steps that a double cannot count: the ends are closer together than its last bits, or the range is next
+  // to nothing.
+  if (!(step > 0) || std::max(std::abs(low), std::abs(high)) / step > kMostSteps) return {low};
   const double first = std::ceil(low / step - 1e-9);
   for (double i = first; i * step <= high + 1e-9 * step; ++i) places.push_back(i == 0 ? 0 : i * step);
   return places;

@@ -12,6 +12,7 @@
 // says what each key means.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct CertifiedFiles {
   std::string kind;                 // of result: "network", "lowest layer", "halfspaces", "memorized network"
   std::vector<FileDigest> samples;  // read
   std::vector<FileDigest> written;  // beside the certificate
+  // No file of these is larger, by the rows and the shape that are stated: as text with 256 bytes a number,
+  // or in an archive with other arrays.
+  std::uint64_t most_bytes = 0;
 };
 // Throws DataError where `text` is no certificate.
 [[nodiscard]] CertifiedFiles certified_files(const std::string& text);

@@ -2,16 +2,15 @@
 //
 //   open beside  ->  write  ->  fsync  ->  rename over the target  ->  fsync the folder
 //
-// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the
-// temporary is removed. A folder that cannot be written to is a DataError naming the folder; a full
-// disk is a ResourceError.
+// Until commit() the target is untouched; if commit() is never reached (an exception, an error) the temporary
+// is removed. What a killed program leaves is removed by the next that writes the same file. A folder that
+// cannot be written to is a DataError naming the folder; a full disk is a ResourceError.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace exhume {
 
@@ -38,44 +37,22 @@ class AtomicFile {
 
  private:
   friend class OutputFolder;
+  void check_target() const;  // throws DataError where it is a folder
   void put(std::string_view bytes);
   void rename_only();
+  [[nodiscard]] std::string temporary_name() const;
 
   std::filesystem::path path_, temporary_;
   std::string buffer_, digits_;
   std::unique_ptr<Sha256> hash_;
   int descriptor_ = -1;
+  int lock_ = -1;  // held until the rename: no leftover
   bool committed_ = false;
 };
 
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// Several files into one folder. The folder is made if need be. All temporaries are written and on disk
-// before the first is renamed, so that an error while writing leaves the folder as it was, and no folder
-// where there was none.
-class OutputFolder {
- public:
-  explicit OutputFolder(std::filesystem::path folder);
-  ~OutputFolder();
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
-  // A file to be written piece by piece; lives as long as the folder. Do not commit it alone.
-  AtomicFile& open(const std::string& name);
-  // A file with these bytes.
-  void add(const std::string& name, std::string_view bytes);
-  // A file of an earlier run that must not lie beside the new ones: it goes when they come, or stays where
-  // they do not.
-  void replace(const std::string& name);
-  void commit();
-
- private:
-  std::filesystem::path folder_;
-  std::vector<std::filesystem::path> replaced_;
-  std::vector<std::filesystem::path> made_;  // folders this object made, outermost first
-  std::vector<std::unique_ptr<AtomicFile>> files_;
-  bool committed_ = false;
-};
+// Makes renames in a folder durable. Some file systems cannot sync folders; then there is nothing more to do.
+void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace exhume

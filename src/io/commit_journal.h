@@ -1,0 +1,46 @@
+// The steps of a commit, on disk before the first of them is taken.
+//
+//   .exhume-commit:   "exhume commit"   { "remove" NAME | "rename" TEMPORARY NAME }
+//
+// A zero byte ends each of these texts; names are those of files in the folder itself. Renames are atomic one
+// by one, not together. A program that is killed between two of them leaves its journal, and whoever opens
+// the folder next takes the steps that are left. Commits into one folder wait for each other (FolderLock).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace exhume {
+
+struct CommitJournal {
+  std::vector<std::string> remove;
+  std::vector<std::pair<std::string, std::string>> rename;  // from, to
+};
+
+// Whole and on disk when it returns. Throws as AtomicFile does.
+void write_journal(const std::filesystem::path& folder, const CommitJournal& journal);
+// Empty where there is none, or where it names anything outside the folder.
+[[nodiscard]] std::optional<CommitJournal> find_journal(const std::filesystem::path& folder);
+void remove_journal(const std::filesystem::path& folder);
+
+// Holds other programs' commits into a folder off, until it is destroyed or the process ends. Where the file
+// system has no locks, it holds nothing.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+// Takes the steps that a killed program left; the caller holds the lock. Throws DataError where one cannot be
+// taken.
+void finish_commit(const std::filesystem::path& folder);
+
+}  // namespace exhume
