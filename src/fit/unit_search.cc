@@ -279,14 +279,17 @@ class Search {
 
   [[nodiscard]] bool given_up() const { return control_.out_of_time() || work_.stalled(); }
 
-  // Whether k units leave little less than half of them did, in this descent or an earlier one.
+  // Whether k units leave little less than half of them did, in this descent or an earlier one. By generalised
+  // cross-validation, for many units fit few rows whatever these are.
   bool grows_for_nothing(Index k, double relative_mse) {
+    const double freedom = 1 - unknowns(k) / static_cast<double>(samples_.rows() * samples_.outputs());
+    const double expected = relative_mse / (freedom * freedom);
     least_by_size_.resize(static_cast<size_t>(std::max<Index>(k + 1, std::ssize(least_by_size_))), 1.0);
     double& least = least_by_size_[static_cast<size_t>(k)];
-    least = std::min(least, relative_mse);
+    least = std::min(least, expected);
     if (k < kManyUnits) return false;
     const double half = *std::min_element(least_by_size_.begin(), least_by_size_.begin() + k / 2 + 1);
-    return half < 1 && relative_mse > kDoublingLeaves * half;
+    return half < 1 && expected > kDoublingLeaves * half;
   }
 
   PolishSummary enlarged(const SeparableModel& model, Index extra, int skip, int iterations) {
@@ -470,7 +473,7 @@ class Search {
   const Control& control_;
   SearchResult result_;
   Work work_;
-  std::vector<double> least_by_size_;  // relative_mse, by the number of units
+  std::vector<double> least_by_size_;  // expected residual, by the number of units
   double best_ = 0;
 };
 

@@ -12,7 +12,7 @@ constexpr int kRestarts = 40;
 Start along_a_curve(Job& job) {
   Start start;
   start.V = units_along_curve(*job.data.standard(), *job.data.training());
-  job.clock.lap("pieces along a curve");
+  if (start.V.rows() > 0) job.clock.lap("pieces along a curve");
   return start;
 }
 

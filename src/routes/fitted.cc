@@ -14,7 +14,7 @@ constexpr Index kManyOutputs = 4;
 constexpr Index kLeastRows = 20;
 // Random starts where an earlier route found no structure left, and its residual is still not noise: another
 // kind of function, most likely.
-constexpr int kSecondRestarts = 5;
+constexpr int kSecondRestarts = 2;
 // Equations for every unknown of the sign-free fit, which also has the linear term; a tenth of the rows is
 // held out.
 constexpr double kLeastEquations = 1.2, kTrainingShare = 0.9;
