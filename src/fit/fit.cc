@@ -72,6 +72,8 @@ class Fitter {
       search(start);
       start = sign_free_.V;
       if (control_.out_of_time()) break;
+      // More rows make no fit exact that was not, and few stalled searches end well.
+      if (fit_.stalled && (round > 0 || !options_.noise_is_final)) break;
       if (fit_.outcome == SearchOutcome::kExact) {
         if (exact_on_all_rows()) break;
         // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at
@@ -112,6 +114,9 @@ class Fitter {
     fit_.outcome = found.outcome;
     fit_.structure = found.structure;
     search_mse_ = found.relative_mse;
+    fit_.out_of_time = found.out_of_time;
+    fit_.stalled = found.stalled;
+    fit_.last_improvement = found.last_improvement;
     sign_free_ = found.model;
     for (const double value : found.descent) fit_.descent.push_back({false, value});
   }

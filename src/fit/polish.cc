@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/in_time.h"
 #include "exhume/base/blas.h"
 #include "fit/gauss_newton_cg.h"
 #include "fit/normal_sums.h"
@@ -143,19 +144,19 @@ PolishSummary polish(const SeparableModel& start, const SampleSource& samples, c
     if (summary.iterations >= options.max_iterations || control.out_of_time()) break;
     control.check();
     ++summary.iterations;
-    const auto try_step = [&](const Matrix& step) {
+    const auto try_step = [&](const Matrix& step, const Control& strict) {
       SeparableModel candidate = model;
       candidate.V += step;
       if (!candidate.V.allFinite()) return std::make_pair(candidate, 1e300);
       normalise_units(candidate);
-      const double value = solve_linear_part(candidate, samples, block_rows, control) / variation;
+      const double value = solve_linear_part(candidate, samples, block_rows, strict) / variation;
       return std::make_pair(std::move(candidate), value);
     };
     bool improved = false;
     const double before = left;
-    const auto attempt = [&](const auto& stepper) {
+    const auto attempt = [&](const auto& stepper, const Control& strict) {
       for (int tries = 0; tries < 12 && !improved; ++tries) {
-        auto [candidate, value] = try_step(stepper.step(lambda, model));
+        auto [candidate, value] = try_step(stepper.step(lambda, model), strict);
         if (value < left) {
           model = std::move(candidate);
           left = value;
@@ -167,11 +168,15 @@ PolishSummary polish(const SeparableModel& start, const SampleSource& samples, c
         }
       }
     };
-    if (dense) {
-      attempt(DenseStep(model, samples, block_rows, control));
-    } else {
-      attempt(ConjugateStep(model, samples, block_rows, control));
-    }
+    // A step may take longer than all the time that is left: the deadline ends it, and the model stays.
+    const bool in_time = finished_in_time(control, [&](const Control& strict) {
+      if (dense) {
+        attempt(DenseStep(model, samples, block_rows, strict), strict);
+      } else {
+        attempt(ConjugateStep(model, samples, block_rows, strict), strict);
+      }
+    });
+    if (!in_time && !improved) break;
     if (!improved) {
       summary.outcome = PolishOutcome::kConverged;
       break;

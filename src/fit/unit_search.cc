@@ -22,6 +22,13 @@ constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
 constexpr double kPlainlyNeeded = 1e-9;
 // Cosine of (w, b) above which two units of an exact fit are tried as one.
 constexpr double kMightBeOne = 0.9;
+// Stalling. Flops (some half a minute on two cores), and a multiple of the longest polish, in which the least
+// residual has to fall to kProgress of what it was.
+constexpr double kPatientWork = 1e12, kPatientPolishes = 4;
+constexpr double kProgress = 0.8;
+// From this many units on, twice the units have to leave at most this share of the residual.
+constexpr Index kManyUnits = 32;
+constexpr double kDoublingLeaves = 0.25;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
 
 // Residual second moments sum r_o x x^T of every output, m matrices d x d.
@@ -109,11 +116,24 @@ Matrix random_units(Index count, Index d, std::uint64_t seed, std::uint64_t atte
   return V;
 }
 
+// With one input there is one direction: kinks at quantiles of the input, as many as `count`.
+Matrix kink_grid(const SampleSource& samples, Index count) {
+  SampleBlock block;
+  samples.read(0, samples.rows(), block);
+  Vector x = block.x().col(0);
+  std::sort(x.begin(), x.end());
+  count = std::min(count, x.size());
+  Matrix V(count, 2);
+  for (Index i = 0; i < count; ++i) V.row(i) << 1, -x((2 * i + 1) * x.size() / (2 * count));
+  return V;
+}
+
 // Units to try: the directions in which the residual bends most and random ones, each with every bias. Rows
 // (w, b).
 Matrix candidate_grid(const SeparableModel& model, const SampleSource& samples, std::uint64_t seed,
                       const Control& control) {
   const Index d = model.inputs();
+  if (d == 1) return kink_grid(samples, kRandomDirections);
   const ResidualCurvature curvature = residual_curvature(model, samples, kSearchBlock, control);
   const Matrix bends = bending_directions(curvature.M, 2 * d);
   Matrix directions(bends.rows() + kRandomDirections, d);
@@ -151,6 +171,34 @@ CandidateSums candidate_sums(const SeparableModel& model, const SampleSource& sa
       kSearchBlock);
 }
 
+// What was spent, and what came of it.
+class Work {
+ public:
+  void add(double flops, double relative_mse) {
+    spent_ += flops;
+    longest_ = std::max(longest_, flops);
+    least_ = std::min(least_, relative_mse);
+    history_.emplace_back(spent_, least_);
+    if (least_ > kProgress * noted_) return;
+    noted_ = least_;
+    noted_at_ = spent_;
+  }
+  [[nodiscard]] bool stalled() const {
+    return spent_ - noted_at_ > std::max(kPatientWork, kPatientPolishes * longest_);
+  }
+  // The least residual over that at half of the work.
+  [[nodiscard]] double last_improvement() const {
+    for (const auto& [spent, least] : history_) {
+      if (2 * spent >= spent_) return least > 0 ? least_ / least : 1;
+    }
+    return 1;
+  }
+
+ private:
+  double spent_ = 0, longest_ = 0, least_ = 1e300, noted_ = 1e300, noted_at_ = 0;
+  std::vector<std::pair<double, double>> history_;
+};
+
 // One search; a class because its steps share a lot.
 class Search {
  public:
@@ -167,12 +215,20 @@ class Search {
             options_.hidden.value_or(std::max<Index>(1, attempt % 2 == 0 ? 1 : result_.model.units()));
         V = random_units(size, d, options_.seed, static_cast<std::uint64_t>(attempt));
       }
-      if (descend(V) || control_.out_of_time()) break;
+      if (descend(V)) return finished(false);
+      if (control_.out_of_time() || work_.stalled()) break;
     }
-    return result_;
+    return finished(true);
   }
 
  private:
+  SearchResult finished(bool unfinished) {
+    result_.out_of_time = unfinished && control_.out_of_time();
+    result_.stalled = unfinished && !result_.out_of_time;
+    result_.last_improvement = work_.last_improvement();
+    return result_;
+  }
+
   // From one start to its best local minimum. True if the search is over.
   bool descend(const Matrix& V) {
     SeparableModel first;
@@ -189,7 +245,7 @@ class Search {
   // Leaves local minima of `target` units by way of one or two units more.
   bool repair(PolishSummary current, Index target) {
     if (current.relative_mse <= options_.nearly_exact) return settle(std::move(current), 0.5);
-    for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
+    for (int fruitless = 0; fruitless < options_.most_repairs && !given_up();) {
       const Index extra = std::max<Index>(target - current.model.units(), 0) + 1 + fruitless % 2;
       PolishSummary grown = enlarged(current.model, extra, fruitless, 30);
       if (grown.relative_mse <= options_.exact_relative) {
@@ -208,9 +264,10 @@ class Search {
   // Adds units while they help; where samples are few, also when they do not help significantly, since only
   // an exact fit can tell.
   bool grow(PolishSummary current) {
-    for (int fruitless = 0; fruitless < options_.most_repairs && !control_.out_of_time();) {
+    for (int fruitless = 0; fruitless < options_.most_repairs && !given_up();) {
       const Index k = current.model.units(), extra = 1 + k / 12;
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
+      if (grows_for_nothing(k, current.relative_mse)) break;
       const bool nearly = current.relative_mse <= options_.nearly_exact;
       PolishSummary grown =
           enlarged(current.model, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);
@@ -245,6 +302,21 @@ class Search {
     return true;
   }
 
+  [[nodiscard]] bool given_up() const { return control_.out_of_time() || work_.stalled(); }
+
+  // Whether k units leave little less than half of them did, in this descent or an earlier one. By generalised
+  // cross-validation, for many units fit few rows whatever these are.
+  bool grows_for_nothing(Index k, double relative_mse) {
+    const double freedom = 1 - unknowns(k) / static_cast<double>(samples_.rows() * samples_.outputs());
+    const double expected = relative_mse / (freedom * freedom);
+    least_by_size_.resize(static_cast<size_t>(std::max<Index>(k + 1, std::ssize(least_by_size_))), 1.0);
+    double& least = least_by_size_[static_cast<size_t>(k)];
+    least = std::min(least, expected);
+    if (k < kManyUnits) return false;
+    const double half = *std::min_element(least_by_size_.begin(), least_by_size_.begin() + k / 2 + 1);
+    return half < 1 && expected > kDoublingLeaves * half;
+  }
+
   PolishSummary enlarged(const SeparableModel& model, Index extra, int skip, int iterations) {
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(++result_.repairs) * 7919;
     const Candidates found = candidate_units(model, samples_, 4 * extra + 4, seed, control_);
@@ -259,7 +331,11 @@ class Search {
     SeparableModel start = model;
     start.activation = Activation::kAbsolute;
     start.linear_term = true;
-    return polish(start, samples_, polish_options, control_);
+    PolishSummary summary = polish(start, samples_, polish_options, control_);
+    const auto size = static_cast<double>(model.V.size());
+    work_.add(static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations),
+              summary.relative_mse);
+    return summary;
   }
 
   // The best `count` candidates that are not nearly the same unit; after failures, skip the first ones.
@@ -269,7 +345,7 @@ class Search {
     Index skipped = 0;
     for (Index i = 0; i < found.V.rows() && out.rows() < count; ++i) {
       bool repeat = false;
-      for (Index j = 0; j < out.rows(); ++j) {
+      for (Index j = 0; j < out.rows() && d > 1; ++j) {
         repeat = repeat || std::abs(out.row(j).head(d).dot(found.V.row(i).head(d))) > 0.9;
       }
       if (repeat || (skipped < skip / 2 && ++skipped > 0)) continue;
@@ -288,6 +364,11 @@ class Search {
       SeparableModel smaller = current.model;
       smaller.V = drop_row(current.model.V, weakest);
       const bool last = smaller.units() == target;
+      if (!last && control_.out_of_time()) {
+        current.model = std::move(smaller);
+        current.model.C = drop_row(current.model.C, weakest);
+        continue;
+      }
       current = polished(smaller, last ? options_.polish.max_iterations : 10);
     }
     return current;
@@ -301,7 +382,8 @@ class Search {
       PolishSummary tried = polished(merged, 20);
       if (tried.relative_mse <= options_.exact_relative) current = std::move(tried);
     }
-    while (current.model.units() > target && (drop_one(current) || join_pair(current))) {
+    while (current.model.units() > target && !control_.out_of_time() &&
+           (drop_one(current) || join_pair(current))) {
     }
     return current;
   }
@@ -361,7 +443,7 @@ class Search {
   PolishSummary tidied(PolishSummary current) {
     const double n = static_cast<double>(samples_.rows() * samples_.outputs());
     const double price = static_cast<double>(samples_.inputs() + samples_.outputs()) * std::log(n);
-    while (current.model.units() > 0) {
+    while (current.model.units() > 0 && !control_.out_of_time()) {
       const Vector worth = unit_worth(current.model, samples_, control_);
       Index weakest = 0;
       if (worth.minCoeff(&weakest) * n > price * current.relative_mse) break;
@@ -415,6 +497,8 @@ class Search {
   const SearchOptions& options_;
   const Control& control_;
   SearchResult result_;
+  Work work_;
+  std::vector<double> least_by_size_;  // expected residual, by the number of units
   double best_ = 0;
 };
 
@@ -426,20 +510,27 @@ SearchResult search_units(const Matrix& V, const SampleSource& samples, const Se
   return Search(samples, options, control).run(V);
 }
 
-Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
-                           std::uint64_t seed, const Control& control) {
-  const Matrix V = candidate_grid(model, samples, seed, control);
+Vector unit_scores(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
+                   const Control& control) {
   const CandidateSums sums = candidate_sums(model, samples, V, control);
-  const Index total = V.rows(), q = model.features(), m = samples.outputs();
+  const Index q = model.features(), m = samples.outputs();
   const double freedom =
       static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
   const double variance = std::max(sums.squares / std::max(freedom, 1.0), kTiny);
   const Matrix explained = solve_scaled(sums.FF, sums.FP);
   const Vector left = sums.PP - sums.FP.cwiseProduct(explained).colwise().sum().transpose();
-  Vector scores(total);
-  for (Index i = 0; i < total; ++i) {
+  Vector scores(V.rows());
+  for (Index i = 0; i < V.rows(); ++i) {
     scores(i) = left(i) > 1e-6 * sums.PP(i) ? sums.PR.row(i).squaredNorm() / (left(i) * variance) : 0;
   }
+  return scores;
+}
+
+Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
+                           std::uint64_t seed, const Control& control) {
+  const Matrix V = candidate_grid(model, samples, seed, control);
+  const Vector scores = unit_scores(model, samples, V, control);
+  const Index total = V.rows();
   std::vector<Index> order(static_cast<size_t>(total));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return scores(i) > scores(j); });

@@ -438,7 +438,7 @@ std::string draw(const Bars& bars) {
   for (std::size_t i = 0; i < bars.values.size(); ++i) {
     const double y = 4 + row * static_cast<double>(i);
     const double value = std::isfinite(bars.values[i]) ? std::max(bars.values[i], 0.0) : 0.0;
-    const double length = largest > 0 ? std::max(room * value / largest, 1.5) : 1.5;
+    const double length = largest > 0 ? std::max(room * (value / largest), 1.5) : 1.5;
     out += text(left - 8, y + 16, "end", bars.names[i]);
     out += fmt::format(
         "<rect class=\"f0\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"2\"/>\n", left,

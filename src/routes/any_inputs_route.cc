@@ -1,4 +1,6 @@
-// The row of the table that asks nothing of the inputs: units grown from the residual (fit/unit_search.h).
+// The row of the table that asks nothing of the inputs: units grown from the residual (fit/unit_search.h), or
+// read off where the inputs lie along a curve (fit/curve_pieces.h).
+#include "fit/curve_pieces.h"
 #include "routes/fitted.h"
 
 namespace exhume {
@@ -6,9 +8,11 @@ namespace {
 
 constexpr int kRestarts = 40;
 
-Start nothing(Job& job) {
+// No units, unless the inputs lie along a curve: then the outputs fall into pieces that show them.
+Start along_a_curve(Job& job) {
   Start start;
-  start.V.resize(0, job.data.rows()->inputs() + 1);
+  start.V = units_along_curve(*job.data.standard(), *job.data.training());
+  if (start.V.rows() > 0) job.clock.lap("pieces along a curve");
   return start;
 }
 
@@ -23,7 +27,7 @@ Route any_inputs_route() {
           .automatic = true,
           .search_share = kFitShare,
           .demands = demand_rows_for_fit,
-          .start = nothing,
+          .start = along_a_curve,
           .finish = grow};
 }
 

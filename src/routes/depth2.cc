@@ -161,13 +161,16 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
     crossed.noalias() -= D * D.transpose() / variance;
   }
   crossed += gram;
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram), noise(crossed, Eigen::EigenvaluesOnly);
+  control.check();
+  const Eigen::SelfAdjointEigenSolver<Matrix> noise(crossed, Eigen::EigenvaluesOnly);
   start.singular_values = noise.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
   start.noise_floor = std::sqrt(std::max(0.0, -noise.eigenvalues()(0)));
   start.above_noise = (start.singular_values.array() > 1.05 * start.noise_floor).count();
   start.saturated = start.above_noise == p;
   const Index count = std::min<Index>(options.hidden.value_or(start.above_noise), p);
   if (count == 0) return start;
+  control.check();
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram);
   const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
   const RankOneElements found = rank_one_by_restarts(
       basis, count,

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "base/in_time.h"
 #include "exhume/routes/depth2_jennrich.h"
 #include "routes/fitted.h"
+#include "routes/residual_rounds.h"
 #include "routes/route.h"
 
 namespace exhume {
@@ -24,23 +26,42 @@ Start from_spectrum(SpectralStart found) {
   return start;
 }
 
-Start order2(Job& job) {
-  Start start = from_spectrum(order2_start(job.data.standard(), depth2_options(job), job.control));
-  job.clock.lap("moments of order 2");
+// A start from moments, given up at the deadline: then the search gets no units, and says what it can.
+template <class Make>
+Start in_time(Job& job, const char* stage, const Make& make) {
+  Start start;
+  start.V.resize(0, job.data.rows()->inputs() + 1);
+  const SamplePtr& standard = job.data.standard();
+  if (!finished_in_time(job.control, [&](const Control& strict) { start = make(standard, strict); }))
+    start.said = "the time ended before the moments did";
+  job.clock.lap(stage);
   return start;
 }
 
+Start order2(Job& job) {
+  return in_time(job, "moments of order 2", [&](const SamplePtr& standard, const Control& control) {
+    return from_spectrum(order2_start(standard, depth2_options(job), control));
+  });
+}
+
 Start orders2to4(Job& job) {
-  Start start = from_spectrum(stacked_start(job.data.standard(), depth2_options(job), job.control));
-  job.clock.lap("moments of orders 2 to 4");
+  Start start =
+      in_time(job, "moments of orders 2 to 4", [&](const SamplePtr& standard, const Control& control) {
+        return from_spectrum(stacked_start(standard, depth2_options(job), control));
+      });
+  RoundsOptions rounds;
+  rounds.spectral = depth2_options(job);
+  start.V = residual_rounds(start.V, job.data.standard(), rounds, job.control).V;
+  job.clock.lap("rounds on the residual");
   return start;
 }
 
 Start hermite_tensors(Job& job) {
-  Start start;
-  start.V = jennrich_start(job.data.standard(), job.options.hidden, job.options.seed, job.control);
-  job.clock.lap("Hermite tensors");
-  return start;
+  return in_time(job, "Hermite tensors", [&](const SamplePtr& standard, const Control& control) {
+    Start start;
+    start.V = jennrich_start(standard, job.options.hidden, job.options.seed, control);
+    return start;
+  });
 }
 
 Applies gaussian(Job& job) { return gaussian_inputs(job.data); }

@@ -12,6 +12,9 @@ namespace {
 
 constexpr Index kManyOutputs = 4;
 constexpr Index kLeastRows = 20;
+// Random starts where an earlier route found no structure left, and its residual is still not noise: another
+// kind of function, most likely.
+constexpr int kSecondRestarts = 2;
 // Equations for every unknown of the sign-free fit, which also has the linear term; a tenth of the rows is
 // held out.
 constexpr double kLeastEquations = 1.2, kTrainingShare = 0.9;
@@ -70,7 +73,7 @@ Found finish_by_fit(Job& job, const Start& start, int restarts) {
   FitOptions options;
   options.hidden = job.options.hidden;
   options.seed = job.options.seed;
-  options.most_restarts = restarts;
+  options.most_restarts = job.noise_is_final ? restarts : std::min(restarts, kSecondRestarts);
   options.thorough_pruning = job.data.inspection().discrete;
   options.noise_is_final = job.noise_is_final;
   options.rounding = job.data.rounding();

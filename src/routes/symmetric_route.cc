@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/in_time.h"
 #include "exhume/certify/symmetry_test.h"
 #include "routes/fitted.h"
 
@@ -24,7 +25,15 @@ Start detector(Job& job) {
   options.hidden = job.options.hidden;
   options.leak = job.options.leak;
   options.seed = job.options.seed;
-  const SymmetricNetwork found = symmetric_network(job.data.training(), options, job.control);
+  SymmetricNetwork found;
+  if (!finished_in_time(job.control, [&](const Control& strict) {
+        found = symmetric_network(job.data.training(), options, strict);
+      })) {
+    Start late;
+    late.said = "the time ended before the moments did";
+    late.V.resize(0, job.data.rows()->inputs() + 1);
+    return late;
+  }
   SpectralStart units = symmetric_start(found, job.data.coordinates());
   job.clock.lap("pure-neuron detector");
   Start start;

@@ -64,6 +64,9 @@ struct Fit {
   Matrix noise_covariance;      // of the outputs, m x m, standardised units, freedom taken into account
   double rows_per_unknown = 0;  // equations for every unknown; below kReliable a verdict of noise is a guess
   int restarts = 0, repairs = 0;
+  bool out_of_time = false;     // the deadline ended the search
+  bool stalled = false;         // it ended by itself, without an exact fit or a residual that is noise
+  double last_improvement = 1;  // as in SearchResult, of the last search
   std::vector<FitDescent> descent;
 };
 

@@ -15,6 +15,10 @@
 // Nothing is assumed of the inputs. The sign-free form (polish.h) is used throughout. A local minimum is
 // left by going through k + 1 or k + 2 units (add, polish, drop, polish), and by starting again at
 // random if that fails.
+//
+// Stalling. Data that no small network explains would keep a search busy until its deadline. It gives up
+// where much work, counted in flops so that every run counts the same, has not lowered the residual; and a
+// growth ends where twice the units leave more than a quarter of the residual, as smooth functions do.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +55,7 @@ inline constexpr double kReliable = 12;
 enum class SearchOutcome {
   kExact,  // residual at rounding
   kNoise,  // no structure left in the residual: the best fit of this many units
-  kStuck,  // structure is left, but restarts or time ran out
+  kStuck,  // structure is left: it stalled, or restarts or time ran out
 };
 
 struct SearchResult {
@@ -60,6 +64,10 @@ struct SearchResult {
   double relative_mse = 1;
   double structure = 0;  // best candidate's score over its chance level: above 1 something is left
   int restarts = 0, repairs = 0;
+  bool out_of_time = false;  // the deadline ended the search
+  bool stalled = false;      // it ended by itself, without an exact fit or a residual that is noise
+  // Least residual at the end over that at half of the work: 1 where it does not fall any more.
+  double last_improvement = 1;
   std::vector<double> descent;  // of the polish that led to the result
 };
 
@@ -76,6 +84,10 @@ struct Candidates {
 };
 [[nodiscard]] Candidates candidate_units(const SeparableModel& model, const SampleSource& samples,
                                          Index count, std::uint64_t seed, const Control& control);
+
+// The scores of given units V (count x (d+1)) for the residual of `model`, over its variance.
+[[nodiscard]] Vector unit_scores(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
+                                 const Control& control);
 
 // The increase of the mean square without unit j (outputs of unit variance: a share of the
 // variance): k of them.

@@ -1,0 +1,190 @@
+#include "routes/residual_rounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/in_time.h"
+#include "exhume/base/blas.h"
+#include "exhume/fit/unit_search.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kLeastRows = 600;  // of the polish
+// Steps of one polish, and the share of the residual below which a step is not worth its time: the next round
+// brings more.
+constexpr int kPolishSteps = 30;
+constexpr double kPolishProgress = 0.03;
+constexpr int kPolishPatience = 2;
+// A round that leaves more than this share of what it found made no progress.
+constexpr double kProgress = 0.9;
+// A unit worth less than this share of the residual is dropped: if it is real, a later round finds it again
+// in a smaller residual.
+constexpr double kWorthless = 0.01;
+// Units that a round may add: a share of those there are, and a few.
+constexpr double kMostNewShare = 0.5;
+constexpr Index kMostNew = 8;
+// |cosine| above which two new directions are the same.
+constexpr double kSame = 0.95;
+constexpr double kLargestBias = 2.4, kBiasStep = 0.2;
+
+class Rounder {
+ public:
+  Rounder(const SamplePtr& standard, const RoundsOptions& options, const Control& control)
+      : standard_(standard), options_(options), control_(control) {}
+
+  Rounds run(const Matrix& V) {
+    model_.activation = Activation::kAbsolute;
+    model_.linear_term = true;
+    model_.V = V;
+    int fruitless = 0;
+    result_.end = RoundsEnd::kStalled;
+    for (int round = 0; enough_rows(model_.units()) && model_.units() > 0; ++round) {
+      control_.report("rounds", static_cast<double>(round) / options_.most_rounds);
+      const double before = result_.relative_mse;
+      polish_units();
+      if (!over()) drop_worthless();
+      result_.descent.push_back(result_.relative_mse);
+      if (over() || round == options_.most_rounds || is_noise()) break;
+      fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
+      if (fruitless >= options_.patience) break;
+      const Matrix more = new_units(round);
+      if (more.rows() == 0) break;
+      Matrix all(model_.V.rows() + more.rows(), more.cols());
+      all << model_.V, more;
+      model_.V = std::move(all);
+    }
+    result_.V = model_.V;
+    return result_;
+  }
+
+ private:
+  // Rows for every unknown of this many units.
+  [[nodiscard]] Index rows_for(Index units, double per_unknown) const {
+    const Index d = standard_->inputs(), m = standard_->outputs();
+    const double unknowns = static_cast<double>(units * (d + m) + m * (d + 1));
+    return static_cast<Index>(per_unknown * unknowns / static_cast<double>(m));
+  }
+
+  // With fewer rows moments show nothing: the search does better by itself.
+  [[nodiscard]] bool enough_rows(Index units) const {
+    return rows_for(units, kReliable) <= standard_->rows();
+  }
+
+  void polish_units() {
+    PolishOptions few;
+    few.max_iterations = kPolishSteps;
+    few.damping = 1e-4;
+    few.least_progress = kPolishProgress;
+    few.patience = kPolishPatience;
+    const Index wanted = std::max(kLeastRows, rows_for(model_.units(), options_.rows_per_unknown));
+    if (!rows_ || rows_->rows() < std::min(wanted, standard_->rows()))
+      rows_ = spread_subset(*standard_, wanted + wanted / 4);  // a few units more need no new rows
+    PolishSummary summary = polish(model_, *rows_, few, control_);
+    model_ = std::move(summary.model);
+    result_.relative_mse = summary.relative_mse;
+  }
+
+  // Whether the polish just made was the last; says why.
+  bool over() {
+    if (result_.relative_mse <= SearchOptions().exact_relative) {
+      result_.end = RoundsEnd::kExact;
+      return true;
+    }
+    if (control_.out_of_time()) {
+      result_.end = RoundsEnd::kTime;
+      return true;
+    }
+    return false;
+  }
+
+  // Whether the residual has no structure left on these rows, by the test of the search.
+  bool is_noise() {
+    const Candidates left = candidate_units(model_, *rows_, 1, options_.spectral.seed, control_);
+    if (left.scores.size() > 0 && left.scores(0) >= chance_level(standard_->outputs(), left.tested))
+      return false;
+    result_.end = RoundsEnd::kNoise;
+    return true;
+  }
+
+  void drop_worthless() {
+    const Vector worth = unit_worth(model_, *rows_, control_);
+    std::vector<Index> order(static_cast<size_t>(worth.size()));
+    for (Index i = 0; i < worth.size(); ++i) order[static_cast<size_t>(i)] = i;
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
+    Index keep = (worth.array() > kWorthless * result_.relative_mse).count();
+    if (options_.spectral.hidden) keep = std::min(keep, *options_.spectral.hidden);
+    if (keep == model_.units()) return;
+    Matrix kept(keep, model_.V.cols());
+    for (Index i = 0; i < keep; ++i) kept.row(i) = model_.V.row(order[static_cast<size_t>(i)]);
+    model_.V = std::move(kept);
+    polish_units();
+  }
+
+  // Directions from the moments of the residual, with their best biases: those that the residual asks for.
+  Matrix new_units(int round) {
+    const SeparableModel model = model_;
+    const SamplePtr residual =
+        with_outputs(standard_, [model](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
+          y -= ModelRows(model, x, false).F * model.C;
+        });
+    Depth2Options spectral = options_.spectral;
+    spectral.hidden.reset();
+    spectral.seed += static_cast<std::uint64_t>(round) * 7919;
+    SpectralStart found;
+    if (!finished_in_time(
+            control_, [&](const Control& strict) { found = stacked_start(residual, spectral, strict); })) {
+      result_.end = RoundsEnd::kTime;
+      return Matrix(0, standard_->inputs() + 1);
+    }
+    return best_biased(found.V);
+  }
+
+  Matrix best_biased(const Matrix& directions) {
+    const Index d = standard_->inputs(), count = directions.rows();
+    const auto half = static_cast<Index>(std::lround(kLargestBias / kBiasStep)), per = 2 * half + 1;
+    Matrix grid(count * per, d + 1);
+    for (Index i = 0; i < count; ++i) {
+      for (Index b = 0; b < per; ++b) {
+        grid.row(i * per + b).head(d) = directions.row(i).head(d);
+        grid(i * per + b, d) = kBiasStep * static_cast<double>(b - half);
+      }
+    }
+    const Vector scores = unit_scores(model_, *rows_, grid, control_);
+    const double chance = chance_level(standard_->outputs(), grid.rows());
+    std::vector<std::pair<double, Index>> best;
+    for (Index i = 0; i < count; ++i) {
+      Index b = 0;
+      const double score = scores.segment(i * per, per).maxCoeff(&b);
+      if (score > chance) best.emplace_back(score, i * per + b);
+    }
+    std::stable_sort(best.begin(), best.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    const Index most = kMostNew + static_cast<Index>(kMostNewShare * static_cast<double>(model_.units()));
+    Matrix out(0, d + 1);
+    for (const auto& [score, i] : best) {
+      if (out.rows() == most) break;
+      if (out.rows() > 0 && (out.leftCols(d) * grid.row(i).head(d).transpose()).cwiseAbs().maxCoeff() > kSame)
+        continue;
+      out.conservativeResize(out.rows() + 1, Eigen::NoChange);
+      out.bottomRows(1) = grid.row(i);
+    }
+    return out;
+  }
+
+  SamplePtr standard_, rows_;
+  const RoundsOptions& options_;
+  const Control& control_;
+  SeparableModel model_;
+  Rounds result_;
+};
+
+}  // namespace
+
+Rounds residual_rounds(const Matrix& V, const SamplePtr& standard, const RoundsOptions& options,
+                       const Control& control) {
+  const SingleThreadedBlas single;
+  return Rounder(standard, options, control).run(V);
+}
+
+}  // namespace exhume
