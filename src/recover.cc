@@ -28,6 +28,8 @@ namespace {
 constexpr Index kCurvatureRows = 1024;
 // Smallest singular value, in units of the outputs' spread, below which all rows are asked.
 constexpr double kDoubtful = 1e-2;
+// Factor by which the last growth lowered a residual that still falls.
+constexpr double kStillFalls = 1.05;
 // Share of the variance beyond which what is left is no rounding of outputs.
 constexpr double kMostRounding = 1e-4;
 
@@ -243,7 +245,14 @@ class Judge {
                             unseen,
                             look,
                             support};
-    std::string praise = as_exact ? check_exact(evidence, checks) : check_noisy(evidence, checks);
+    std::string praise;
+    if (as_exact) {
+      praise = check_exact(evidence, checks);
+    } else if (fit_.outcome == SearchOutcome::kStuck && fit_.out_of_time) {
+      say_time_ended(checks);
+    } else {
+      praise = check_noisy(evidence, checks);
+    }
     if (route.recheck != nullptr) route.recheck(result_.network, given, options_, checks);
     if (as_exact && options_.hidden && !checks.all_hold() && !found_.exact_only) look_for_fewer(checks);
     std::move(checks).conclude(result_, std::move(praise),
@@ -254,6 +263,16 @@ class Judge {
                                     result_.rows - result_.samples, result_.rows);
     }
     if (stands(result_.status)) say_what_follows();
+  }
+
+  // Time ended the search: that says nothing about the data.
+  void say_time_ended(Checks& checks) const {
+    const double budget = options_.budget_seconds;
+    checks.require("search ended before its time did", budget, budget, false,
+                   fmt::format("stopped after {:.0f} s with {} units{}; give --budget {:.0f}{}", budget,
+                               fit_.model.units(),
+                               fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
+                               5 * budget, options_.hidden ? "" : " or --hidden"));
   }
 
   // Several networks of the number of units asked for reproduce the samples: because fewer units do?

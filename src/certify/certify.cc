@@ -177,10 +177,13 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   checks.require(
       "no structure left in the residual", std::max(fit.structure, look.units), 1,
       fit.outcome == SearchOutcome::kNoise && look.units <= 1,
-      fmt::format(
-          "the best network found ({} units) leaves {:.2g} of the variance with structure in it: more "
-          "units, more samples or budget, or another kind of function is behind the data",
-          k, fit.relative_mse));
+      fit.stalled ? fmt::format("the search stalled: {} units leave {:.2g} of the variance with structure in it, and "
+                                "neither more of them nor new starts lower it much; another kind of function, or "
+                                "far more units, are behind the data",
+                                k, fit.relative_mse)
+                  : fmt::format("the best network found ({} units) leaves {:.2g} of the variance with structure in "
+                                "it: more units, more samples, or another kind of function is behind the data",
+                                k, fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
   // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as the
   // square of their sum where noise is shared.

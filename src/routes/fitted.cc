@@ -29,7 +29,10 @@ std::string outcome_words(const Fit& fit) {
     case SearchOutcome::kStuck:
       break;
   }
-  return fmt::format("{} units leave {:.2g} of the variance, with structure left", units, fit.relative_mse);
+  return fmt::format("{} units leave {:.2g} of the variance, with structure left{}", units, fit.relative_mse,
+                     fit.out_of_time ? " when its time was up"
+                     : fit.stalled   ? "; more units did not help"
+                                     : "");
 }
 
 }  // namespace
