@@ -166,17 +166,20 @@ bool is_final(Found& found, Prepared& data, const Control& control) {
 // The verdict on what a route found.
 class Judge {
  public:
-  Judge(RecoverResult& result, Journey& journey, const RecoverOptions& options)
+  // spent: seconds so far.
+  Judge(RecoverResult& result, Journey& journey, const RecoverOptions& options, double spent)
       : result_(result),
         data_(*journey.data),
         found_(journey.found),
         fit_(journey.found.fit),
         options_(options),
         control_(journey.control),
-        relu_(options.rectifier.name == "relu") {}
+        relu_(options.rectifier.name == "relu"),
+        spent_(spent) {}
 
   void run(const SampleSource& given, const Route& route) {
     const bool exact = found_.outcome == SearchOutcome::kExact;
+    time_ended_ = control_.out_of_time();
     complete_fit();
     const Network user = user_network(found_, data_);
     result_.network = options_.rectifier.multiplicative() ? canonical(user) : user;
@@ -248,7 +251,7 @@ class Judge {
     std::string praise;
     if (as_exact) {
       praise = check_exact(evidence, checks);
-    } else if (fit_.outcome == SearchOutcome::kStuck && fit_.out_of_time) {
+    } else if (found_.outcome == SearchOutcome::kStuck && time_ended_) {
       say_time_ended(checks);
     } else {
       praise = check_noisy(evidence, checks);
@@ -268,11 +271,12 @@ class Judge {
   // Time ended the search: that says nothing about the data.
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
-    checks.require("search ended before its time did", budget, budget, false,
-                   fmt::format("stopped after {:.0f} s with {} units{}; give --budget {:.0f}{}", budget,
-                               fit_.model.units(),
-                               fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
-                               5 * budget, options_.hidden ? "" : " or --hidden"));
+    checks.require(
+        "search ended before its time did", spent_, budget, false,
+        fmt::format("stopped after {:.3g} s with {} units{}; give --budget {:.0f}{}", spent_,
+                    fit_.model.units(),
+                    fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
+                    5 * budget, options_.hidden ? "" : " or --hidden"));
   }
 
   // Several networks of the number of units asked for reproduce the samples: because fewer units do?
@@ -454,6 +458,8 @@ class Judge {
   const RecoverOptions& options_;
   const Control& control_;
   bool relu_ = true;
+  double spent_ = 0;          // seconds until the search ended
+  bool time_ended_ = false;   // the budget was used up when the search ended
   bool standardised_ = true;  // is fit_.model in standardised coordinates?
 };
 
@@ -490,7 +496,9 @@ RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, c
     result.status = Status::kRefused;
     result.reason = found.refusal;
   } else {
-    Judge(result, journey, options).run(*samples, *journey.route);
+    double spent = 0;
+    for (const StageTime& stage : clock.laps()) spent += stage.seconds;
+    Judge(result, journey, options, spent).run(*samples, *journey.route);
     clock.lap("check");
   }
   result.timings = clock.laps();

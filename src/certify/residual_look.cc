@@ -160,7 +160,12 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   SeparableModel nothing = model;  // its features, and what they leave as outputs
   nothing.C = Matrix::Zero(model.features(), m);
   const Candidates left = candidate_units(nothing, *residual, 1, 29, control);
-  look.units = left.scores.size() > 0 ? left.scores(0) / chance_level(m, left.tested) : 0;
+  // The scores are over a variance that counts the columns of zeros too.
+  const Index noisy = (powers.second.array() > 0).count();
+  if (left.scores.size() > 0 && noisy > 0) {
+    const double share = static_cast<double>(noisy) / static_cast<double>(m);
+    look.units = left.scores(0) * share / chance_level(noisy, left.tested);
+  }
 
   const BinnedLook binned = look_in_bins(model, *standard, *residual, look.kurtosis, kShare, control);
   look.bins = binned.means;

@@ -230,11 +230,12 @@ StoredPrecision stored_precision(const SampleSource& samples, const Control& con
     add(Storage::kSingle, 0, false);
   }
   StoredPrecision best;
+  double coarsest = 0;
   for (StoredPrecision& each : possible) {
-    if (measure(each, samples, control) > kMostRelative) continue;
+    coarsest = std::max(coarsest, measure(each, samples, control));
     if (!best.coarse() || each.mean_square.sum() > best.mean_square.sum()) best = each;
   }
-  return best;
+  return coarsest <= kMostRelative ? best : StoredPrecision();
 }
 
 }  // namespace exhume

@@ -26,7 +26,8 @@ constexpr double kMightBeOne = 0.9;
 // residual has to fall to kProgress of what it was.
 constexpr double kPatientWork = 1e12, kPatientPolishes = 4;
 constexpr double kProgress = 0.8;
-// From this many units on, twice the units have to leave at most this share of the residual.
+// Where only an exact fit will do: from this many units on, twice the units have to leave at most this share
+// of the residual. Elsewhere a growth goes on while structure is left: half of 64 units leave much.
 constexpr Index kManyUnits = 32;
 constexpr double kDoublingLeaves = 0.25;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
@@ -267,7 +268,7 @@ class Search {
     for (int fruitless = 0; fruitless < options_.most_repairs && !given_up();) {
       const Index k = current.model.units(), extra = 1 + k / 12;
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
-      if (grows_for_nothing(k, current.relative_mse)) break;
+      if (!options_.noise_is_final && grows_for_nothing(k, current.relative_mse)) break;
       const bool nearly = current.relative_mse <= options_.nearly_exact;
       PolishSummary grown =
           enlarged(current.model, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);

@@ -17,8 +17,9 @@
 // random if that fails.
 //
 // Stalling. Data that no small network explains would keep a search busy until its deadline. It gives up
-// where much work, counted in flops so that every run counts the same, has not lowered the residual; and a
-// growth ends where twice the units leave more than a quarter of the residual, as smooth functions do.
+// where much work, counted in flops so that every run counts the same, has not lowered the residual; and where
+// only an exact fit will do, a growth ends when twice the units leave more than a quarter of the residual, as
+// with smooth functions.
 #pragma once
 
 #include <cstdint>

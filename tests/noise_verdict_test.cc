@@ -1,0 +1,140 @@
+// Verdicts under noise: what speaks against a network is found, and what does not is let pass.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exhume/certify/residual_look.h"
+#include "exhume/data/planted.h"
+#include "exhume/fit/polish.h"
+#include "exhume/recover.h"
+
+namespace exhume {
+namespace {
+
+struct Noisy {
+  Network network;
+  RowMatrix x, y;   // without noise
+  RowMatrix noise;  // of variance 1
+};
+
+Noisy noisy_data(Index d, Index k, Index m, Index n, std::uint64_t seed) {
+  Noisy out;
+  out.network = plant({.inputs = d, .hidden = k, .outputs = m, .seed = seed});
+  const SamplePtr samples = load(*planted_samples(out.network, {.samples = n, .seed = seed}));
+  SampleBlock block;
+  samples->read(0, n, block);
+  out.x = block.x();
+  out.y = block.y();
+  out.noise.resize(n, m);
+  Stream(seed, "test noise").fill_normal(0, out.noise);
+  return out;
+}
+
+RecoverResult recovered(const RowMatrix& x, const RowMatrix& y, RecoverOptions options = {}) {
+  options.budget_seconds = 10;
+  return recover(memory_samples(x, y), options);
+}
+
+// Errors of all weights over their standard errors: their largest.
+double worst_deviation(const RecoverResult& result, const Network& truth) {
+  const Alignment match = align(result.network, truth);
+  const Network canon = canonical(truth);
+  double worst = 0;
+  for (Index i = 0; i < result.network.hidden(); ++i) {
+    const Index j = match.match[static_cast<size_t>(i)];
+    const auto w = (result.network.W.row(i) - canon.W.row(j)).cwiseQuotient(result.standard_errors.W.row(i));
+    const auto a = (result.network.A.col(i) - canon.A.col(j)).cwiseQuotient(result.standard_errors.A.col(i));
+    worst = std::max({worst, w.cwiseAbs().maxCoeff(), a.cwiseAbs().maxCoeff()});
+  }
+  return worst;
+}
+
+TEST(NoiseVerdict, PlainNoiseIsEstimated) {
+  for (const std::uint64_t seed : {61, 62, 63}) {
+    const Noisy data = noisy_data(5, 4, 2, 8000, seed);
+    const RecoverResult result = recovered(data.x, data.y + 0.1 * data.noise);
+    EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
+    EXPECT_NE(result.conclusion.find("If the samples are those"), std::string::npos);
+    EXPECT_LT(worst_deviation(result, data.network), 5) << seed;
+  }
+}
+
+TEST(NoiseVerdict, UnitsThatMayBeTurnedTogetherAreNotEstimated) {
+  Noisy data = noisy_data(5, 4, 1, 20000, 64);
+  Network& network = data.network;
+  const Eigen::RowVectorXd third = -(network.A(0, 0) * network.W.row(0) + network.A(0, 1) * network.W.row(1));
+  network.W.row(2) = third.normalized();
+  network.A(0, 2) = third.norm();
+  const RecoverResult result = recovered(data.x, evaluate(network, data.x) + 0.05 * data.noise);
+  EXPECT_EQ(result.status, Status::kUncertified);
+  EXPECT_FALSE(result.signs_identifiable);
+}
+
+TEST(NoiseVerdict, AUnitTooManyIsSeen) {
+  const Noisy data = noisy_data(5, 3, 1, 8000, 65);
+  RecoverOptions options;
+  options.hidden = 4;
+  EXPECT_EQ(recovered(data.x, data.y + 0.1 * data.noise, options).status, Status::kUncertified);
+}
+
+TEST(NoiseVerdict, SharedNoiseIsUsed) {
+  // Contrasts of outputs with the same noise have none: weights come back far beyond it.
+  const Noisy data = noisy_data(5, 4, 3, 8000, 66);
+  const RowMatrix y = data.y + 0.1 * data.noise.col(0).replicate(1, 3) + 1e-3 * data.noise;
+  const RecoverResult result = recovered(data.x, y);
+  ASSERT_EQ(result.status, Status::kEstimated) << result.reason;
+  EXPECT_GT(result.noise_covariance(0, 1), 0.9 * result.noise_covariance(0, 0));
+  EXPECT_LT((result.network.W - canonical(data.network).W).cwiseAbs().maxCoeff(), 2e-3);
+  EXPECT_LT(worst_deviation(result, data.network), 5);
+}
+
+TEST(NoiseVerdict, NoiseInOneOfThreeOutputs) {
+  const Noisy data = noisy_data(5, 4, 3, 8000, 67);
+  RowMatrix y = data.y;
+  y.col(0) += 0.1 * data.noise.col(0);
+  const RecoverResult result = recovered(data.x, y);
+  EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
+  EXPECT_LT((result.network.W - canonical(data.network).W).cwiseAbs().maxCoeff(), 1e-6);
+}
+
+TEST(NoiseVerdict, NoiseInTheInputsIsNotNoise) {
+  const Noisy data = noisy_data(5, 4, 1, 20000, 68);
+  RowMatrix moved(20000, 5);
+  Stream(68, "moved").fill_normal(0, moved);
+  EXPECT_EQ(recovered(data.x + 0.2 * moved, data.y).status, Status::kUncertified);
+}
+
+// y - f has variance 1 and f is the network: only what is added may show.
+ResidualLook look(const Noisy& data, const RowMatrix& residual) {
+  const SamplePtr samples = memory_samples(data.x, data.y + residual);
+  SeparableModel model = to_signed_model(data.network);
+  fit_linear_part(model, *samples, {}, {});
+  return look_at_residual(model, samples, {});
+}
+
+TEST(ResidualLook, NoisePasses) {
+  for (std::uint64_t seed = 70; seed < 76; ++seed) {
+    const Noisy data = noisy_data(6, 5, 2, 30000, seed);
+    EXPECT_TRUE(looks_like_noise(look(data, data.noise))) << "seed " << seed;
+  }
+}
+
+TEST(ResidualLook, SmallDeviationsShowOnAllRows) {
+  // Energies of 20^2 / n and more: a test function of that shape has |t| = 20.
+  const Noisy data = noisy_data(4, 3, 1, 60000, 77);
+  const double size = 20 / std::sqrt(60000.0);
+  const auto deviation = [&](const auto& g) {
+    RowMatrix out = data.noise;
+    for (Index i = 0; i < out.rows(); ++i) out(i, 0) += size * g(data.x.row(i));
+    return look(data, out);
+  };
+  EXPECT_GT(deviation([](const auto& x) { return x(0) * x(1) * x(2); }).polynomials, 10);
+  EXPECT_GT(deviation([](const auto& x) { return 2 * std::sin(2 * x(0)) * std::sin(2 * x(1)); }).bins, 1);
+  EXPECT_GT(deviation([](const auto& x) { return 1.4 * std::sin(9 * x(2)); }).bins, 1);
+  const ResidualLook wide =
+      look(data, data.noise.cwiseProduct((1 + 0.15 * data.x.col(0).array().tanh()).matrix()));
+  EXPECT_GT(wide.spread, 1);
+}
+
+}  // namespace
+}  // namespace exhume
