@@ -74,7 +74,7 @@ def noisy() -> None:
     rows = [row for row in result.coefficients(0.95) if row.name.startswith("W")]
     inside = sum(row.lower <= value <= row.upper for row, value in zip(rows, true_weights))
     print(f"true weights inside their interval: {inside} of {len(rows)}\n")
-    assert result.status == "certified" and inside >= len(rows) - 2
+    assert result.status == "estimated" and inside >= len(rows) - 2
 
 
 def refusal() -> None:

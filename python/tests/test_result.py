@@ -23,7 +23,7 @@ def fitted(noisy):
 
 
 def test_noise_and_standard_errors(noisy, fitted):
-    assert fitted.status == "certified"
+    assert fitted.status == "estimated"
     assert fitted.noise_sd == pytest.approx(0.1, rel=0.02)  # 60,000 residuals: a standard error of 0.3 %
     errors = fitted.standard_errors
     assert errors is not None and errors.W.shape == fitted.network.W.shape and (errors.W > 0).all()
@@ -74,7 +74,7 @@ def test_an_unknown_plot_is_refused(fitted):
 def test_report(fitted, tmp_path):
     assert fitted.to_html().startswith("<!") and fitted._repr_html_().startswith("<iframe srcdoc=")
     assert "<script" not in fitted._repr_html_()
-    assert repr(fitted).startswith("<exhume.Result: certified.")
+    assert repr(fitted).startswith("<exhume.Result: estimated.")
     fitted.save(tmp_path / "out")
     names = {"network.safetensors", "network.onnx", "certificate.json", "report.html"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
