@@ -64,6 +64,13 @@ std::string usual_reason(const std::vector<Judgement>& all) {
   return most == counts.end() ? "" : most->first;
 }
 
+// As a cell of a Markdown table.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
 std::string row(const Kind& kind, const std::vector<Judgement>& all, Totals& totals) {
   std::map<Status, int> count;
   int untrue = 0;
@@ -80,10 +87,10 @@ std::string row(const Kind& kind, const std::vector<Judgement>& all, Totals& tot
   }
   totals.certified += count[Status::kCertified];
   totals.estimated += count[Status::kEstimated];
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {:.2f} | {} |\n", kind.name,
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {:.2f} | {} |\n", cell(kind.name),
                      kind.recoverable ? "yes" : "no", count[Status::kCertified], count[Status::kEstimated],
                      count[Status::kUncertified], count[Status::kRefused], untrue,
-                     seconds / static_cast<double>(all.size()), usual_reason(all));
+                     seconds / static_cast<double>(all.size()), cell(usual_reason(all)));
 }
 
 // What went wrong with one instance, on stderr.

@@ -125,7 +125,7 @@ Instance hyperbolic_tangents(Seed seed) {
     const Matrix z = (x * network.W.transpose()).rowwise() + network.b.transpose();
     return RowMatrix(z.array().tanh().matrix() * network.A.transpose());
   };
-  return samples_of(f, draw(gaussian(6), 4000, seed));
+  return samples_of(f, draw(gaussian(6), 2000, seed));
 }
 
 Instance labels(Seed seed) {
@@ -170,8 +170,8 @@ std::vector<Kind> outside_kinds() {
   add("a tree", tree);
   add("two hidden layers", two_hidden_layers);
   add("tanh units", hyperbolic_tangents);
-  add("the norm |x|", [](Seed s) {
-    return samples_of(rowwise([](const Row& x) { return x.norm(); }), draw(gaussian(4), 4000, s));
+  add("the Euclidean norm", [](Seed s) {
+    return samples_of(rowwise([](const Row& x) { return x.norm(); }), draw(gaussian(4), 2000, s));
   });
   add("a constant",
       [](Seed s) { return samples_of(rowwise([](const Row&) { return 3.0; }), draw(gaussian(4), 2000, s)); });
