@@ -38,8 +38,8 @@ bench: build  ## kernels beside a dgemm, recover beside scikit-learn
 	@scripts/python_env.sh bench bench/requirements.txt
 	@.venv-bench/bin/python bench/compare_sklearn.py $(BUILD)/apps/exhume
 
-battery: build  ## what recover says of 29 kinds of data, half of them not recoverable
-	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),10) $(or $(FIRST),1) --markdown docs/battery-table.md
+battery: build  ## what recover says of 60 kinds of data, half of them not recoverable; SEEDS=20, FIRST=1
+	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),20) $(or $(FIRST),1) --jobs $(JOBS) --markdown docs/battery-table.md
 
 coverage: build  ## do the stated confidences hold? 200 noisy recoveries
 	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),200) $(or $(FIRST),1)

@@ -2,7 +2,7 @@
 //
 //   exhume_coverage [runs] [first seed]
 //
-// In turn d, k, m, n and the noise vary. For every estimated run: is E|f - fhat|^2, measured on fresh inputs,
+// In turn d, k, m, n and the noise vary. For every run that stands: is E|f - fhat|^2, measured on fresh inputs,
 // within the stated bound (confidence 0.999)? Which share of the weights lies within 1.96 of their standard
 // errors (0.95)?
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ void count_covered(const RecoverResult& result, const Network& truth, Index& ins
 }
 
 int coverage(int runs, std::uint64_t first) {
-  Index estimated = 0, bounded = 0, inside = 0, all = 0;
+  Index certified = 0, bounded = 0, inside = 0, all = 0;
   double largest = 0;
   for (int r = 0; r < runs; ++r) {
     const Shape& shape = kShapes[static_cast<size_t>(r) % std::size(kShapes)];
@@ -61,11 +61,11 @@ int coverage(int runs, std::uint64_t first) {
     RecoverOptions options;
     options.seed = seed;
     const RecoverResult result = recover(samples, options);
-    if (result.status != Status::kEstimated || result.network.hidden() != truth.hidden()) {
+    if (!stands(result.status) || result.network.hidden() != truth.hidden()) {
       fmt::print("run {}: {}\n", r, result.reason);
       continue;
     }
-    ++estimated;
+    ++certified;
     const SamplePtr fresh = load(*planted_samples(truth, {.samples = 50000, .seed = seed + 1000000}));
     SampleBlock block;
     fresh->read(0, fresh->rows(), block);
@@ -75,9 +75,9 @@ int coverage(int runs, std::uint64_t first) {
     if (error <= result.functional_error_bound) ++bounded;
     count_covered(result, truth, inside, all);
   }
-  fmt::print("{} of {} noisy recoveries estimated\n", estimated, runs);
+  fmt::print("{} of {} noisy recoveries stand\n", certified, runs);
   fmt::print("bound on E|f - fhat|^2 (0.999) held in {} of {}; largest error over bound {:.3f}\n", bounded,
-             estimated, largest);
+             certified, largest);
   fmt::print("95% intervals covered {:.2f}% of {} weights\n",
              100.0 * static_cast<double>(inside) / static_cast<double>(std::max<Index>(all, 1)), all);
   return 0;
