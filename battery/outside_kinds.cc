@@ -129,7 +129,7 @@ Instance hyperbolic_tangents(Seed seed) {
 }
 
 Instance labels(Seed seed) {
-  Instance out = planted(6, 4, 1, 0.5, gaussian(6), 4000, seed);
+  Instance out = planted(6, 4, 1, 0.5, gaussian(6), 2000, seed);
   const double level = out.y.mean();
   const auto above = [level](double v) { return v > level ? 1.0 : 0.0; };
   out.y = out.y.unaryExpr(above).eval();
