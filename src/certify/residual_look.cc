@@ -17,7 +17,9 @@ namespace {
 
 constexpr Index kNeighbourRows = 4096;
 constexpr double kPolynomialTerms = 2e9;  // entries of all polynomials together that are affordable
-constexpr double kTests = 6;              // that share the chance of a false alarm
+constexpr double kShareAlongOne =
+    8;                        // one over the least share of a deviation's energy along a test function
+constexpr double kTests = 6;  // that share the chance of a false alarm
 
 // Residuals as uncorrelated outputs of variance 1, in as many of the m columns as there is noise; the others
 // are zero. covariance: of the residuals, m x m.
@@ -155,7 +157,7 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   const auto [polynomials, terms] = polynomial_statistic(*residual, control);
   look.polynomials = polynomials;
   look.polynomials_limit = normal_limit(kShare, terms);
-  look.missed = 2 * std::pow(look.polynomials_limit + confidence_deviations(), 2);
+  look.missed = kShareAlongOne * std::pow(look.polynomials_limit + confidence_deviations(), 2);
 
   SeparableModel nothing = model;  // its features, and what they leave as outputs
   nothing.C = Matrix::Zero(model.features(), m);

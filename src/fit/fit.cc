@@ -23,6 +23,8 @@ constexpr int kMostTurnRounds = 3;
 constexpr int kMostRivals = 8;
 // Errors of the linear term within which a sign vector may be the right one.
 constexpr double kRivalDeviations = 20;
+// How often a sign vector that is right may be rejected where another one fits too.
+constexpr double kRivalFalseAlarm = 1e-5;
 // Most times that all rows are fitted with new weights, and the share of the assumed noise above which the weights
 // were right.
 constexpr int kMostWeightings = 8;
@@ -240,6 +242,7 @@ class Fitter {
         options_.rounding && search_mse_ <= std::max(rounding_level(*subset_), options_.rounding->computed);
     const double slack = rounding ? entries : 0;
     const double allowed = chi_squared_limit(md, kSignFalseAlarm, 1) + slack;
+    const double rejected = chi_squared_limit(md, kRivalFalseAlarm, 1) + slack;
     SeparableModel best = with_these_signs(decision.signs, *subset_);
     double best_excess = excess(best);
     turn_units(excess, allowed, decision.signs, best, best_excess);
@@ -261,7 +264,9 @@ class Fitter {
     std::vector<Vector> rivals = decision.rivals;
     rivals.push_back(weakest_turned(decision.signs));
     for (const Vector& rival : rivals) {
-      if (rival == decision.signs || !does_as_well(rival, excess, best_excess + slack)) continue;
+      if (rival == decision.signs ||
+          !may_be_right(rival, excess, std::max(best_excess + kDecisiveEvidence, rejected)))
+        continue;
       decision.outcome = SignOutcome::kAmbiguous;
       break;
     }
@@ -296,22 +301,22 @@ class Fitter {
     return signs;
   }
 
-  // Do these signs fit as well as those of best_signed_, so that either is a guess? On the subset, and where
-  // it cannot tell, on all rows.
+  // May these signs be the right ones too? Not where they leave `rejected` more than the sign-free fit: on the
+  // subset, and where it cannot tell, on all rows.
   template <class Excess>
-  [[nodiscard]] bool does_as_well(const Vector& signs, const Excess& excess, double best_excess) const {
+  [[nodiscard]] bool may_be_right(const Vector& signs, const Excess& excess, double rejected) const {
     const SeparableModel rival = with_these_signs(signs, *subset_);
-    if (!kept_signs(rival, signs) || !(excess(rival) < best_excess + kDecisiveEvidence)) return false;
+    if (!kept_signs(rival, signs) || !(excess(rival) < rejected)) return false;
     if (subset_->rows() == samples_->rows()) return true;
     PolishOptions quick = options_.polish;
     quick.max_iterations = 6;
     quick.damping = 1e-6;
-    const PolishSummary ours = polish(best_signed_, *samples_, quick, control_);
+    const PolishSummary open = polish(sign_free_, *samples_, quick, control_);
     const PolishSummary theirs = polish(rival, *samples_, quick, control_);
-    const double left = sum_of_squares(ours.model, *samples_, control_);
-    const double variance = std::max(left / freedom(*samples_, ours.model), kTiny);
+    const double left = sum_of_squares(open.model, *samples_, control_);
+    const double variance = std::max(left / freedom(*samples_, open.model), kTiny);
     return kept_signs(theirs.model, signs) &&
-           (sum_of_squares(theirs.model, *samples_, control_) - left) / variance < kDecisiveEvidence;
+           (sum_of_squares(theirs.model, *samples_, control_) - left) / variance < rejected;
   }
 
   // A polish that turns a unit back is no rival.
