@@ -16,6 +16,7 @@ namespace {
 constexpr double kPolished = 1e-10;  // what a badly conditioned fit in doubles may cost, of S
 constexpr double kDouble = 0x1p-53, kSingle = 0x1p-24;
 constexpr double kFitDeviations = 6;
+constexpr Index kRowsAtOnce = 512;  // several copies of them are made
 
 RowMatrix values(const Network& network, const Rectifier* rectifier, const Eigen::Ref<const RowMatrix>& x) {
   return rectifier != nullptr ? evaluate(network, *rectifier, x) : evaluate(network, x);
@@ -60,49 +61,52 @@ EntryCheck check_entries(const Network& network, const SampleSource& rows, const
   if (coordinates != nullptr) standard = of_sizes(coordinates->from_user(network));
   const double units = unseen && stored.coarse() ? 2 : 1;
   const double depth = static_cast<double>(network.inputs() + network.hidden() + 4);
-  const Look look = reduce_blocks(rows, Look{}, control, "", [&](Look& to, const SampleBlock& block) {
-    const Matrix gaps = (values(network, rectifier, block.x()) - block.y()).cwiseAbs();
-    const Matrix S = values(sizes, rectifier, block.x().cwiseAbs());
-    Matrix least = S;
-    if (standard) {
-      const AffineMap& map = coordinates->map;
-      const RowMatrix x = ((block.x().rowwise() - map.mu.transpose()) * map.P.transpose()).cwiseAbs();
-      least = least.cwiseMin(Matrix(values(*standard, rectifier, x) * map.D.cwiseInverse().asDiagonal()));
-    }
-    const Matrix doubles = kPolished * least + 8 * kDouble * S;
-    to.squares += gaps.squaredNorm();
-    to.sizes += S.squaredNorm();
-    std::vector<Index> open;  // rows on which the fit's own error matters
-    for (Index i = 0; i < gaps.rows(); ++i) {
-      bool beyond = false;
-      for (Index o = 0; o < gaps.cols(); ++o) {
-        const double gap = gaps(i, o), y = block.y()(i, o), h = units * stored.half_unit(y);
-        const Index row = block.first_row() + i;
-        to.in_double.offer(gap / std::max(doubles(i, o), kTiny), gap, y, row, o);
-        to.computed.offer(gap / std::max(h + doubles(i, o) + depth * kSingle * S(i, o), kTiny), gap, y, row,
-                          o);
-        const double allowed = std::max(h + doubles(i, o), kTiny);
-        if (gap <= allowed || !fit_errors || !stored.coarse()) {
-          to.stored.offer(gap / allowed, gap, y, row, o);
-        } else {
-          beyond = true;
+  const Look look = reduce_blocks(
+      rows, Look{}, control, "",
+      [&](Look& to, const SampleBlock& block) {
+        const Matrix gaps = (values(network, rectifier, block.x()) - block.y()).cwiseAbs();
+        const Matrix S = values(sizes, rectifier, block.x().cwiseAbs());
+        Matrix least = S;
+        if (standard) {
+          const AffineMap& map = coordinates->map;
+          const RowMatrix x = ((block.x().rowwise() - map.mu.transpose()) * map.P.transpose()).cwiseAbs();
+          least = least.cwiseMin(Matrix(values(*standard, rectifier, x) * map.D.cwiseInverse().asDiagonal()));
         }
-      }
-      if (beyond) open.push_back(i);
-    }
-    if (open.empty()) return;
-    RowMatrix x(static_cast<Index>(open.size()), block.x().cols());
-    for (std::size_t i = 0; i < open.size(); ++i) x.row(static_cast<Index>(i)) = block.x().row(open[i]);
-    const Matrix errors = fit_errors(x);
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      for (Index o = 0; o < gaps.cols(); ++o) {
-        const double y = block.y()(open[i], o), gap = gaps(open[i], o);
-        const double allowed = units * stored.half_unit(y) + doubles(open[i], o) +
-                               kFitDeviations * errors(static_cast<Index>(i), o);
-        to.stored.offer(gap / std::max(allowed, kTiny), gap, y, block.first_row() + open[i], o);
-      }
-    }
-  });
+        const Matrix doubles = kPolished * least + 8 * kDouble * S;
+        to.squares += gaps.squaredNorm();
+        to.sizes += S.squaredNorm();
+        std::vector<Index> open;  // rows on which the fit's own error matters
+        for (Index i = 0; i < gaps.rows(); ++i) {
+          bool beyond = false;
+          for (Index o = 0; o < gaps.cols(); ++o) {
+            const double gap = gaps(i, o), y = block.y()(i, o), h = units * stored.half_unit(y);
+            const Index row = block.first_row() + i;
+            to.in_double.offer(gap / std::max(doubles(i, o), kTiny), gap, y, row, o);
+            to.computed.offer(gap / std::max(h + doubles(i, o) + depth * kSingle * S(i, o), kTiny), gap, y,
+                              row, o);
+            const double allowed = std::max(h + doubles(i, o), kTiny);
+            if (gap <= allowed || !fit_errors || !stored.coarse()) {
+              to.stored.offer(gap / allowed, gap, y, row, o);
+            } else {
+              beyond = true;
+            }
+          }
+          if (beyond) open.push_back(i);
+        }
+        if (open.empty()) return;
+        RowMatrix x(static_cast<Index>(open.size()), block.x().cols());
+        for (std::size_t i = 0; i < open.size(); ++i) x.row(static_cast<Index>(i)) = block.x().row(open[i]);
+        const Matrix errors = fit_errors(x);
+        for (std::size_t i = 0; i < open.size(); ++i) {
+          for (Index o = 0; o < gaps.cols(); ++o) {
+            const double y = block.y()(open[i], o), gap = gaps(open[i], o);
+            const double allowed = units * stored.half_unit(y) + doubles(open[i], o) +
+                                   kFitDeviations * errors(static_cast<Index>(i), o);
+            to.stored.offer(gap / std::max(allowed, kTiny), gap, y, block.first_row() + open[i], o);
+          }
+        }
+      },
+      kRowsAtOnce);
   EntryCheck out;
   const auto take = [&](const Worst& worst) {
     out.worst = worst.ratio;
