@@ -269,6 +269,13 @@ std::string shortfall(const MemorizeResult& result, const MemorizeOptions& optio
         "help",
         closed.rank, result.inputs.rows(), result.relative_error);
   }
+  if (!closed.in_general_position()) {
+    return fmt::format(
+        "the rows are not in general position as far as doubles can tell: the kernel's condition number is "
+        "{:.1e}, and the fit leaves a relative error of {:.1e}; fewer rows, more inputs, or perturbing the "
+        "inputs (perturb 0.01 or so) would help",
+        closed.condition, result.relative_error);
+  }
   if (options.method != MemorizeMethod::kClosedForm) {
     return fmt::format(
         "the descent stopped ({}) at a relative error of {:.1e}, above {:g}; more iterations or the closed "
@@ -295,7 +302,7 @@ void judge(MemorizeResult& result, const RowMatrix& given, const MemorizeOptions
   const Index n = result.inputs.rows();
   Checks checks;
   checks.note("rows in general position: rank", static_cast<double>(result.closed_form.rank),
-              static_cast<double>(n), result.closed_form.full_rank);
+              static_cast<double>(n), result.closed_form.in_general_position());
   const std::string otherwise = shortfall(result, options);
   checks.require("labels met: relative error", result.relative_error, options.tolerance,
                  result.relative_error <= options.tolerance, otherwise);

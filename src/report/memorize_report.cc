@@ -94,7 +94,7 @@ Json own_keys(const MemorizeResult& r) {
                {"given_accuracy", labels ? Json(r.given_accuracy) : Json(nullptr)},
                {"perturb", r.perturb},
                {"general_position",
-                {{"holds", c.full_rank},
+                {{"holds", c.in_general_position()},
                  {"rank", c.rank},
                  {"sigma", number(c.sigma_min)},
                  {"sigma_max", number(c.sigma_max)},
@@ -152,7 +152,8 @@ std::vector<Fact> facts(const MemorizeResult& r) {
                      labels ? fmt::format(", {:.1f}% right", 100 * r.given_accuracy) : "")});
   }
   list.push_back({"general position",
-                  c.full_rank ? fmt::format("holds; sigma {}{:.3e}, condition number of the kernel {:.2e}",
+                  c.full_rank ? fmt::format("{}; sigma {}{:.3e}, condition number of the kernel {:.2e}",
+                                            c.in_general_position() ? "holds" : "does not hold in doubles",
                                             c.spectrum_converged ? "" : "at most ", c.sigma_min, c.condition)
                               : fmt::format("does not hold: rank {} of {}", grouped(c.rank), grouped(n))});
   list.push_back({"solver", closed ? fmt::format("{}, {} refinement{}", to_string(c.solver), c.refinements,

@@ -50,6 +50,9 @@ struct ClosedForm {
   KernelSolver solver = KernelSolver::kAuto;  // the one that gave `forms`
   Index rank = 0;  // columns of Phi found independent; n unless the rows are not in general position
   bool full_rank = false;
+  // Independent columns whose kernel no computation in doubles can tell from a singular one are in no general
+  // position that anybody could use: its condition number is at most 2^104, since Phi's own is its root.
+  [[nodiscard]] bool in_general_position() const { return full_rank && condition <= 0x1p104; }
   double sigma_min = 0;             // smallest singular value of Phi (Theorem 4's sigma); 0 where rank < n
   double sigma_max = 0;             // largest
   double condition = 0;             // of K: (sigma_max / sigma_min)^2; infinite where rank < n
