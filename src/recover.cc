@@ -17,6 +17,8 @@
 #include "exhume/fit/standard_errors.h"
 #include "exhume/model/rectified_network.h"
 #include "exhume/routes/table.h"
+#include "fit/measure.h"
+#include "fit/normal_sums.h"
 #include "fit/output_mixing.h"
 #include "fit/within_bounds.h"
 #include "routes/engine.h"
@@ -166,20 +168,22 @@ bool is_final(Found& found, Prepared& data, const Control& control) {
 // The verdict on what a route found.
 class Judge {
  public:
-  Judge(RecoverResult& result, Journey& journey, const RecoverOptions& options)
+  // as_stored: the network was read from a file and stays as it is, bit by bit.
+  Judge(RecoverResult& result, Journey& journey, const RecoverOptions& options, bool as_stored = false)
       : result_(result),
         data_(*journey.data),
         found_(journey.found),
         fit_(journey.found.fit),
         options_(options),
         control_(journey.control),
-        relu_(options.rectifier.name == "relu") {}
+        relu_(options.rectifier.name == "relu"),
+        as_stored_(as_stored) {}
 
   void run(const SampleSource& given, const Route& route) {
     const bool exact = found_.outcome == SearchOutcome::kExact;
     complete_fit();
     const Network user = user_network(found_, data_);
-    result_.network = options_.rectifier.multiplicative() ? canonical(user) : user;
+    result_.network = options_.rectifier.multiplicative() && !as_stored_ ? canonical(user) : user;
     result_.signs_identifiable = fit_.signs.outcome == SignOutcome::kUnique;
     result_.training_relative_mse = fit_.relative_mse;
     HeldOutCheck held_out = check_held_out(
@@ -453,9 +457,115 @@ class Judge {
   Fit& fit_;
   const RecoverOptions& options_;
   const Control& control_;
-  bool relu_ = true;
+  bool relu_ = true, as_stored_ = false;
   bool standardised_ = true;  // is fit_.model in standardised coordinates?
 };
+
+// A stored network as a route would have brought it: what the rows say of it, measured again.
+class FoundAgain {
+ public:
+  FoundAgain(const Network& network, const Claim& claim, const Rectifier& rectifier, Prepared& data,
+             const Control& control)
+      : network_(network), claim_(claim), rectifier_(rectifier), data_(data), control_(control) {}
+
+  Found run() {
+    found_.network = network_;
+    found_.fit.structure = claim_.structure;
+    if (claim_.exact_only) {
+      as_exact_route();
+      return std::move(found_);
+    }
+    Fit& fit = found_.fit;
+    fit.model = to_signed_model(data_.coordinates().from_user(network_));
+    if (rectifier_.name != "relu") fit.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
+    products_ = residual_products(fit.model, *data_.standard(), kBlockRows, control_);
+    measure(fit, products_, data_.standard()->rows());
+    const bool exact = claim_.status == Status::kCertified;
+    fit.outcome = found_.outcome = exact ? SearchOutcome::kExact : SearchOutcome::kNoise;
+    fit.signs.outcome = SignOutcome::kUnique;
+    if (!exact) {
+      found_.look = look_at_residual(fit.model, data_.standard(), control_);
+      fit.structure = found_.look->units;
+    }
+    if (fit.model.rectifier || fit.model.units() == 0 || fit.model.linear_term) return std::move(found_);
+    if (exact) {
+      fit.signs.outcome = decide_signs(sign_free(fit.model), {}).outcome;
+    } else {
+      fit_again();
+    }
+    return std::move(found_);
+  }
+
+  [[nodiscard]] std::optional<double> gained() const { return gained_; }
+
+ private:
+  void as_exact_route() {
+    SampleBlock block;
+    const SamplePtr rows = load(*data_.training());
+    rows->read(0, rows->rows(), block);
+    found_.exact_only = true;
+    found_.outcome = SearchOutcome::kExact;
+    found_.fit.signs.outcome = SignOutcome::kUnique;
+    found_.fit.relative_mse = relative_error(network_, rectifier_, block.x(), block.y());
+    found_.checks.require("training rows reproduced to rounding", found_.fit.relative_mse, kReproduced,
+                          found_.fit.relative_mse <= kReproduced, "the training rows are not reproduced");
+  }
+
+  // a max(z, 0) = a/2 |z| + a/2 z.
+  static SeparableModel sign_free(const SeparableModel& model) {
+    const Index k = model.units(), d = model.inputs();
+    SeparableModel out;
+    out.V = model.V;
+    out.C.resize(out.features(), model.C.cols());
+    out.C.topRows(k) = model.C.topRows(k) / 2;
+    out.C.bottomRows(d + 1) = model.V.transpose() * out.C.topRows(k);
+    out.C.bottomRows(1) += model.C.bottomRows(1);
+    return out;
+  }
+
+  // Whether noise leaves the signs open, and whether this is the best network nearby, only a fit from its
+  // units tells.
+  void fit_again() {
+    FitOptions options;
+    options.hidden = found_.fit.model.units();
+    options.seed = claim_.seed;
+    options.most_restarts = 0;
+    options.rounding = data_.rounding();
+    const Fit again =
+        fit_units(found_.fit.model.V, data_.standard(), options, control_.within(claim_.budget_seconds));
+    if (again.out_of_time || again.model.linear_term != found_.fit.model.linear_term) {
+      if (!again.out_of_time) found_.fit.signs = again.signs;
+      return;
+    }
+    found_.fit.signs = again.signs;
+    const Matrix left = residual_products(again.model, *data_.standard(), kBlockRows, control_);
+    const Matrix Q = unit_noise(again.noise_covariance).Q;
+    gained_ = (Q * (products_ - left) * Q.transpose()).trace();
+  }
+
+  const Network& network_;
+  const Claim& claim_;
+  const Rectifier& rectifier_;
+  Prepared& data_;
+  const Control& control_;
+  Found found_;
+  Matrix products_;
+  std::optional<double> gained_;
+};
+
+const Route& stated_route(const std::string& name) {
+  for (const Route& route : routes()) {
+    if (route.finds == Finds::kNetwork && (name == route.name || name == route.group)) return route;
+  }
+  throw DataError(fmt::format("the certificate names the route '{}', which does not exist", name));
+}
+
+HoldOut stated_rule(Index period, Index rows, HoldOut first) {
+  for (const HoldOut rule : {first, HoldOut::kFitted, HoldOut::kExact}) {
+    if (held_out_period(rule, rows) == period) return rule;
+  }
+  throw DataError(fmt::format("its split holds out one in {} of {} rows, which no route does", period, rows));
+}
 
 }  // namespace
 
@@ -495,6 +605,40 @@ RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, c
   }
   result.timings = clock.laps();
   return result;
+}
+
+Judged judge_again(const Network& network, const SamplePtr& samples, const Claim& claim,
+                   const Control& control) {
+  const SingleThreadedBlas single;
+  RecoverOptions options;
+  options.seed = claim.seed;
+  options.rectifier = parse_rectifier(claim.activation);
+  const Route& route = stated_route(claim.route);
+  Judged judged;
+  RecoverResult& result = judged.result;
+  result.activation = claim.activation;
+  result.route = claim.route;
+  Journey journey;
+  journey.route = &route;
+  journey.name = claim.route;
+  journey.control = control;
+  Found repaired;
+  SamplePtr rows = samples;
+  if (route.repair != nullptr) {
+    rows = route.repair(samples, options, repaired, control);
+    if (!rows) throw DataError("the route refuses these samples: " + repaired.refusal);
+  }
+  const HoldOut rule =
+      route.repair != nullptr ? route.hold_out : stated_rule(claim.period, claim.samples, route.hold_out);
+  journey.data = std::make_unique<Prepared>(rows, rule, claim.seed, result, control);
+  if (route.repair != nullptr) result.held_out_period = 0;
+  FoundAgain again(network, claim, options.rectifier, *journey.data, control);
+  journey.found = again.run();
+  journey.found.support = repaired.support;
+  result.support = std::move(repaired.support);
+  judged.gained = again.gained();
+  Judge(result, journey, options, true).run(*samples, route);
+  return judged;
 }
 
 }  // namespace exhume

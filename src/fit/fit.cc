@@ -7,6 +7,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
 #include "fit/hardest_rows.h"
+#include "fit/measure.h"
 #include "fit/normal_sums.h"
 #include "fit/output_mixing.h"
 
@@ -55,9 +56,6 @@ class Fitter {
     noisy_finish();
     if (fit_.relative_mse <= std::max(kReproduced, rounding_level(*samples_)))
       fit_.outcome = SearchOutcome::kExact;
-    fit_.rows_per_unknown =
-        static_cast<double>(samples_->rows() * samples_->outputs()) /
-        static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
     return fit_;
   }
 
@@ -324,7 +322,6 @@ class Fitter {
   }
 
   void noisy_finish() {
-    const Index m = samples_->outputs();
     const SamplePtr given = samples_, some = subset_;
     mix_outputs(mixing_of(sign_free_, *subset_));
     decide_noisy_signs();
@@ -347,11 +344,7 @@ class Fitter {
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
       assumed = left;
     }
-    fit_.relative_mse = left.trace() / (rows * static_cast<double>(m));
-    const double per_output =
-        rows - static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), m)) /
-                   static_cast<double>(m);
-    fit_.noise_covariance = left / std::max(per_output, 1.0);
+    measure(fit_, left, samples_->rows());
     fit_.descent.push_back({true, fit_.relative_mse});
   }
 
@@ -396,6 +389,15 @@ class Fitter {
 double RoundingNoise::level(double entries) const {
   constexpr double kDeviations = 8;
   return mean_square * (1 + kDeviations * deviation / std::sqrt(std::max(entries, 1.0)));
+}
+
+void measure(Fit& fit, const Matrix& products, Index rows) {
+  const auto n = static_cast<double>(rows), m = static_cast<double>(products.rows());
+  const auto unknowns =
+      static_cast<double>(search_unknowns(fit.model.inputs(), fit.model.units(), products.rows()));
+  fit.relative_mse = products.trace() / (n * m);
+  fit.noise_covariance = products / std::max(n - unknowns / m, 1.0);
+  fit.rows_per_unknown = n * m / unknowns;
 }
 
 Index free_parameters(Index inputs, Index hidden, Index outputs) {
