@@ -63,6 +63,17 @@ Network user_network(const Found& found, Prepared& data) {
   return found.network ? *found.network : data.coordinates().to_user(to_network(found.fit.model));
 }
 
+// The same network of ReLUs with w of unit norm in every unit, as the polish leaves it.
+SeparableModel unit_rows(SeparableModel model) {
+  for (Index j = 0; j < model.units(); ++j) {
+    const double size = model.V.row(j).head(model.inputs()).norm();
+    if (!(size > 0)) continue;
+    model.V.row(j) /= size;
+    model.C.row(j) *= size;
+  }
+  return model;
+}
+
 // Whether the curvature of a fit in standardised coordinates can be had: a dense matrix, nothing left open.
 bool has_curvature(const SeparableModel& model) {
   return !model.rectifier && !model.linear_term && model.units() > 0 &&
@@ -140,6 +151,8 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
       [&](double y, Index o) { return map.D(o) * stored.half_unit(y / map.D(o) + map.nu(o)); }, kRounds,
       control);
   if (!reproduced(closer)) return false;
+  measure(closer, residual_products(closer.model, *data.standard(), kBlockRows, control),
+          data.standard()->rows());
   found.fit = std::move(closer);
   return true;
 }
@@ -214,6 +227,7 @@ class Judge {
     if (!found_.network) return;
     try {
       fit_.model = to_signed_model(data_.coordinates().from_user(*found_.network));
+      if (relu_) fit_.model = unit_rows(std::move(fit_.model));
       standardised_ = true;
     } catch (const DataError&) {
       fit_.model = to_signed_model(*found_.network);
@@ -477,6 +491,7 @@ class FoundAgain {
     }
     Fit& fit = found_.fit;
     fit.model = to_signed_model(data_.coordinates().from_user(network_));
+    if (rectifier_.name == "relu") fit.model = unit_rows(std::move(fit.model));
     if (rectifier_.name != "relu") fit.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
     products_ = residual_products(fit.model, *data_.standard(), kBlockRows, control_);
     measure(fit, products_, data_.standard()->rows());
@@ -487,7 +502,9 @@ class FoundAgain {
       found_.look = look_at_residual(fit.model, data_.standard(), control_);
       fit.structure = found_.look->units;
     }
-    if (fit.model.rectifier || fit.model.units() == 0 || fit.model.linear_term) return std::move(found_);
+    if (claim_.by_signs) as_noise_route();
+    if (claim_.by_signs || fit.model.rectifier || fit.model.units() == 0 || fit.model.linear_term)
+      return std::move(found_);
     if (exact) {
       fit.signs.outcome = decide_signs(sign_free(fit.model), {}).outcome;
     } else {
@@ -499,16 +516,28 @@ class FoundAgain {
   [[nodiscard]] std::optional<double> gained() const { return gained_; }
 
  private:
-  void as_exact_route() {
+  [[nodiscard]] SampleBlock training_block() {
     SampleBlock block;
-    const SamplePtr rows = load(*data_.training());
-    rows->read(0, rows->rows(), block);
+    rows_ = load(*data_.training());
+    rows_->read(0, rows_->rows(), block);
+    return block;
+  }
+
+  void as_exact_route() {
+    const SampleBlock block = training_block();
     found_.exact_only = true;
     found_.outcome = SearchOutcome::kExact;
     found_.fit.signs.outcome = SignOutcome::kUnique;
     found_.fit.relative_mse = relative_error(network_, rectifier_, block.x(), block.y());
     found_.checks.require("training rows reproduced to rounding", found_.fit.relative_mse, kReproduced,
                           found_.fit.relative_mse <= kReproduced, "the training rows are not reproduced");
+  }
+
+  void as_noise_route() {
+    Fit& fit = found_.fit;
+    const SampleBlock block = training_block();
+    fit.relative_mse = relative_error(network_, rectifier_, block.x(), block.y());
+    fit.noise_covariance = Matrix(fit.noise_covariance.diagonal().asDiagonal());
   }
 
   // a max(z, 0) = a/2 |z| + a/2 z.
@@ -549,6 +578,7 @@ class FoundAgain {
   Prepared& data_;
   const Control& control_;
   Found found_;
+  SamplePtr rows_;  // in memory
   Matrix products_;
   std::optional<double> gained_;
 };

@@ -75,6 +75,7 @@ struct Claim {
   Index samples = 0;            // rows without repetitions
   Index period = 0;             // of the split
   bool exact_only = false;      // judged as routes do that know no noise
+  bool by_signs = false;        // estimated as the route rectified-noise does: outputs of independent noise
   double structure = 0;         // of rounding errors, as the search saw it
   double budget_seconds = 300;  // for the fit that is made again
 };

@@ -252,6 +252,13 @@ def samples_of(name):
     return edit
 
 
+def memorized(folder):
+    folder.json.update(kind="memorized network", tolerance=1.0, relative_error=1.0)
+    for name, source in (("inputs.npy", "x.npy"), ("labels.npy", "y.npy")):
+        shutil.copy(folder.root / "noisy" / source, folder.path / name)
+        folder.json["written"].append({"role": "rows memorised", "path": name, "sha256": ""})
+
+
 def all_hold(folder):
     for one in folder.json["assumptions"]:
         one.update(holds=True)
@@ -304,7 +311,6 @@ FORGERIES = [
     ("`status` uncertified made estimated, all checks with it", UNCERTIFIED, all_of(put("status", to="estimated"), all_hold), CERTIFICATE),
     ("`status` uncertified made estimated, the checks left", UNCERTIFIED, put("status", to="estimated"), CERTIFICATE),
     ("checks of an uncertified result made to hold", UNCERTIFIED, all_hold, CERTIFICATE),
-    ("`status` certified written otherwise", CERTIFIED, put("status", to="Certified"), CERTIFICATE),
     ("`precision` made coarser", CERTIFIED, put("precision", to="single precision, 2e-08"), CERTIFICATE),
     ("`split` removed", CERTIFIED, drop("split"), CERTIFICATE),
     ("`split` removed", ESTIMATED, drop("split"), CERTIFICATE),
@@ -333,7 +339,7 @@ FORGERIES = [
     ("`held_out` raised", ESTIMATED, put("held_out", to=2000), CERTIFICATE),
     ("`activation` changed", CERTIFIED, put("activation", to="square"), CERTIFICATE),
     ("`kind` made a memorized network, of which less is asked", ESTIMATED,
-     all_of(put("kind", to="memorized network"), lambda f: f.json.update(tolerance=1.0, relative_error=1.0)), CERTIFICATE),
+     memorized, CERTIFICATE),
     ("`linear_term` set", CERTIFIED, put("linear_term", to=True), CERTIFICATE),
     ("`signs_identifiable` cleared", CERTIFIED, put("signs_identifiable", to=False), CERTIFICATE),
     ("a check left out", ESTIMATED, without_check("heavy tails"), CERTIFICATE),
@@ -357,7 +363,7 @@ FORGERIES = [
      "the network does not say how it was asked for"),
     ("`timings` changed", ESTIMATED, put("timings", to={"fit": 0.001}), None, "nor how long it took"),
     ("`tried` changed", ESTIMATED, put("tried", to=[]), None, "nor what was tried before it was found"),
-    ("`route` made another that exists", ESTIMATED, put("route", to="any-inputs"), None,
+    ("`route` made another that exists", ESTIMATED, put("route", to="any_inputs"), None,
      "several routes lead to the same network"),
     ("`version` changed", CERTIFIED, put("version", to="9.9.9"), None,
      "sentences of another version cannot be compared, and `verify` says so"),
@@ -407,6 +413,10 @@ class Suite:
         answer = json.loads(done.stdout) if done.stdout else {"findings": [], "error": done.stderr}
         return done.returncode, answer, [f["part"] for f in answer["findings"] if f["checked"] and not f["good"]]
 
+    @staticmethod
+    def words(answer):
+        return answer.get("error") or [f["words"] for f in answer["findings"] if f["checked"] and not f["good"]]
+
     def honest(self):
         """What was not forged agrees, signed or not; who only renews digests has forged nothing."""
         for folder, code in ((CERTIFIED, OK), (ESTIMATED, OK), (UNCERTIFIED, NOT_CERTIFIED)):
@@ -436,10 +446,10 @@ class Suite:
             edited = [f for f in answer["findings"] if "it was edited" in f["words"]]
             assert not edited, f"{what}: the digests were not renewed"
             if part:
-                assert code == NOT_CERTIFIED and part in bad, f"{what} ({folder}): ended with {code}, bad: {bad}\n{answer}"
+                assert code == NOT_CERTIFIED and part in bad, f"{what} ({folder}): ended with {code}, bad: {bad}"
                 assert folder == UNCERTIFIED or not answer["agrees"], what
             else:
-                assert code == OK and not bad, f"{what} ({folder}): {answer}"
+                assert code == OK and not bad, f"{what} ({folder}): {self.words(answer)}"
             code, answer, bad = self.verify(folder, "--key", "mine.pub")
             # Changed samples and pages alone leave the certificate's bytes, but not its digests.
             assert code == NOT_CERTIFIED and (part or "signature") in bad, f"{what} with --key: {code}, {bad}"
