@@ -130,6 +130,16 @@ class Entries {
   std::optional<Curvature> curvature_;
 };
 
+// What the fit's model leaves; returns the products of its residuals.
+Matrix measure_again(Fit& fit, const SampleSource& standard, const Control& control) {
+  Matrix products = residual_products(fit.model, standard, kBlockRows, control);
+  const Left left = measure(fit.model, products, standard.rows());
+  fit.relative_mse = left.relative_mse;
+  fit.noise_covariance = left.noise_covariance;
+  fit.rows_per_unknown = left.rows_per_unknown;
+  return products;
+}
+
 // Does the network reproduce every training entry to its stored precision, or one close to it that the fit is
 // then replaced by?
 bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) {
@@ -151,8 +161,7 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
       [&](double y, Index o) { return map.D(o) * stored.half_unit(y / map.D(o) + map.nu(o)); }, kRounds,
       control);
   if (!reproduced(closer)) return false;
-  measure(closer, residual_products(closer.model, *data.standard(), kBlockRows, control),
-          data.standard()->rows());
+  measure_again(closer, *data.standard(), control);
   found.fit = std::move(closer);
   return true;
 }
@@ -493,8 +502,7 @@ class FoundAgain {
     fit.model = to_signed_model(data_.coordinates().from_user(network_));
     if (rectifier_.name == "relu") fit.model = unit_rows(std::move(fit.model));
     if (rectifier_.name != "relu") fit.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
-    products_ = residual_products(fit.model, *data_.standard(), kBlockRows, control_);
-    measure(fit, products_, data_.standard()->rows());
+    products_ = measure_again(fit, *data_.standard(), control_);
     const bool exact = claim_.status == Status::kCertified;
     fit.outcome = found_.outcome = exact ? SearchOutcome::kExact : SearchOutcome::kNoise;
     fit.signs.outcome = SignOutcome::kUnique;

@@ -29,8 +29,6 @@ constexpr double kRivalDeviations = 20;
 constexpr int kMostWeightings = 8;
 constexpr double kSameNoise = 0.5;
 
-Index search_unknowns(Index d, Index k, Index m) { return k * (d + m) + m * (d + 1); }
-
 double sum_of_squares(const SeparableModel& model, const SampleSource& samples, const Control& control) {
   return residual_sums(model, samples, kBlockRows, control).squares.sum();
 }
@@ -344,7 +342,10 @@ class Fitter {
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
       assumed = left;
     }
-    measure(fit_, left, samples_->rows());
+    const Left measured = measure(fit_.model, left, samples_->rows());
+    fit_.relative_mse = measured.relative_mse;
+    fit_.noise_covariance = measured.noise_covariance;
+    fit_.rows_per_unknown = measured.rows_per_unknown;
     fit_.descent.push_back({true, fit_.relative_mse});
   }
 
@@ -389,15 +390,6 @@ class Fitter {
 double RoundingNoise::level(double entries) const {
   constexpr double kDeviations = 8;
   return mean_square * (1 + kDeviations * deviation / std::sqrt(std::max(entries, 1.0)));
-}
-
-void measure(Fit& fit, const Matrix& products, Index rows) {
-  const auto n = static_cast<double>(rows), m = static_cast<double>(products.rows());
-  const auto unknowns =
-      static_cast<double>(search_unknowns(fit.model.inputs(), fit.model.units(), products.rows()));
-  fit.relative_mse = products.trace() / (n * m);
-  fit.noise_covariance = products / std::max(n - unknowns / m, 1.0);
-  fit.rows_per_unknown = n * m / unknowns;
 }
 
 Index free_parameters(Index inputs, Index hidden, Index outputs) {
