@@ -81,13 +81,13 @@ struct Claim {
 };
 struct Judged {
   RecoverResult result;  // tried, timings, files and the pictures of the search are empty
-  // What a new fit from the same units gains on the training rows, in variances of the noise; empty where none
-  // was made, or not in time.
+  // What a new fit from the same units gains on the training rows, in variances of the noise; empty where
+  // none was made, or not in time.
   std::optional<double> gained;
 };
-// The verdict on a network that was recovered before, from network and samples alone, by the same checks: every
-// number of its certificate that can be computed again. Throws DataError where the claim is not one that
-// recover() makes.
+// The verdict on a network that was recovered before, from network and samples alone, by the same checks:
+// every number of its certificate that can be computed again. Throws DataError where the claim is not one
+// that recover() makes.
 [[nodiscard]] Judged judge_again(const Network& network, const SamplePtr& samples, const Claim& claim,
                                  const Control& control = {});
 

@@ -7,10 +7,10 @@
 //                   or activity
 //
 // Errors are computed by plain loops in long double (certify/verify.h), nothing of the solvers. Digests show
-// that something was changed, not by whom: whoever renews them can state anything, but then the rows must still
-// agree with the model. What a network's certificate states beyond that, report/judgement_check.h computes again;
-// who wrote it, io/signature.h tells. What cannot be checked is said so, in a finding that is neither good nor
-// bad.
+// that something was changed, not by whom: whoever renews them can state anything, but then the rows must
+// still agree with the model. What a network's certificate states beyond that, report/judgement_check.h
+// computes again; who wrote it, io/signature.h tells. What cannot be checked is said so, in a finding that is
+// neither good nor bad.
 #pragma once
 
 #include <optional>

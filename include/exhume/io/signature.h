@@ -8,7 +8,8 @@
 //     certificate.json.sig      64 bytes, Ed25519 as RFC 8032 has it
 //
 // OpenSSL checks the same files without Exhume:
-//     openssl pkeyutl -verify -rawin -pubin -inkey NAME.pub -sigfile certificate.json.sig -in certificate.json
+//     openssl pkeyutl -verify -rawin -pubin -inkey NAME.pub -in certificate.json
+//             -sigfile certificate.json.sig
 #pragma once
 
 #include <filesystem>
@@ -20,8 +21,8 @@ namespace exhume {
 
 inline constexpr const char* kSignatureFile = "certificate.json.sig";
 
-// Both keys are read when they are made. Throws DataError naming the file where it cannot be read, is not a key
-// in PEM, is protected by a password, or is not of Ed25519.
+// Both keys are read when they are made. Throws DataError naming the file where it cannot be read, is not a
+// key in PEM, is protected by a password, or is not of Ed25519.
 class PrivateKey {
  public:
   explicit PrivateKey(const std::filesystem::path& path);
