@@ -17,6 +17,8 @@
 #include "exhume/fit/standard_errors.h"
 #include "exhume/model/rectified_network.h"
 #include "exhume/routes/table.h"
+#include "fit/measure.h"
+#include "fit/normal_sums.h"
 #include "fit/output_mixing.h"
 #include "fit/within_bounds.h"
 #include "routes/engine.h"
@@ -59,6 +61,17 @@ Network errors_in_order(const Network& errors, const Network& from, const Networ
 
 Network user_network(const Found& found, Prepared& data) {
   return found.network ? *found.network : data.coordinates().to_user(to_network(found.fit.model));
+}
+
+// The same network of ReLUs with w of unit norm in every unit, as the polish leaves it.
+SeparableModel unit_rows(SeparableModel model) {
+  for (Index j = 0; j < model.units(); ++j) {
+    const double size = model.V.row(j).head(model.inputs()).norm();
+    if (!(size > 0)) continue;
+    model.V.row(j) /= size;
+    model.C.row(j) *= size;
+  }
+  return model;
 }
 
 // Whether the curvature of a fit in standardised coordinates can be had: a dense matrix, nothing left open.
@@ -117,6 +130,16 @@ class Entries {
   std::optional<Curvature> curvature_;
 };
 
+// What the fit's model leaves; returns the products of its residuals.
+Matrix measure_again(Fit& fit, const SampleSource& standard, const Control& control) {
+  Matrix products = residual_products(fit.model, standard, kBlockRows, control);
+  const Left left = measure(fit.model, products, standard.rows());
+  fit.relative_mse = left.relative_mse;
+  fit.noise_covariance = left.noise_covariance;
+  fit.rows_per_unknown = left.rows_per_unknown;
+  return products;
+}
+
 // Does the network reproduce every training entry to its stored precision, or one close to it that the fit is
 // then replaced by?
 bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) {
@@ -138,6 +161,7 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
       [&](double y, Index o) { return map.D(o) * stored.half_unit(y / map.D(o) + map.nu(o)); }, kRounds,
       control);
   if (!reproduced(closer)) return false;
+  measure_again(closer, *data.standard(), control);
   found.fit = std::move(closer);
   return true;
 }
@@ -166,8 +190,9 @@ bool is_final(Found& found, Prepared& data, const Control& control) {
 // The verdict on what a route found.
 class Judge {
  public:
-  // spent: seconds so far.
-  Judge(RecoverResult& result, Journey& journey, const RecoverOptions& options, double spent)
+  // spent: seconds so far. as_stored: the network was read from a file and stays as it is, bit by bit.
+  Judge(RecoverResult& result, Journey& journey, const RecoverOptions& options, double spent,
+        bool as_stored = false)
       : result_(result),
         data_(*journey.data),
         found_(journey.found),
@@ -175,6 +200,7 @@ class Judge {
         options_(options),
         control_(journey.control),
         relu_(options.rectifier.name == "relu"),
+        as_stored_(as_stored),
         spent_(spent) {}
 
   void run(const SampleSource& given, const Route& route) {
@@ -182,7 +208,7 @@ class Judge {
     time_ended_ = control_.out_of_time();
     complete_fit();
     const Network user = user_network(found_, data_);
-    result_.network = options_.rectifier.multiplicative() ? canonical(user) : user;
+    result_.network = options_.rectifier.multiplicative() && !as_stored_ ? canonical(user) : user;
     result_.signs_identifiable = fit_.signs.outcome == SignOutcome::kUnique;
     result_.training_relative_mse = fit_.relative_mse;
     HeldOutCheck held_out = check_held_out(
@@ -213,6 +239,7 @@ class Judge {
     if (!found_.network) return;
     try {
       fit_.model = to_signed_model(data_.coordinates().from_user(*found_.network));
+      if (relu_) fit_.model = unit_rows(std::move(fit_.model));
       standardised_ = true;
     } catch (const DataError&) {
       fit_.model = to_signed_model(*found_.network);
@@ -457,11 +484,132 @@ class Judge {
   Fit& fit_;
   const RecoverOptions& options_;
   const Control& control_;
-  bool relu_ = true;
+  bool relu_ = true, as_stored_ = false;
   double spent_ = 0;          // seconds until the search ended
   bool time_ended_ = false;   // the budget was used up when the search ended
   bool standardised_ = true;  // is fit_.model in standardised coordinates?
 };
+
+// A stored network as a route would have brought it: what the rows say of it, measured again.
+class FoundAgain {
+ public:
+  FoundAgain(const Network& network, const Claim& claim, const Rectifier& rectifier, Prepared& data,
+             const Control& control)
+      : network_(network), claim_(claim), rectifier_(rectifier), data_(data), control_(control) {}
+
+  Found run() {
+    found_.network = network_;
+    found_.fit.structure = claim_.structure;
+    if (claim_.exact_only) {
+      as_exact_route();
+      return std::move(found_);
+    }
+    Fit& fit = found_.fit;
+    fit.model = to_signed_model(data_.coordinates().from_user(network_));
+    if (rectifier_.name == "relu") fit.model = unit_rows(std::move(fit.model));
+    if (rectifier_.name != "relu") fit.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
+    products_ = measure_again(fit, *data_.standard(), control_);
+    const bool exact = claim_.status == Status::kCertified;
+    fit.outcome = found_.outcome = exact ? SearchOutcome::kExact : SearchOutcome::kNoise;
+    fit.signs.outcome = SignOutcome::kUnique;
+    if (!exact) {
+      found_.look = look_at_residual(fit.model, data_.standard(), control_);
+      fit.structure = found_.look->units;
+    }
+    if (claim_.by_signs) as_noise_route();
+    if (claim_.by_signs || fit.model.rectifier || fit.model.units() == 0 || fit.model.linear_term)
+      return std::move(found_);
+    if (exact) {
+      fit.signs.outcome = decide_signs(sign_free(fit.model), {}).outcome;
+    } else {
+      fit_again();
+    }
+    return std::move(found_);
+  }
+
+  [[nodiscard]] std::optional<double> gained() const { return gained_; }
+
+ private:
+  [[nodiscard]] SampleBlock training_block() {
+    SampleBlock block;
+    rows_ = load(*data_.training());
+    rows_->read(0, rows_->rows(), block);
+    return block;
+  }
+
+  void as_exact_route() {
+    const SampleBlock block = training_block();
+    found_.exact_only = true;
+    found_.outcome = SearchOutcome::kExact;
+    found_.fit.signs.outcome = SignOutcome::kUnique;
+    found_.fit.relative_mse = relative_error(network_, rectifier_, block.x(), block.y());
+    found_.checks.require("training rows reproduced to rounding", found_.fit.relative_mse, kReproduced,
+                          found_.fit.relative_mse <= kReproduced, "the training rows are not reproduced");
+  }
+
+  void as_noise_route() {
+    Fit& fit = found_.fit;
+    const SampleBlock block = training_block();
+    fit.relative_mse = relative_error(network_, rectifier_, block.x(), block.y());
+    fit.noise_covariance = Matrix(fit.noise_covariance.diagonal().asDiagonal());
+  }
+
+  // a max(z, 0) = a/2 |z| + a/2 z.
+  static SeparableModel sign_free(const SeparableModel& model) {
+    const Index k = model.units(), d = model.inputs();
+    SeparableModel out;
+    out.V = model.V;
+    out.C.resize(out.features(), model.C.cols());
+    out.C.topRows(k) = model.C.topRows(k) / 2;
+    out.C.bottomRows(d + 1) = model.V.transpose() * out.C.topRows(k);
+    out.C.bottomRows(1) += model.C.bottomRows(1);
+    return out;
+  }
+
+  // Whether noise leaves the signs open, and whether this is the best network nearby, only a fit from its
+  // units tells.
+  void fit_again() {
+    FitOptions options;
+    options.hidden = found_.fit.model.units();
+    options.seed = claim_.seed;
+    options.most_restarts = 0;
+    options.rounding = data_.rounding();
+    const Fit again =
+        fit_units(found_.fit.model.V, data_.standard(), options, control_.within(claim_.budget_seconds));
+    if (again.out_of_time || again.model.linear_term != found_.fit.model.linear_term) {
+      if (!again.out_of_time) found_.fit.signs = again.signs;
+      return;
+    }
+    found_.fit.signs = again.signs;
+    const Matrix left = residual_products(again.model, *data_.standard(), kBlockRows, control_);
+    const Matrix Q = unit_noise(again.noise_covariance).Q;
+    gained_ = (Q * (products_ - left) * Q.transpose()).trace();
+  }
+
+  const Network& network_;
+  const Claim& claim_;
+  const Rectifier& rectifier_;
+  Prepared& data_;
+  const Control& control_;
+  Found found_;
+  SamplePtr rows_;  // in memory
+  Matrix products_;
+  std::optional<double> gained_;
+};
+
+const Route& stated_route(const std::string& name) {
+  for (const Route& route : routes()) {
+    if (route.finds == Finds::kNetwork && (name == route.name || name == route.group)) return route;
+  }
+  throw DataError(fmt::format("the certificate names the route '{}', which does not exist", name));
+}
+
+HoldOut stated_rule(Index period, Index rows, HoldOut first) {
+  for (const HoldOut rule : {first, HoldOut::kFitted, HoldOut::kExact}) {
+    if (held_out_period(rule, rows) == period) return rule;
+  }
+  throw DataError(fmt::format("its split holds out one in {} of {} rows, which no route does", period, rows));
+}
 
 }  // namespace
 
@@ -503,6 +651,40 @@ RecoverResult recover(const SamplePtr& samples, const RecoverOptions& options, c
   }
   result.timings = clock.laps();
   return result;
+}
+
+Judged judge_again(const Network& network, const SamplePtr& samples, const Claim& claim,
+                   const Control& control) {
+  const SingleThreadedBlas single;
+  RecoverOptions options;
+  options.seed = claim.seed;
+  options.rectifier = parse_rectifier(claim.activation);
+  const Route& route = stated_route(claim.route);
+  Judged judged;
+  RecoverResult& result = judged.result;
+  result.activation = claim.activation;
+  result.route = claim.route;
+  Journey journey;
+  journey.route = &route;
+  journey.name = claim.route;
+  journey.control = control;
+  Found repaired;
+  SamplePtr rows = samples;
+  if (route.repair != nullptr) {
+    rows = route.repair(samples, options, repaired, control);
+    if (!rows) throw DataError("the route refuses these samples: " + repaired.refusal);
+  }
+  const HoldOut rule =
+      route.repair != nullptr ? route.hold_out : stated_rule(claim.period, claim.samples, route.hold_out);
+  journey.data = std::make_unique<Prepared>(rows, rule, claim.seed, result, control);
+  if (route.repair != nullptr) result.held_out_period = 0;
+  FoundAgain again(network, claim, options.rectifier, *journey.data, control);
+  journey.found = again.run();
+  journey.found.support = repaired.support;
+  result.support = std::move(repaired.support);
+  judged.gained = again.gained();
+  Judge(result, journey, options, 0, true).run(*samples, route);
+  return judged;
 }
 
 }  // namespace exhume

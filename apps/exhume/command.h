@@ -29,6 +29,7 @@ struct Session {
   Control control;      // threads, progress, Ctrl-C
   bool quiet = false;   // no progress, no summary
   bool json = false;    // one JSON document on stdout
+  std::string sign;     // private key to sign the certificate with; empty: it is not signed
   std::string command;  // the command line as a shell would read it again
 };
 
@@ -38,6 +39,8 @@ class Command {
   // Adds the subcommand to `parent` and returns it.
   virtual CLI::App* declare(CLI::App& parent) = 0;
   virtual int run(const Session& session) = 0;
+  // Does it write a certificate, which may be signed?
+  [[nodiscard]] virtual bool certifies() const { return false; }
 };
 
 [[nodiscard]] std::unique_ptr<Command> generate_command();
@@ -51,5 +54,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> lowest_layer_command();
 [[nodiscard]] std::unique_ptr<Command> halfspaces_command();
 [[nodiscard]] std::unique_ptr<Command> routes_command();
+[[nodiscard]] std::unique_ptr<Command> keys_command();
 
 }  // namespace exhume::cli

@@ -1,6 +1,7 @@
 #include "delivery.h"
 
 #include <filesystem>
+#include <stdexcept>
 
 #include "certificate_file.h"
 #include "exhume/base/error.h"
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
   // Certificates of version 0.1 do not name them.
   std::vector<std::string> names = {"network.safetensors", "network.onnx", "rectified.safetensors",
-                                    "support.csv"};
+                                    "support.csv", kSignatureFile};
   const fs::path certificate = folder / "certificate.json";
   std::error_code ignored;
   if (!fs::exists(certificate, ignored)) return names;
@@ -33,6 +34,10 @@ std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
 }  // namespace
 
 Delivery::Delivery(const Session& session, const std::string& folder) : session_(session), path_(folder) {
+  if (!session.sign.empty()) {
+    if (folder.empty()) throw std::invalid_argument("--sign signs files; give --out with a folder for them");
+    key_.emplace(session.sign);
+  }
   if (folder.empty()) return;
   folder_.emplace(folder);
   page_ = &folder_->open("report.html");
@@ -61,6 +66,7 @@ void Delivery::put_out(const Certificate& certificate, const std::string& json, 
   std::vector<std::string> written;
   if (folder_) {
     folder_->add("certificate.json", json);
+    if (key_) folder_->add(kSignatureFile, key_->sign(json));
     page_->write(to_html(json));
     session_.control.check();
     folder_->lock();  // what lies there now is what is replaced, whoever wrote it meanwhile
@@ -68,6 +74,7 @@ void Delivery::put_out(const Certificate& certificate, const std::string& json, 
     folder_->commit();
     for (const File& file : files_) written.push_back(file.name);
     written.insert(written.end(), {"certificate.json", "report.html"});
+    if (key_) written.emplace_back(kSignatureFile);
   }
   if (session_.json) {
     put(json);

@@ -3,7 +3,7 @@
 //
 // The folder is opened before the long work: one that cannot be written to must not cost an hour. Files
 // appear whole or not at all, and files that an earlier certificate in the folder speaks of go when the new
-// ones come.
+// ones come. With a key (--sign) the bytes of certificate.json are signed: it holds the digests of all others.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,7 @@
 #include "exhume/certify/certificate_json.h"
 #include "exhume/io/open.h"
 #include "exhume/io/output_folder.h"
+#include "exhume/io/signature.h"
 #include "exhume/report/report.h"
 
 namespace exhume::cli {
@@ -52,6 +53,7 @@ class Delivery {
 
   const Session& session_;
   std::string path_;
+  std::optional<PrivateKey> key_;
   std::optional<OutputFolder> folder_;
   AtomicFile* page_ = nullptr;
   std::vector<File> files_;

@@ -32,6 +32,8 @@ class Halfspaces final : public Command {
     return app;
   }
 
+  [[nodiscard]] bool certifies() const override { return true; }
+
   int run(const Session& session) override {
     check_sample_files(files_);
     if (hidden_option_->count() > 0) options_.hidden = hidden_;

@@ -43,6 +43,8 @@ class LowestLayer final : public Command {
     return app;
   }
 
+  [[nodiscard]] bool certifies() const override { return true; }
+
   int run(const Session& session) override {
     check_sample_files(files_);
     options_.activation = parse_lowest_activation(activation_);

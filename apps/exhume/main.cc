@@ -93,11 +93,16 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0, 4096).description(""));
     entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
     entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");
+    if (entry.command->certifies()) {
+      entry.app->add_option(
+          "--sign", session.sign,
+          "Private key (exhume keys): also write certificate.json.sig, which verify --key checks");
+    }
     entries.push_back(std::move(entry));
   };
-  for (auto make :
-       {generate_command, recover_command, compare_command, verify_command, report_command, memorize_command,
-        reproduce_command, diagnose_command, lowest_layer_command, halfspaces_command, routes_command}) {
+  for (auto make : {generate_command, recover_command, compare_command, verify_command, report_command,
+                    memorize_command, reproduce_command, diagnose_command, lowest_layer_command,
+                    halfspaces_command, routes_command, keys_command}) {
     add(make());
   }
   add(completion_command(app));

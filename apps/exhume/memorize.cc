@@ -69,6 +69,8 @@ class Memorize final : public Command {
     return app;
   }
 
+  [[nodiscard]] bool certifies() const override { return true; }
+
   int run(const Session& session) override {
     check_sample_files(files_);
     options_.method = *memorize_method(method_);

@@ -82,6 +82,8 @@ class Recover final : public Command {
     return app;
   }
 
+  [[nodiscard]] bool certifies() const override { return true; }
+
   int run(const Session& session) override {
     check_sample_files(files_);
     options_.hidden = parse_hidden(hidden_);

@@ -12,8 +12,12 @@
 #include "exhume/base/version.h"
 #include "exhume/certify/certificate_check.h"
 #include "exhume/io/digest.h"
+#include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/output_folder.h"
+#include "exhume/io/quadratic_files.h"
+#include "exhume/io/signature.h"
+#include "exhume/report/judgement_check.h"
 #include "exhume/report/report.h"
 #include "terminal.h"
 
@@ -46,22 +50,28 @@ class Verify final : public Command {
             ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_flag("--network-only", network_only_,
                   "Leave the certificate beside the network alone: the samples are others than its own");
+    app->add_option("--key", key_, "Public key: the certificate must be signed with its private one");
     app->footer(
         "The relative mse is the mean squared error over the variance of the outputs. Plain loops in long "
         "double.\n"
         "Where a certificate.json lies beside the model it is checked too: its digest, the files it names, "
         "the\n"
-        "model's bytes, and what it states of the rows that were held out. What cannot be checked is said.\n"
+        "model's bytes, and every number that network and samples give again. What cannot be checked is "
+        "said.\n"
         "Exit code 0 if all agrees and it is certified, 3 if not.\n\n"
         "Examples:\n"
         "  exhume verify result\n"
+        "  exhume verify result --key mine.pub\n"
         "  exhume verify result/network.safetensors demo/x.npy demo/y.npy\n"
         "  exhume verify result/network.safetensors fresh.npz --network-only --tolerance 0.02 --json");
     return app;
   }
 
   int run(const Session& session) override {
+    std::optional<PublicKey> key;
+    if (!key_.empty()) key.emplace(key_);
     find_certificate();
+    check_signature(key);
     CertifiedFiles stated;
     if (!text_.empty()) {
       try {
@@ -97,6 +107,35 @@ class Verify final : public Command {
  private:
   void bad(std::string part, std::string what) {
     findings_.push_back({std::move(part), Outcome::kBad, std::move(what)});
+  }
+
+  void good(std::string part, std::string what) {
+    findings_.push_back({std::move(part), Outcome::kGood, std::move(what)});
+  }
+  void unchecked(std::string part, std::string what) {
+    findings_.push_back({std::move(part), Outcome::kUnchecked, std::move(what)});
+  }
+
+  // Over the bytes of certificate.json as they lie there.
+  void check_signature(const std::optional<PublicKey>& key) {
+    if (text_.empty()) {
+      if (key)
+        throw std::invalid_argument("--key checks the signature of a certificate, and there is none here");
+      return;
+    }
+    const fs::path path = folder_ / kSignatureFile;
+    const bool exists = fs::exists(path);
+    if (!key) {
+      if (exists) unchecked("signature", "there is one; give --key with the public key to check it");
+    } else if (!exists) {
+      bad("signature", fmt::format("{} does not exist: nobody signed this certificate", path.string()));
+    } else if (key->verifies(read_certificate(path), text_)) {
+      good("signature", fmt::format("certificate.json is signed with the private key of {}", key_));
+    } else {
+      bad("signature", fmt::format("certificate.json was changed after it was signed, or not signed with the "
+                                   "private key of {}",
+                                   key_));
+    }
   }
 
   // What the certificate says it is; without one, the samples alone decide.
@@ -137,7 +176,10 @@ class Verify final : public Command {
   // The files that were read and those that were written are the ones that the certificate was made with.
   void compare_digests(const CertifiedFiles& stated, const Control& control) {
     const auto compare = [&](const std::string& part, const std::string& path, const std::string& digest) {
-      if (digest.empty()) return;
+      if (digest.empty()) {
+        bad(part, fmt::format("the certificate has no digest of {}", path));
+        return;
+      }
       std::error_code not_regular;
       if (const auto size = fs::file_size(path, not_regular); !not_regular && size > stated.most_bytes) {
         throw DataError(
@@ -159,6 +201,10 @@ class Verify final : public Command {
         bad(part, fmt::format("{} is not the file that the certificate was made from", path));
       }
     };
+    const std::string model_name = fs::path(model_).filename().string();
+    if (!model_.empty() && std::none_of(stated.written.begin(), stated.written.end(),
+                                        [&](const FileDigest& file) { return file.path == model_name; }))
+      bad("network", fmt::format("the certificate does not speak of {}", model_name));
     for (const FileDigest& file : stated.written) {
       if (fs::path(file.path).filename() != file.path) {
         bad("certificate", fmt::format("it speaks of {}, which does not lie beside it", file.path));
@@ -180,9 +226,13 @@ class Verify final : public Command {
   void compare_page() {
     const fs::path page = folder_ / "report.html";
     const Json json = Json::parse(text_, nullptr, false);
-    if (!fs::exists(page) || words(at(json, "version")) != kVersion || !digest_matches(text_)) return;
+    if (!fs::exists(page) || !digest_matches(text_)) return;
     if (read_certificate(page) == to_html(text_)) {
-      findings_.push_back({"report", Outcome::kGood, "report.html says what the certificate says"});
+      good("report", "report.html says what the certificate says");
+    } else if (words(at(json, "version")) != kVersion) {
+      unchecked("report",
+                fmt::format("report.html is stated to be of version {}, this is {}: it was not compared",
+                            words(at(json, "version")), kVersion));
     } else {
       bad("report", "report.html is not the page of this certificate");
     }
@@ -215,6 +265,24 @@ class Verify final : public Command {
     CertificateCheck found = check_certificate(text_, model, opened.samples, control);
     whole_ = found.whole;
     for (Finding& finding : found.findings) findings_.push_back(std::move(finding));
+    for (Finding& finding : check_judgement(text_, model, opened.samples, control))
+      findings_.push_back(std::move(finding));
+    compare_export(model);
+  }
+
+  // network.onnx is made from the model alone, so it can be made again.
+  void compare_export(const StoredModel& model) {
+    const fs::path path = folder_ / "network.onnx";
+    if (!fs::exists(path)) return;
+    std::string bytes;
+    if (const auto* network = std::get_if<Network>(&model)) bytes = onnx_bytes(*network);
+    if (const auto* network = std::get_if<QuadraticNetwork>(&model)) bytes = onnx_bytes(*network);
+    if (!bytes.empty() && sha256_file(path) == sha256(bytes)) {
+      good("network for other programs", "network.onnx is the same network");
+    } else {
+      bad("network for other programs",
+          fmt::format("{} is not the network of {}", path.string(), fs::path(model_).filename().string()));
+    }
   }
 
   // The samples given, or those that the certificate names; of a memorized network, the rows it memorised.
@@ -285,7 +353,7 @@ class Verify final : public Command {
     return out;
   }
 
-  std::string model_;
+  std::string model_, key_;
   std::vector<std::string> files_;
   double tolerance_ = 1e-12;
   CLI::Option* tolerance_option_ = nullptr;

@@ -21,6 +21,9 @@ constexpr double kRounding = 1e-24;
 // Relative difference of two ways of adding up anything else.
 constexpr double kSameSum = 1e-6;
 
+// The route whose held-out rows are of outputs that it cleaned.
+constexpr const char* kCleaned = "rectified-sparse-noise";
+
 struct Shape {
   Index inputs = 0, hidden = 0, outputs = 0;
 };
@@ -87,6 +90,7 @@ class Check {
          intact ? "its digest is that of its content"
                 : "its digest is not that of its content: it was edited");
     shapes();
+    kinds();
     required();
     check_.whole = verify_model(model_, *samples_, control_);
     const std::string kind = words(at(json_, "kind"));
@@ -109,6 +113,8 @@ class Check {
     check_.findings.push_back({std::move(part), Outcome::kUnchecked, std::move(what)});
   }
   [[nodiscard]] double stated(const char* key) const { return number_of(at(json_, key)); }
+  // Certified or estimated: what is stated is claimed.
+  [[nodiscard]] bool claims() const { return certified() || words(at(json_, "status")) == "estimated"; }
   [[nodiscard]] bool certified() const { return words(at(json_, "status")) == "certified"; }
 
   void shapes() {
@@ -129,9 +135,42 @@ class Check {
                : fmt::format("{} rows, but the certificate states {:.0f}", samples_->rows(), rows));
   }
 
-  // A certificate claims that all it requires holds.
+  // The certificate is about a model of this kind.
+  void kinds() {
+    const std::string kind = words(at(json_, "kind")), activation = words(at(json_, "activation"));
+    const auto* layer = std::get_if<StoredLayer>(&model_);
+    const auto* rectified = std::get_if<RectifiedNetwork>(&model_);
+    const bool memorized = std::holds_alternative<QuadraticNetwork>(model_);
+    const bool same = layer != nullptr ? kind == "lowest layer" || kind == "halfspaces"
+                      : memorized      ? kind == "memorized network"
+                                       : kind == "network" || kind.empty();
+    if (!same)
+      find("certificate", false, fmt::format("it is about a result of kind '{}', which this is not", kind));
+    const std::string of_model = rectified != nullptr ? rectified->activation
+                                 : layer != nullptr   ? layer->activation
+                                                      : "relu";
+    if (!memorized && !activation.empty() && activation != of_model)
+      find("certificate", false,
+           fmt::format("it states units of activation {}, but the file has {}", activation, of_model));
+  }
+
+  // A certificate claims that all it requires holds, and one that is none names what does not.
   void required() {
-    if (!certified()) return;
+    const std::string status = words(at(json_, "status"));
+    if (!claims()) {
+      if (status != to_string(Status::kUncertified)) {
+        find("certificate", false, fmt::format("its status '{}' is none", status));
+        return;
+      }
+      const Json& list = at(json_, "assumptions");
+      const bool failed = list.is_array() && std::any_of(list.begin(), list.end(), [](const Json& a) {
+                            return is_true(at(a, "required")) && !is_true(at(a, "holds"));
+                          });
+      find("certificate", failed,
+           failed ? "a check that it requires is stated not to hold"
+                  : "it says uncertified, but every check that it requires is stated to hold");
+      return;
+    }
     std::string broken;
     const Json& list = at(json_, "assumptions");
     if (list.is_array()) {
@@ -142,17 +181,23 @@ class Check {
     }
     find("certificate", broken.empty(),
          broken.empty() ? "all that it requires is stated to hold"
-                        : fmt::format("it says certified, but '{}' does not hold", broken));
+                        : fmt::format("it says {}, but '{}' does not hold", status, broken));
   }
 
   // Without noise the samples are the network's to rounding, every one of them.
   void every_row() {
-    if (!certified() || stated("noise_sd") != 0) return;
+    if (!certified()) return;
     if (at(json_, "support_entries").is_number()) {
       leave("samples", "some entries were hit by noise, so not every row can agree");
       return;
     }
     const Verification& whole = *check_.whole;
+    const std::string precision = words(at(json_, "precision"));
+    if (!precision.empty() && precision != "double precision") {
+      leave("samples", fmt::format("relative mse {:.1e} over all rows: judged entry by entry, to {}",
+                                   whole.relative_mse, precision));
+      return;
+    }
     const bool exact = whole.relative_mse <= kReproduced;
     find("samples", exact,
          exact ? fmt::format("reproduced to rounding: relative mse {:.1e} over all rows", whole.relative_mse)
@@ -163,6 +208,10 @@ class Check {
   // The rows that were held out, drawn again; empty where they cannot be, and a finding says why.
   SamplePtr held_out_rows() {
     const Json& split_of = at(json_, "split");
+    if (!split_of.is_object() && claims() && words(at(json_, "route")) != kCleaned) {
+      find("certificate", false, "it does not say which rows were held out");
+      return nullptr;
+    }
     if (!split_of.is_object()) {
       leave("held-out rows",
             "none are stated as the files have them (too few rows, or outputs that were cleaned first): "

@@ -7,6 +7,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
 #include "fit/hardest_rows.h"
+#include "fit/measure.h"
 #include "fit/normal_sums.h"
 #include "fit/output_mixing.h"
 
@@ -29,8 +30,6 @@ constexpr double kRivalFalseAlarm = 1e-5;
 // were right.
 constexpr int kMostWeightings = 8;
 constexpr double kSameNoise = 0.5;
-
-Index search_unknowns(Index d, Index k, Index m) { return k * (d + m) + m * (d + 1); }
 
 double sum_of_squares(const SeparableModel& model, const SampleSource& samples, const Control& control) {
   return residual_sums(model, samples, kBlockRows, control).squares.sum();
@@ -57,9 +56,6 @@ class Fitter {
     noisy_finish();
     if (fit_.relative_mse <= std::max(kReproduced, rounding_level(*samples_)))
       fit_.outcome = SearchOutcome::kExact;
-    fit_.rows_per_unknown =
-        static_cast<double>(samples_->rows() * samples_->outputs()) /
-        static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), samples_->outputs()));
     return fit_;
   }
 
@@ -329,7 +325,6 @@ class Fitter {
   }
 
   void noisy_finish() {
-    const Index m = samples_->outputs();
     const SamplePtr given = samples_, some = subset_;
     mix_outputs(mixing_of(sign_free_, *subset_));
     decide_noisy_signs();
@@ -352,11 +347,10 @@ class Fitter {
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
       assumed = left;
     }
-    fit_.relative_mse = left.trace() / (rows * static_cast<double>(m));
-    const double per_output =
-        rows - static_cast<double>(search_unknowns(samples_->inputs(), fit_.model.units(), m)) /
-                   static_cast<double>(m);
-    fit_.noise_covariance = left / std::max(per_output, 1.0);
+    const Left measured = measure(fit_.model, left, samples_->rows());
+    fit_.relative_mse = measured.relative_mse;
+    fit_.noise_covariance = measured.noise_covariance;
+    fit_.rows_per_unknown = measured.rows_per_unknown;
     fit_.descent.push_back({true, fit_.relative_mse});
   }
 

@@ -99,7 +99,7 @@ class Usage(CommandLineTest):
     def test_version_and_help_go_to_stdout(self):
         self.assertRegex(self.run_exhume("--version").stdout, r"\Aexhume \d+\.\d+\.\d+\n\Z")
         self.assertIn("Examples:", self.run_exhume("--help").stdout)
-        for command in ["generate", "recover", "compare", "verify", "report", "routes"]:
+        for command in ["generate", "recover", "compare", "verify", "report", "routes", "keys"]:
             result = self.run_exhume(command, "--help")
             self.assertIn("Examples:\n  exhume " + command, result.stdout)
             self.assertEqual(result.stderr, "")
@@ -372,6 +372,73 @@ class Verify(CommandLineTest):
         self.generate("other", d=3)
         self.assert_one_sentence(
             self.run_exhume("verify", "made/network.safetensors", "other/x.npy", "other/y.npy", code=BAD_DATA), "inputs")
+
+
+class Signatures(CommandLineTest):
+    # Of the curve P-256, made for this test.
+    OTHER_KIND = """-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE4MzADPGdhXwW3Fjiq8dtUH8gfLAE
+cuF2d+GjLgZAycwHgcSSW4bMAT/xx6vl1H0b7hPDYXG+68dr0fNc/MfLBw==
+-----END PUBLIC KEY-----
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.run_exhume("keys", "--out", "mine")
+        self.generate("made", d=4, k=3, m=3, n=2000)
+        self.recover = ["recover", "made/x.npy", "made/y.npy", "--out", "result"]
+
+    def bad_parts(self, *arguments):
+        answer = json.loads(self.run_exhume("verify", *arguments, "--json", code=NOT_CERTIFIED).stdout)
+        return [f["part"] for f in answer["findings"] if f["checked"] and not f["good"]]
+
+    def test_signed_and_checked(self):
+        self.assertEqual((self.folder / "mine.key").stat().st_mode & 0o777, 0o600)
+        self.run_exhume(*self.recover, "--sign", "mine.key")
+        signature = self.folder / "result/certificate.json.sig"
+        self.assertEqual(signature.stat().st_size, 64)
+        self.assertIn("✓ signature", self.run_exhume("verify", "result", "--key", "mine.pub").stdout)
+        self.assertIn("– signature: there is one", self.run_exhume("verify", "result").stdout)
+        before = signature.read_bytes()
+        for changed in (before[:-1] + bytes([before[-1] ^ 1]), before + b"x", b""):
+            signature.write_bytes(changed)
+            self.assertEqual(self.bad_parts("result", "--key", "mine.pub"), ["signature"])
+        signature.write_bytes(before)
+        path = self.folder / "result/certificate.json"
+        path.write_text(path.read_text() + "\n")  # the same document in other bytes
+        self.run_exhume("verify", "result")
+        self.assertEqual(self.bad_parts("result", "--key", "mine.pub"), ["signature"])
+        # A signature goes with the result that it was made for.
+        self.run_exhume(*self.recover)
+        self.assertFalse(signature.exists())
+        self.assertEqual(self.bad_parts("result", "--key", "mine.pub"), ["signature"])
+
+    def test_every_command_that_certifies_signs(self):
+        self.generate("few", d=10, k=2, m=1, n=40)
+        self.run_exhume("memorize", "few/x.npy", "few/y.npy", "--out", "memory", "--sign", "mine.key")
+        self.run_exhume("verify", "memory", "--key", "mine.pub")
+        for command in ["lowest-layer", "halfspaces", "recover", "memorize"]:
+            self.assertIn("--sign", self.run_exhume(command, "--help").stdout)
+
+    def test_mistakes_are_one_sentence(self):
+        before = self.files()
+        (self.folder / "other.pub").write_text(self.OTHER_KIND)
+        for key, *words in [("gone.key", "gone.key"), ("mine.pub", "mine.pub", "private"), ("made/x.npy", "made/x.npy")]:
+            self.assert_one_sentence(self.run_exhume(*self.recover, "--sign", key, code=BAD_DATA), *words)
+        self.assert_one_sentence(
+            self.run_exhume("recover", "made/x.npy", "made/y.npy", "--sign", "mine.key", code=USAGE), "--out")
+        self.assertEqual(self.files(), sorted(before + ["other.pub"]))
+        self.run_exhume(*self.recover)
+        for key, *words in [("gone.pub", "gone.pub"), ("mine.key", "mine.key", "public"), ("other.pub", "Ed25519"),
+                            ("made/x.npy", "made/x.npy")]:
+            self.assert_one_sentence(self.run_exhume("verify", "result", "--key", key, code=BAD_DATA), *words)
+        self.assert_one_sentence(
+            self.run_exhume("verify", "made/network.safetensors", "made/x.npy", "made/y.npy", "--key", "mine.pub",
+                            code=USAGE), "--key")
+        keys = (self.folder / "mine.key").read_bytes()
+        self.assert_one_sentence(self.run_exhume("keys", "--out", "mine", code=BAD_DATA), "mine.key", "exists")
+        self.assert_one_sentence(self.run_exhume("keys", "--out", "no/such", code=BAD_DATA), "no/such.key")
+        self.assertEqual((self.folder / "mine.key").read_bytes(), keys)
 
 
 class BadData(CommandLineTest):

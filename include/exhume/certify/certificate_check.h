@@ -1,14 +1,16 @@
 // A certificate checked again from the files alone.
 //
-//   certificate     its digest is that of its content; what it requires holds; it is about such a model
-//   network         every row is reproduced to rounding, where no noise is stated
+//   certificate     its digest is that of its content; what it requires holds, or, where it is uncertified,
+//                   something does not; it says which rows were held out; it is about such a model
+//   network         every row is reproduced to rounding, where that is stated
 //   held-out rows   drawn again from the split's period and seed, they have the stated error, agreement
 //                   or activity
 //
 // Errors are computed by plain loops in long double (certify/verify.h), nothing of the solvers. Digests show
-// that something was changed, not by whom: whoever rewrites all files together can state anything, but then
-// the rows must still agree with the model. What cannot be checked is said so, in a finding that is neither
-// good nor bad.
+// that something was changed, not by whom: whoever renews them can state anything, but then the rows must
+// still agree with the model. What a network's certificate states beyond that, report/judgement_check.h
+// computes again; who wrote it, io/signature.h tells. What cannot be checked is said so, in a finding that is
+// neither good nor bad.
 #pragma once
 
 #include <optional>

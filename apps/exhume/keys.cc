@@ -1,0 +1,48 @@
+// exhume keys: a pair of keys, to sign certificates and to check who did.
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "command.h"
+#include "exhume/io/signature.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+class Keys final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app = parent.add_subcommand("keys", "Make a pair of keys to sign certificates with");
+    app->add_option("--out,-o", name_, "Write NAME.key (private) and NAME.pub (public)")
+        ->required()
+        ->type_name("NAME");
+    app->footer(
+        "Ed25519, as OpenSSL writes it. Keep NAME.key to yourself; give NAME.pub to whoever checks your "
+        "results.\n\n"
+        "Examples:\n"
+        "  exhume keys --out mine\n"
+        "  exhume recover x.npy y.npy --out result --sign mine.key\n"
+        "  exhume verify result --key mine.pub");
+    return app;
+  }
+
+  int run(const Session& session) override {
+    write_new_keys(name_);
+    if (session.json) {
+      put(to_text(Json{{"private", name_ + ".key"}, {"public", name_ + ".pub"}}) + "\n");
+    } else if (!session.quiet) {
+      put(fmt::format("Wrote {0}.key (private: sign with it) and {0}.pub (public: check with it).\n",
+                      printable(name_)));
+    }
+    return kOk;
+  }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> keys_command() { return std::make_unique<Keys>(); }
+
+}  // namespace exhume::cli
