@@ -16,6 +16,7 @@ constexpr double kDetermined = 1e-6;    // least singular value, in units of the
 constexpr double kGrossKurtosis = 50;   // of residuals that a few rows dominate
 constexpr double kMostDelta = 0.1;      // of weights that rounded outputs leave open, rows of W having norm 1
 constexpr double kMostUnitError = 0.3;  // of a unit's direction; beyond, standard errors mean nothing
+constexpr double kLeastBeside = 100;    // rows on either side of a kink: what lies beyond it is hardly seen
 constexpr double kRowsForParameter =
     5;  // rows on either side of a kink, for each of the unit's d + m numbers
 constexpr Index kPictureRows = 500;
@@ -177,13 +178,14 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   checks.require(
       "no structure left in the residual", std::max(fit.structure, look.units), 1,
       fit.outcome == SearchOutcome::kNoise && look.units <= 1,
-      fit.stalled ? fmt::format("the search stalled: {} units leave {:.2g} of the variance with structure in it, and "
-                                "neither more of them nor new starts lower it much; another kind of function, or "
-                                "far more units, are behind the data",
-                                k, fit.relative_mse)
-                  : fmt::format("the best network found ({} units) leaves {:.2g} of the variance with structure in "
-                                "it: more units, more samples, or another kind of function is behind the data",
-                                k, fit.relative_mse));
+      fit.stalled
+          ? fmt::format("the search stalled: {} units leave {:.2g} of the variance with structure in it, and "
+                        "neither more of them nor new starts lower it much; another kind of function, or "
+                        "far more units, are behind the data",
+                        k, fit.relative_mse)
+          : fmt::format("the best network found ({} units) leaves {:.2g} of the variance with structure in "
+                        "it: more units, more samples, or another kind of function is behind the data",
+                        k, fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
   // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as the
   // square of their sum where noise is shared.
@@ -212,7 +214,7 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       fmt::format("of the {} units one explains no more than noise does: leave the number of units "
                   "to be found, or ask for fewer",
                   k));
-  const double least = kRowsForParameter * static_cast<double>(d + m);
+  const double least = std::max(kLeastBeside, kRowsForParameter * static_cast<double>(d + m));
   checks.require("rows on either side of every unit's kink", support.rows, least, support.rows >= least,
                  fmt::format("a unit bends at the edge of the samples, with {:.0f} rows on one side: too few "
                              "for its weights; give more rows",

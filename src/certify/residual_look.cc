@@ -18,7 +18,7 @@ namespace {
 constexpr Index kNeighbourRows = 4096;
 constexpr double kPolynomialTerms = 2e9;  // entries of all polynomials together that are affordable
 constexpr double kShareAlongOne =
-    8;                        // one over the least share of a deviation's energy along a test function
+    12;                       // one over the least share of a deviation's energy along a test function
 constexpr double kTests = 6;  // that share the chance of a false alarm
 
 // Residuals as uncorrelated outputs of variance 1, in as many of the m columns as there is noise; the others

@@ -239,6 +239,7 @@ class Fitter {
     const double slack = rounding ? entries : 0;
     const double allowed = chi_squared_limit(md, kSignFalseAlarm, 1) + slack;
     const double rejected = chi_squared_limit(md, kRivalFalseAlarm, 1) + slack;
+    const double spread = 4 * std::sqrt(2 * md);  // of the difference of two that are both right
     SeparableModel best = with_these_signs(decision.signs, *subset_);
     double best_excess = excess(best);
     turn_units(excess, allowed, decision.signs, best, best_excess);
@@ -257,11 +258,12 @@ class Fitter {
     }
     best_signed_ = best;
     decision.outcome = SignOutcome::kUnique;
+    const double plain = best_excess + kDecisiveEvidence + slack;
     std::vector<Vector> rivals = decision.rivals;
     rivals.push_back(weakest_turned(decision.signs));
     for (const Vector& rival : rivals) {
       if (rival == decision.signs ||
-          !may_be_right(rival, excess, std::max(best_excess + kDecisiveEvidence, rejected)))
+          !may_be_right(rival, excess, std::clamp(rejected, plain, plain + spread)))
         continue;
       decision.outcome = SignOutcome::kAmbiguous;
       break;

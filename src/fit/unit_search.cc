@@ -420,7 +420,8 @@ class Search {
     std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
     const size_t tries = options_.thorough_pruning ? std::min<size_t>(order.size(), 4) : 1;
     for (size_t i = 0; i < tries; ++i) {
-      const bool doubtful = worth(order[i]) <= kPlainlyNeeded;
+      // A unit that rounded outputs do not ask for is worth no more than their rounding.
+      const bool doubtful = worth(order[i]) <= std::max(kPlainlyNeeded, 100 * options_.exact_relative);
       if (!doubtful && !options_.thorough_pruning) return false;
       SeparableModel smaller = current.model;
       smaller.V = drop_row(current.model.V, order[i]);
