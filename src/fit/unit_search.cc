@@ -14,8 +14,9 @@
 namespace exhume {
 namespace {
 
-// Factor by which a unit that exists lowers what is nearly nothing but rounding.
-constexpr double kRealUnit = 2;
+// Factor by which a unit that exists lowers what is nearly nothing but rounding. Errors of a computation have
+// structure of their own, of which a unit may explain more than half.
+constexpr double kRealUnit = 8;
 constexpr Index kRandomDirections = 192;
 constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
@@ -470,6 +471,8 @@ class Search {
     const Candidates left = candidate_units(summary.model, samples_, 1, options_.seed + 13, control_);
     result_.structure =
         left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
+    // The errors of a computation are no noise: whether a unit more is needed, and each of these, settle() says.
+    if (summary.relative_mse <= options_.nearly_exact) return false;
     if (result_.structure >= 1) return false;
     result_.outcome = SearchOutcome::kNoise;
     return options_.noise_is_final && overdetermined(k, kReliable);

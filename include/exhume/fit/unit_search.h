@@ -38,7 +38,7 @@ struct SearchOptions {
   std::uint64_t seed = 0;
   double exact_relative = 1e-24;  // mean squared residual / variance of y at which the fit is exact
   // Below this much, what is left may be the rounding of a computation in single precision: a unit counts only
-  // where the residual is halved by it.
+  // where it leaves an eighth of the residual.
   double nearly_exact = 0;
   int most_restarts = 40;
   int most_repairs = 6;  // attempts to leave one local minimum, before a restart
