@@ -292,7 +292,7 @@ class Search {
     while (!options_.hidden && current.model.units() > 0) {
       const Vector worth = unit_worth(current.model, samples_, control_);
       Index weakest = 0;
-      if (worth.minCoeff(&weakest) > options_.nearly_exact) break;
+      worth.minCoeff(&weakest);  // may be large where a unit came out as two: the other has to take its place
       SeparableModel smaller = current.model;
       smaller.V = drop_row(current.model.V, weakest);
       PolishSummary tried = polished(smaller, options_.polish.max_iterations);
@@ -462,7 +462,11 @@ class Search {
     const Index k = summary.model.units();
     if (options_.hidden && k != *options_.hidden) return false;
     if (summary.relative_mse <= options_.exact_relative) {
-      take(options_.hidden ? summary : pruned(summary, 0), SearchOutcome::kExact);
+      PolishSummary exact = options_.hidden ? summary : pruned(summary, 0);
+      // Below the rounding of a computation fewer units may do as well as the outputs allow.
+      if (options_.nearly_exact > 0 && exact.relative_mse > SearchOptions().exact_relative)
+        return settle(std::move(exact), 0.5);
+      take(exact, SearchOutcome::kExact);
       return true;
     }
     if (result_.model.V.size() > 0 && criterion(k, summary.relative_mse) >= best_) return false;
