@@ -1,0 +1,302 @@
+#include "exhume/model/deep_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+namespace exhume {
+namespace {
+
+using Order = std::vector<Index>;
+
+Index at(std::size_t l) { return static_cast<Index>(l); }
+
+// Columns of layers[l].L before those of hidden layer j (from 0), j + 1 < l.
+Index skip_column(const DeepNetwork& network, std::size_t j) {
+  Index column = network.inputs();
+  for (std::size_t i = 0; i < j; ++i) column += network.layers[i].W.rows();
+  return column;
+}
+
+Index skip_columns(const DeepNetwork& network, std::size_t l) {
+  return l == 0 ? 0 : skip_column(network, l - 1);
+}
+
+Matrix skip_term(const DeepNetwork& network, std::size_t l) {
+  const Layer& layer = network.layers[l];
+  return layer.L.size() != 0 ? layer.L : Matrix::Zero(layer.W.rows(), skip_columns(network, l));
+}
+
+// What stands on the units of hidden layer l: W of the next layer, then the skip terms above, one below the
+// other.
+Matrix standing_on(const DeepNetwork& network, std::size_t l) {
+  const Index k = network.layers[l].W.rows();
+  Matrix all(0, k);
+  const auto append = [&](const auto& block) {
+    all.conservativeResize(all.rows() + block.rows(), k);
+    all.bottomRows(block.rows()) = block;
+  };
+  append(network.layers[l + 1].W);
+  for (std::size_t u = l + 2; u < network.layers.size(); ++u) {
+    if (network.layers[u].L.size() != 0) append(network.layers[u].L.middleCols(skip_column(network, l), k));
+  }
+  return all;
+}
+
+// The units `order` of hidden layer l, in that order, and nothing else of it.
+DeepNetwork only(const DeepNetwork& network, std::size_t l, const Order& order) {
+  DeepNetwork out = network;
+  Layer& layer = out.layers[l];
+  layer.W = network.layers[l].W(order, Eigen::all);
+  layer.b = network.layers[l].b(order);
+  if (layer.L.size() != 0) layer.L = network.layers[l].L(order, Eigen::all);
+  out.layers[l + 1].W = network.layers[l + 1].W(Eigen::all, order);
+  const Index first = skip_column(network, l), k = network.layers[l].W.rows(), kept = at(order.size());
+  for (std::size_t u = l + 2; u < network.layers.size(); ++u) {
+    const Matrix& from = network.layers[u].L;
+    if (from.size() == 0) continue;
+    Matrix to(from.rows(), from.cols() - k + kept);
+    to << from.leftCols(first), from.middleCols(first, k)(Eigen::all, order),
+        from.rightCols(from.cols() - first - k);
+    out.layers[u].L = std::move(to);
+  }
+  return out;
+}
+
+// The size of every unit's row: of w, which turning lower units leaves alone, or of l where w is zero.
+Vector row_norms(const Layer& layer) {
+  Vector size = layer.W.rowwise().norm();
+  for (Index i = 0; i < size.size(); ++i)
+    if (size(i) == 0 && layer.L.size() != 0) size(i) = layer.L.row(i).norm();
+  return size;
+}
+
+// What stands on unit i of hidden layer l, times s.
+void scale_above(DeepNetwork& network, std::size_t l, Index i, double s) {
+  network.layers[l + 1].W.col(i) *= s;
+  const Index column = skip_column(network, l) + i;
+  for (std::size_t u = l + 2; u < network.layers.size(); ++u)
+    if (network.layers[u].L.size() != 0) network.layers[u].L.col(column) *= s;
+}
+
+// Drops idle units of hidden layer l; true where there were any.
+bool drop_idle(DeepNetwork& network, std::size_t l) {
+  const Vector strength = standing_on(network, l).colwise().norm(), size = row_norms(network.layers[l]);
+  Order kept;
+  for (Index i = 0; i < size.size(); ++i) {
+    if (strength(i) > 0 && size(i) > 0) {
+      kept.push_back(i);
+    } else if (strength(i) > 0) {
+      const double constant = std::max(network.layers[l].b(i), 0.0);
+      network.layers[l + 1].b += constant * network.layers[l + 1].W.col(i);
+      for (std::size_t u = l + 2; u < network.layers.size(); ++u) {
+        if (network.layers[u].L.size() != 0)
+          network.layers[u].b += constant * network.layers[u].L.col(skip_column(network, l) + i);
+      }
+    }
+  }
+  if (at(kept.size()) == size.size()) return false;
+  network = only(network, l, kept);
+  return true;
+}
+
+// Rows (w, b, l) of a layer.
+Matrix rows_of(const DeepNetwork& network, std::size_t l, bool with_skip) {
+  const Layer& layer = network.layers[l];
+  Matrix rows(layer.W.rows(), layer.W.cols() + 1 + (with_skip ? skip_columns(network, l) : 0));
+  rows.leftCols(layer.W.cols()) = layer.W;
+  rows.col(layer.W.cols()) = layer.b;
+  if (with_skip) rows.rightCols(skip_columns(network, l)) = skip_term(network, l);
+  return rows;
+}
+
+Matrix square_distances(const Matrix& p, const Matrix& q) {
+  Matrix cost(p.rows(), q.rows());
+  for (Index i = 0; i < p.rows(); ++i)
+    for (Index j = 0; j < q.rows(); ++j) cost(i, j) = (p.row(i) - q.row(j)).squaredNorm();
+  return cost;
+}
+
+}  // namespace
+
+std::vector<Index> DeepNetwork::widths() const {
+  std::vector<Index> out;
+  out.reserve(layers.size());
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) out.push_back(layers[l].W.rows());
+  return out;
+}
+
+bool DeepNetwork::has_skip_terms() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.L.size() != 0; });
+}
+
+Index DeepNetwork::parameters() const {
+  Index count = 0;
+  for (const Layer& layer : layers) count += layer.W.size() + layer.b.size() + layer.L.size();
+  return count;
+}
+
+void DeepNetwork::validate() const {
+  if (layers.empty()) throw std::invalid_argument("network: it has no layers");
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Layer& layer = layers[l];
+    const auto require = [&](const char* what, Index have, Index want) {
+      if (have == want) return;
+      throw std::invalid_argument(
+          fmt::format("network: {} of layer {} is {}, expected {}", what, l, have, want));
+    };
+    if (l > 0) require("the number of columns of W", layer.W.cols(), layers[l - 1].W.rows());
+    require("the size of b", layer.b.size(), layer.W.rows());
+    if (layer.L.size() != 0) {
+      require("the number of rows of L", layer.L.rows(), layer.W.rows());
+      require("the number of columns of L", layer.L.cols(), skip_columns(*this, l));
+    }
+    if (!layer.W.allFinite() || !layer.b.allFinite() || !layer.L.allFinite())
+      throw std::invalid_argument(fmt::format("network: a weight of layer {} is not a finite number", l));
+  }
+}
+
+RowMatrix evaluate(const DeepNetwork& network, const Eigen::Ref<const RowMatrix>& x) {
+  if (x.cols() != network.inputs()) {
+    throw std::invalid_argument(
+        fmt::format("network: the number of input columns is {}, expected {}", x.cols(), network.inputs()));
+  }
+  const bool skips = network.has_skip_terms();
+  RowMatrix below = x, lower(x.rows(), 0);  // h_{l-1}; and (x, h_1, ..., h_{l-2}) where skip terms need it
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    RowMatrix z = RowMatrix::Zero(x.rows(), layer.W.rows());
+    if (layer.W.size() != 0) z = below * layer.W.transpose();  // BLAS complains of empty products
+    if (layer.L.size() != 0) z += lower * layer.L.transpose();
+    z.rowwise() += layer.b.transpose();
+    if (l + 1 == network.layers.size()) return z;
+    if (skips) {
+      lower.conservativeResize(Eigen::NoChange, lower.cols() + below.cols());
+      lower.rightCols(below.cols()) = below;
+    }
+    below = z.cwiseMax(0.0);
+  }
+  return below;
+}
+
+DeepNetwork canonical(const DeepNetwork& network) {
+  network.validate();
+  DeepNetwork out = network;
+  const auto depth = static_cast<std::size_t>(out.depth());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t l = 0; l < depth; ++l) changed = drop_idle(out, l) || changed;
+  }
+  for (std::size_t l = 0; l < depth; ++l) {
+    const Vector size = row_norms(out.layers[l]);
+    for (Index i = 0; i < size.size(); ++i) {
+      Layer& layer = out.layers[l];
+      layer.W.row(i) /= size(i);
+      layer.b(i) /= size(i);
+      if (layer.L.size() != 0) layer.L.row(i) /= size(i);
+      scale_above(out, l, i, size(i));
+    }
+  }
+  for (std::size_t l = 0; l < depth; ++l) {
+    const Vector strength = standing_on(out, l).colwise().norm();
+    const Matrix rows = rows_of(out, l, true);
+    Order order(static_cast<std::size_t>(strength.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::sort(order.begin(), order.end(), [&](Index i, Index j) {
+      if (strength(i) != strength(j)) return strength(i) > strength(j);
+      for (Index a = 0; a < rows.cols(); ++a)
+        if (rows(i, a) != rows(j, a)) return rows(i, a) > rows(j, a);
+      return false;
+    });
+    out = only(out, l, order);
+  }
+  return out;
+}
+
+DeepNetwork with_units_turned(const DeepNetwork& network, Index layer, const std::vector<Index>& units) {
+  // a max(z, 0) = a max(-z, 0) + a z
+  DeepNetwork out = network;
+  const auto l = static_cast<std::size_t>(layer);
+  for (Index i : units) {
+    const Vector w = out.layers[l].W.row(i).transpose();
+    const Vector s = skip_term(out, l).row(i).transpose();
+    for (std::size_t u = l + 1; u < out.layers.size(); ++u) {
+      Layer& above = out.layers[u];
+      if (u > l + 1 && above.L.size() == 0) continue;
+      const Vector a = u == l + 1 ? Vector(above.W.col(i)) : Vector(above.L.col(skip_column(out, l) + i));
+      Matrix L = skip_term(out, u);
+      L.leftCols(s.size()) += a * s.transpose();
+      L.middleCols(s.size(), w.size()) += a * w.transpose();
+      above.b += a * out.layers[l].b(i);
+      above.L = std::move(L);
+    }
+    Layer& turned = out.layers[l];
+    turned.W.row(i) *= -1;
+    turned.b(i) *= -1;
+    if (turned.L.size() != 0) turned.L.row(i) *= -1;
+  }
+  return out;
+}
+
+DeepNetwork to_deep(const Network& network) {
+  return {{{network.W, network.b, Matrix()}, {network.A, network.c, network.L}}};
+}
+
+Network to_network(const DeepNetwork& network) {
+  if (network.depth() != 1) {
+    throw std::invalid_argument(
+        fmt::format("network: it has {} hidden layers, expected one", network.depth()));
+  }
+  const Layer &first = network.layers[0], &last = network.layers[1];
+  return {first.W, first.b, last.W, last.b, last.L};
+}
+
+DeepAlignment align(const DeepNetwork& first, const DeepNetwork& second, const AlignOptions& options) {
+  DeepNetwork p = canonical(first);
+  const DeepNetwork q = canonical(second);
+  DeepAlignment result;
+  if (p.inputs() != q.inputs() || p.outputs() != q.outputs() || p.widths() != q.widths()) {
+    result.worst_error = result.rms_error = std::numeric_limits<double>::infinity();
+    return result;
+  }
+  result.comparable = true;
+  const bool skips = p.has_skip_terms() || q.has_skip_terms();
+  const auto depth = static_cast<std::size_t>(p.depth());
+  for (std::size_t l = 0; l < depth; ++l) {
+    const Matrix other = rows_of(q, l, skips), own = rows_of(p, l, skips);
+    Matrix cost = square_distances(own, other);
+    const Matrix turned = options.free_signs ? square_distances(-own, other) : Matrix();
+    Matrix best = options.free_signs ? Matrix(cost.cwiseMin(turned)) : cost;
+    // Twins, told apart by how much stands on them.
+    const Vector up = standing_on(p, l).colwise().norm(), down = standing_on(q, l).colwise().norm();
+    constexpr double kTie = 1e-12;
+    for (Index i = 0; i < best.rows(); ++i)
+      for (Index j = 0; j < best.cols(); ++j) best(i, j) += kTie * std::pow(up(i) - down(j), 2);
+    const Order match = optimal_assignment(best);
+    Order turn, order(match.size());
+    for (Index i = 0; i < at(match.size()); ++i) {
+      const Index j = match[static_cast<std::size_t>(i)];
+      order[static_cast<std::size_t>(j)] = i;
+      if (options.free_signs && turned(i, j) < cost(i, j)) turn.push_back(i);
+    }
+    p = only(with_units_turned(p, at(l), turn), l, order);
+    result.match.push_back(match);
+  }
+  double sum = 0;
+  Index count = 0;
+  for (std::size_t l = 0; l <= depth; ++l) {
+    const Matrix gap = rows_of(p, l, skips) - rows_of(q, l, skips);
+    result.worst_of_layer.push_back(gap.size() > 0 ? gap.cwiseAbs().maxCoeff() : 0);
+    result.worst_error = std::max(result.worst_error, result.worst_of_layer.back());
+    sum += gap.squaredNorm();
+    count += gap.size();
+  }
+  result.rms_error = count > 0 ? std::sqrt(sum / static_cast<double>(count)) : 0;
+  return result;
+}
+
+}  // namespace exhume

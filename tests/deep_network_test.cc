@@ -1,0 +1,149 @@
+#include "exhume/model/deep_network.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "exhume/base/random.h"
+
+namespace exhume {
+namespace {
+
+// d-k_1-...-m, weights and biases normal; skip terms where asked for.
+DeepNetwork random_network(const std::vector<Index>& sizes, std::uint64_t seed, bool skips) {
+  DeepNetwork network;
+  Index lower = 0;
+  for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
+    const std::string name = std::to_string(l);
+    Layer layer;
+    layer.W = Stream(seed, "W" + name).normal_matrix(sizes[l + 1], sizes[l]);
+    layer.b = Stream(seed, "b" + name).normal_matrix(sizes[l + 1], 1).col(0);
+    if (skips && l > 0) layer.L = Stream(seed, "L" + name).normal_matrix(sizes[l + 1], lower);
+    lower += sizes[l];
+    network.layers.push_back(std::move(layer));
+  }
+  return network;
+}
+
+// The equation of the header, one row and one number at a time.
+Vector by_hand(const DeepNetwork& network, const Vector& x) {
+  std::vector<Vector> h{x};
+  Vector z;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    z = layer.b;
+    for (Index i = 0; i < z.size(); ++i) {
+      for (Index j = 0; j < layer.W.cols(); ++j) z(i) += layer.W(i, j) * h.back()(j);
+      Index column = 0;
+      for (std::size_t low = 0; layer.L.size() != 0 && low + 1 < h.size(); ++low)
+        for (Index j = 0; j < h[low].size(); ++j) z(i) += layer.L(i, column++) * h[low](j);
+    }
+    h.push_back(z.cwiseMax(0.0));
+  }
+  return z;
+}
+
+double apart(const DeepNetwork& p, const DeepNetwork& q) {
+  const RowMatrix x = Stream(77, "x").normal_matrix(200, p.inputs());
+  const RowMatrix y = evaluate(p, x);
+  return (y - evaluate(q, x)).cwiseAbs().maxCoeff() / y.cwiseAbs().maxCoeff();
+}
+
+TEST(DeepNetwork, EvaluatesItsEquation) {
+  for (bool skips : {false, true}) {
+    const DeepNetwork network = random_network({4, 6, 5, 3, 2}, 5, skips);
+    network.validate();
+    EXPECT_EQ(network.has_skip_terms(), skips);
+    EXPECT_EQ(network.widths(), (std::vector<Index>{6, 5, 3}));
+    const RowMatrix x = Stream(6, "x").normal_matrix(20, 4), y = evaluate(network, x);
+    for (Index r = 0; r < 20; ++r)
+      EXPECT_LT((y.row(r).transpose() - by_hand(network, x.row(r).transpose())).norm(), 1e-12);
+  }
+}
+
+TEST(DeepNetwork, OneHiddenLayerIsANetwork) {
+  const DeepNetwork deep = random_network({4, 6, 2}, 8, true);
+  const Network flat = to_network(deep);
+  const RowMatrix x = Stream(9, "x").normal_matrix(20, 4);
+  EXPECT_LT((evaluate(deep, x) - evaluate(flat, x)).cwiseAbs().maxCoeff(), 1e-14);
+  EXPECT_EQ(align(to_deep(flat), deep).worst_error, 0);
+  EXPECT_THROW((void)to_network(random_network({4, 3, 3, 1}, 1, false)), std::invalid_argument);
+}
+
+TEST(DeepNetwork, TurningUnitsKeepsTheFunction) {
+  for (bool skips : {false, true}) {
+    const DeepNetwork network = random_network({4, 6, 5, 3, 2}, 11, skips);
+    for (Index l = 0; l < 3; ++l) {
+      const DeepNetwork turned = with_units_turned(network, l, {0, 2});
+      turned.validate();
+      EXPECT_LT(apart(network, turned), 1e-13);
+      EXPECT_GT(align(network, turned).worst_error, 0.1);
+    }
+  }
+}
+
+TEST(DeepNetwork, AlignmentUndoesPermutationScaleAndSigns) {
+  for (bool skips : {false, true}) {
+    const DeepNetwork network = random_network({4, 6, 5, 2}, 21, skips);
+    DeepNetwork other = network;
+    for (Index i = 0; i < 6; ++i) {
+      const Index j = (5 * i + 2) % 6;
+      const double s = 0.5 + static_cast<double>(i);
+      other.layers[0].W.row(j) = s * network.layers[0].W.row(i);
+      other.layers[0].b(j) = s * network.layers[0].b(i);
+      other.layers[1].W.col(j) = network.layers[1].W.col(i) / s;
+      if (skips) other.layers[2].L.col(4 + j) = network.layers[2].L.col(4 + i) / s;
+    }
+    EXPECT_LT(apart(network, other), 1e-13);
+    const DeepAlignment same = align(network, other);
+    EXPECT_TRUE(same.comparable);
+    EXPECT_LT(same.worst_error, 1e-13);
+    EXPECT_EQ(same.worst_of_layer.size(), 3u);
+    const DeepNetwork turned = with_units_turned(with_units_turned(other, 1, {3}), 0, {1, 4});
+    EXPECT_LT(apart(network, turned), 1e-13);
+    EXPECT_LT(align(turned, network, {.free_signs = true}).worst_error, 1e-12);
+    other.layers[1].b(2) += 0.25;
+    EXPECT_GT(align(network, other).worst_error, 0.01);
+  }
+}
+
+TEST(DeepNetwork, CanonicalKeepsTheFunctionAndDropsIdleUnits) {
+  for (bool skips : {false, true}) {
+    DeepNetwork network = random_network({4, 6, 5, 3, 2}, 31, skips);
+    network.layers[0].W.row(2).setZero();  // a constant
+    network.layers[1].W.row(1).setZero();
+    if (skips) network.layers[1].L.row(1).setZero();
+    network.layers[2].W.col(3).setZero();  // nothing stands on unit 3
+    if (skips) network.layers[3].L.col(4 + 6 + 3).setZero();
+    const DeepNetwork form = canonical(network);
+    EXPECT_EQ(form.widths(), (std::vector<Index>{5, 3, 3}));
+    EXPECT_LT(apart(network, form), 1e-13);
+    for (std::size_t l = 0; l < 3; ++l) {
+      const Layer& layer = form.layers[l];
+      for (Index i = 0; i < layer.W.rows(); ++i) {
+        EXPECT_NEAR(layer.W.row(i).norm(), 1, 1e-14);
+      }
+    }
+    const DeepNetwork again = canonical(form);
+    EXPECT_LT(align(form, again).worst_error, 1e-14);
+    EXPECT_FALSE(align(network, random_network({4, 6, 5, 3, 2}, 31, skips)).comparable);
+  }
+}
+
+TEST(DeepNetwork, RefusesShapesThatDoNotFit) {
+  DeepNetwork network = random_network({4, 6, 5, 2}, 41, false);
+  network.layers[1].b.conservativeResize(4);
+  EXPECT_THROW(network.validate(), std::invalid_argument);
+  network = random_network({4, 6, 5, 2}, 41, true);
+  network.layers[2].L.conservativeResize(2, 9);
+  EXPECT_THROW(network.validate(), std::invalid_argument);
+  network = random_network({4, 6, 5, 2}, 41, false);
+  network.layers[0].W(1, 1) = std::nan("");
+  EXPECT_THROW(network.validate(), std::invalid_argument);
+  EXPECT_THROW((void)evaluate(random_network({4, 3, 1}, 1, false), RowMatrix::Zero(2, 5)),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace exhume
