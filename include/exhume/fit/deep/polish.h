@@ -1,0 +1,72 @@
+// The polish of all layers together: from a rough deep form to the last bit.
+//
+//     minimise  sum_rows | y - C^T F(x; V_1, ..., V_D) |^2
+//
+// As for one hidden layer (fit/polish.h): C is always the least-squares solution for the V_l, and the V_l are
+// searched by Levenberg-Marquardt with Kaufman's Jacobian. For output o let J_o be the derivatives of f_o by
+// all entries of the V_l with C fixed (rows x p), R_o its residuals. Then
+//
+//     H = sum_o ( J_o^T J_o - K_o^T (F^T F)^-1 K_o ),   K_o = F^T J_o,      gradient = sum_o J_o^T R_o
+//
+// The scale of a row of V_l is free. Rows are kept at unit norm, and a step along a row costs as much as one
+// across it, so that H is as regular as the network is determined.
+//
+// One step costs rows m p^2. Residuals are recomputed from the rows and C is refined with them, so the end is
+// exact although normal equations are used inside.
+#pragma once
+
+#include "exhume/base/control.h"
+#include "exhume/fit/deep/form.h"
+
+namespace exhume {
+
+// Rows that are fitted, in memory, outputs with mean about 0. Whoever needs only some takes the first ones.
+struct DeepData {
+  RowMatrix x, y;
+  double variation = 1;  // sum of squares of y about its mean: what residuals are measured against
+
+  DeepData(RowMatrix inputs, RowMatrix outputs);
+  [[nodiscard]] Index rows() const { return x.rows(); }
+  // The squared residual of every row, summed over outputs.
+  [[nodiscard]] Vector squares(const DeepForm& form, const Control& control) const;
+  // Exchanges the rows that the form fits worst, at most `most` of those with a squared residual above `least`,
+  // for the first ones; returns how many.
+  Index bring_forward(const DeepForm& form, Index most, double least, const Control& control);
+  // Rows that are listed, in increasing order, taken out; the others keep their order.
+  [[nodiscard]] DeepData take_out(const std::vector<Index>& listed);
+  void append(const DeepData& other);
+};
+
+struct DeepPolishOptions {
+  int max_iterations = 60;
+  double damping = 1e-3;           // first lambda of (H + lambda diag H) step = gradient
+  double enough_relative = 1e-28;  // stop when mean squared residual / variance of y falls below
+  double least_progress = 0.02;    // stop when `patience` steps in a row improve less than this share
+  int patience = 6;
+  // A fit that is not below `hopeful` after `hope` steps, nor falls tenfold in as many, is given up; 0: never.
+  int hope = 0;
+  double hopeful = 1e-16;
+};
+
+struct DeepPolished {
+  DeepForm form;
+  double relative_mse = 0;  // mean squared residual / variance of y, over rows and outputs
+  int iterations = 0;
+  bool in_time = true;  // false: the deadline came first
+};
+
+[[nodiscard]] DeepPolished polish(const DeepForm& start, const DeepData& data,
+                                  const DeepPolishOptions& options, const Control& control);
+
+// Solves for C with all V_l fixed; returns the relative mean squared residual.
+double fit_linear_part(DeepForm& form, const DeepData& data, const Control& control);
+
+// Mean squared residual / variance of y, as the form stands.
+[[nodiscard]] double relative_error(const DeepForm& form, const DeepData& data, const Control& control);
+
+// What every unit of layer l is worth: the share of the variance that its linearised removal would leave,
+// slope of f along |q_j| times |q_j|, projected off the features.
+[[nodiscard]] Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data,
+                                const Control& control);
+
+}  // namespace exhume

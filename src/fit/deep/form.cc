@@ -1,0 +1,175 @@
+#include "exhume/fit/deep/form.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "fit/deep/rows.h"
+
+namespace exhume {
+
+std::vector<Index> DeepForm::widths() const {
+  std::vector<Index> out;
+  out.reserve(V.size());
+  for (const Matrix& v : V) out.push_back(v.rows());
+  return out;
+}
+
+Index DeepForm::unknowns() const {
+  Index count = 0;
+  for (const Matrix& v : V) count += v.size();
+  return count;
+}
+
+Index DeepForm::columns(std::size_t l) const {
+  if (l == 0) return inputs + 1;
+  if (plain) return V[l - 1].rows() + 1;
+  Index count = inputs + 1;
+  for (std::size_t i = 0; i < l; ++i) count += V[i].rows();
+  return count;
+}
+
+Index DeepForm::features() const { return columns(depth()); }
+
+RowMatrix evaluate(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x) {
+  return DeepRows(form, x).F() * form.C;
+}
+
+void normalise(DeepForm& form) {
+  for (std::size_t l = 0; l < form.depth(); ++l) {
+    for (Index j = 0; j < form.V[l].rows(); ++j) {
+      const double size = form.V[l].row(j).norm();
+      if (!(size > 1e-150)) continue;
+      form.V[l].row(j) /= size;
+      Index column = j;  // of |Q_l| in P_u
+      for (std::size_t u = l + 1; u <= form.depth(); ++u) {
+        if (u < form.depth()) {
+          form.V[u].col(column) *= size;
+        } else if (form.C.size() != 0) {
+          form.C.row(column) *= size;
+        }
+        if (form.plain || u == form.depth()) break;
+        column += form.V[u].rows();
+      }
+    }
+  }
+}
+
+DeepForm with_units(const DeepForm& form, std::size_t l, const std::vector<Index>& kept) {
+  DeepForm out = form;
+  out.V[l] = form.V[l](kept, Eigen::all);
+  Index first = 0;  // of |Q_l| in P_u
+  std::vector<Index> columns;
+  for (std::size_t u = l + 1; u <= form.depth(); ++u) {
+    const Index all = form.columns(u);
+    columns.clear();
+    for (Index i = 0; i < first; ++i) columns.push_back(i);
+    for (Index i : kept) columns.push_back(first + i);
+    for (Index i = first + form.V[l].rows(); i < all; ++i) columns.push_back(i);
+    if (u < form.depth()) {
+      out.V[u] = form.V[u](Eigen::all, columns);
+      first += form.V[u].rows();
+    } else if (form.C.size() != 0) {
+      out.C = form.C(columns, Eigen::all);
+    }
+    if (form.plain) break;
+  }
+  return out;
+}
+
+DeepNetwork to_deep(const DeepForm& form) {
+  DeepNetwork network;
+  const std::size_t depth = form.depth();
+  const auto rows_of = [&](std::size_t l) { return l < depth ? form.V[l] : Matrix(form.C.transpose()); };
+  if (form.plain) {
+    for (std::size_t l = 0; l <= depth; ++l) {
+      const Matrix row = rows_of(l);
+      network.layers.push_back({row.leftCols(row.cols() - 1), row.rightCols(1), Matrix()});
+    }
+    return network;
+  }
+  // |q| = 2 max(q, 0) - q. With P_l = M_l (h_l, ..., h_1, x, 1) every row r of V_{l+1} becomes r M_l.
+  Matrix M = Matrix::Identity(form.inputs + 1, form.inputs + 1);
+  std::vector<Matrix> skip;
+  for (std::size_t l = 0; l <= depth; ++l) {
+    const Matrix row = rows_of(l) * M;  // on (h_l, ..., h_1, x, 1)
+    Layer layer;
+    const Index below = l == 0 ? form.inputs : form.V[l - 1].rows();
+    layer.W = row.leftCols(below);
+    layer.b = row.rightCols(1);
+    if (l > 0) {  // from (h_{l-1}, ..., h_1, x) to (x, h_1, ..., h_{l-1})
+      layer.L.resize(row.rows(), row.cols() - 1 - below);
+      Index from = below, to = layer.L.cols();
+      for (std::size_t i = l - 1; i-- > 0;) {
+        const Index k = form.V[i].rows();
+        to -= k;
+        layer.L.middleCols(to, k) = row.middleCols(from, k);
+        from += k;
+      }
+      layer.L.leftCols(form.inputs) = row.middleCols(from, form.inputs);
+    }
+    network.layers.push_back(std::move(layer));
+    if (l == depth) break;
+    const Index k = row.rows(), old = M.rows();
+    Matrix next = Matrix::Zero(k + old, k + old);
+    next.topLeftCorner(k, k) = 2 * Matrix::Identity(k, k);
+    next.topRightCorner(k, old) = -row;
+    next.bottomRightCorner(old, old) = M;
+    M = std::move(next);
+  }
+  return network;
+}
+
+DeepForm to_plain_form(const DeepNetwork& network) {
+  if (network.has_skip_terms()) throw std::invalid_argument("plain form: the network has skip terms");
+  DeepForm form;
+  form.plain = true;
+  form.inputs = network.inputs();
+  for (const Layer& layer : network.layers) {
+    Matrix row(layer.W.rows(), layer.W.cols() + 1);
+    row << layer.W, layer.b;
+    form.V.push_back(std::move(row));
+  }
+  form.C = form.V.back().transpose();
+  form.V.pop_back();
+  return form;
+}
+
+DeepForm to_sign_free_form(const DeepNetwork& network) {
+  DeepForm form;
+  form.inputs = network.inputs();
+  const Index d = form.inputs;
+  // (h_l, ..., h_1, x, 1) = M P_l with h = (q + |q|) / 2.
+  Matrix M = Matrix::Identity(d + 1, d + 1);
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    const Index below = layer.W.cols();
+    Matrix row = Matrix::Zero(layer.W.rows(), M.rows());  // on (h_{l-1}, ..., h_1, x, 1)
+    row.leftCols(below) = layer.W;
+    row.rightCols(1) = layer.b;
+    if (layer.L.size() != 0) {
+      Index to = below, from = layer.L.cols();
+      for (std::size_t i = l - 1; i-- > 0;) {
+        const Index k = network.layers[i].W.rows();
+        from -= k;
+        row.middleCols(to, k) = layer.L.middleCols(from, k);
+        to += k;
+      }
+      row.middleCols(to, d) = layer.L.leftCols(d);
+    }
+    const Matrix v = row * M;
+    if (l + 1 == network.layers.size()) {
+      form.C = v.transpose();
+      break;
+    }
+    const Index k = v.rows(), old = M.rows();
+    Matrix next = Matrix::Zero(k + old, k + old);
+    next.topLeftCorner(k, k) = 0.5 * Matrix::Identity(k, k);
+    next.topRightCorner(k, old) = 0.5 * v;
+    next.bottomRightCorner(old, old) = M;
+    M = std::move(next);
+    form.V.push_back(v);
+  }
+  return form;
+}
+
+}  // namespace exhume

@@ -1,0 +1,306 @@
+#include "exhume/fit/deep/student.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <numbers>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "exhume/base/blas.h"
+#include "exhume/base/parallel.h"
+#include "exhume/base/random.h"
+#include "fit/deep/rows.h"
+
+namespace exhume {
+namespace {
+
+using Floats = Eigen::MatrixXf;
+using FloatMap = Eigen::Map<Floats>;
+
+constexpr Index kChunkRows = 256;  // of a batch, each by one thread
+constexpr Index kCheckEvery = 64;  // steps between looks at the control
+constexpr double kMeanOver = 100;  // steps over which the error is averaged
+// Parts of the training at which it is looked up which rows are hard, and the share of rows that counts as such.
+constexpr double kLookAt[] = {0.4, 0.6, 0.8};
+constexpr double kHardShare = 0.02;
+constexpr float kFirst = 0.9F, kSecond = 0.999F, kEpsilon = 1e-8F;
+
+// All parameters one after the other: V_1, ..., V_D (k_l x columns), C (q x m), column-major.
+struct Places {
+  explicit Places(const DeepForm& form) : layout(form), m(form.C.cols()) {
+    for (const Matrix& v : form.V) {
+      at.push_back(size);
+      size += v.size();
+    }
+    top = size;
+    size += form.C.size();
+  }
+  DeepLayout layout;
+  std::vector<Index> at;
+  Index top = 0, size = 0, m = 0;
+};
+
+// One chunk of a batch: its rows through the student and back.
+class Chunk {
+ public:
+  Chunk(const DeepForm& form, const Places& places, Index rows)
+      : places_(places),
+        P_(rows, places.layout.columns),
+        g_(rows, places.layout.columns),
+        E_(rows, places.m) {
+    gradient = Eigen::VectorXf::Zero(places.size);
+    for (const Matrix& v : form.V) {
+      Q_.emplace_back(rows, v.rows());
+      S_.emplace_back(rows, v.rows());
+    }
+    for (Index column : places.layout.ones) P_.col(column).setOnes();
+  }
+
+  // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs).
+  void run(const StudentData& data, Index first, float* parameters, float share) {
+    const DeepLayout& layout = places_.layout;
+    const Index rows = P_.rows();
+    P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, rows);
+    const FloatMap C(parameters + places_.top, layout.columns, places_.m);
+    for (std::size_t l = 0; l < Q_.size(); ++l) {
+      const auto [to, units] = layout.hidden[l];
+      const auto [from, count] = layout.below[l];
+      const FloatMap V(parameters + places_.at[l], units, count);
+      Q_[l].noalias() = P_.middleCols(from, count) * V.transpose();
+      P_.middleCols(to, units) = Q_[l].cwiseAbs();
+    }
+    E_.noalias() = P_ * C;
+    E_ -= data.y.middleRows(first, rows);
+    squares = static_cast<double>(E_.squaredNorm());
+    E_ *= share;
+    FloatMap(gradient.data() + places_.top, layout.columns, places_.m).noalias() = P_.transpose() * E_;
+    g_.noalias() = E_ * C.transpose();
+    for (std::size_t l = Q_.size(); l-- > 0;) {
+      const auto [to, units] = layout.hidden[l];
+      const auto [from, count] = layout.below[l];
+      S_[l] = (Q_[l].array() < 0).select(-g_.middleCols(to, units), g_.middleCols(to, units));
+      FloatMap(gradient.data() + places_.at[l], units, count).noalias() =
+          S_[l].transpose() * P_.middleCols(from, count);
+      if (l == 0) break;
+      const FloatMap V(parameters + places_.at[l], units, count);
+      g_.middleCols(from, count).noalias() += S_[l] * V;
+    }
+  }
+
+  Eigen::VectorXf gradient;
+  double squares = 0;
+
+ private:
+  const Places& places_;
+  Floats P_, g_, E_;
+  std::vector<Floats> Q_, S_;
+};
+
+class Training {
+ public:
+  Training(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+           const Control& control)
+      : start_(start), data_(data), options_(options), control_(control), rows_from_(&data), places_(start) {
+    const Index batch = std::min(options.batch, data.rows());
+    const Index count = std::max<Index>(1, batch / kChunkRows);
+    rows_ = batch / count;
+    for (Index i = 0; i < count; ++i) chunks_.emplace_back(start, places_, rows_);
+    parameters_.resize(places_.size);
+    first_ = second_ = Eigen::VectorXf::Zero(places_.size);
+    for (std::size_t l = 0; l < start.depth(); ++l)
+      parameters_.segment(places_.at[l], start.V[l].size()) = start.V[l].reshaped().cast<float>();
+    parameters_.tail(start.C.size()) = start.C.reshaped().cast<float>();
+  }
+
+  Student run() {
+    const Index workers = std::clamp<Index>(control_.workers(), 1, static_cast<Index>(chunks_.size()));
+    std::barrier meet(workers);
+    const auto work = [&](Index worker) {
+      for (Index step = 0; step < options_.steps; ++step) {
+        if (worker == 0) begin(step);
+        meet.arrive_and_wait();
+        if (stop_) break;
+        for (Index c = worker; c < static_cast<Index>(chunks_.size()); c += workers) chunk(c, step);
+        meet.arrive_and_wait();
+        if (worker == 0) tally();
+        update(step, places_.size * worker / workers, places_.size * (worker + 1) / workers);
+        meet.arrive_and_wait();
+      }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(workers));
+    for (Index w = 1; w < workers; ++w) threads.emplace_back(work, w);
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+    return result();
+  }
+
+ private:
+  void begin(Index step) {
+    for (double part : kLookAt) {
+      if (step != static_cast<Index>(part * static_cast<double>(options_.steps)) || step == 0) continue;
+      emphasised_ = data_.with_hard_rows(result().form, kHardShare,
+                                         options_.seed + static_cast<std::uint64_t>(step), control_);
+      rows_from_ = &*emphasised_;
+    }
+    if (step % kCheckEvery != 0) return;
+    try {
+      control_.check();
+      control_.report("student", static_cast<double>(step) / static_cast<double>(options_.steps));
+      if (control_.out_of_time()) {
+        in_time_ = false;
+        stop_ = true;
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      stop_ = true;
+    }
+  }
+
+  void chunk(Index c, Index step) {
+    const Stream order(options_.seed, "student batches");
+    const Index batch = rows_ * static_cast<Index>(chunks_.size());
+    const auto places = static_cast<std::uint64_t>(rows_from_->rows() - batch + 1);
+    const auto first = static_cast<Index>(order.below(places, static_cast<std::uint64_t>(step)));
+    const float share = 2.0F / static_cast<float>(batch * places_.m);
+    chunks_[static_cast<std::size_t>(c)].run(*rows_from_, first + c * rows_, parameters_.data(), share);
+  }
+
+  void tally() {
+    double squares = 0;
+    for (const Chunk& chunk : chunks_) squares += chunk.squares;
+    const double now = squares / static_cast<double>(rows_ * static_cast<Index>(chunks_.size()) * places_.m);
+    mean_ = mean_ < 0 ? now : mean_ + (now - mean_) / kMeanOver;
+  }
+
+  // Adam on parameters [from, to).
+  void update(Index step, Index from, Index to) {
+    const Index size = to - from;
+    if (size == 0) return;
+    const double share = static_cast<double>(step) / static_cast<double>(options_.steps);
+    const double t = static_cast<double>(step) + 1;
+    const double rate = options_.rate * (0.5 * (1 + std::cos(std::numbers::pi * share)) + 5e-4);
+    const auto scaled = static_cast<float>(rate / (1 - std::pow(kFirst, t)));
+    const auto root = static_cast<float>(1 / std::sqrt(1 - std::pow(kSecond, t)));
+    auto g = chunks_[0].gradient.segment(from, size);
+    for (std::size_t c = 1; c < chunks_.size(); ++c) g += chunks_[c].gradient.segment(from, size);
+    auto m = first_.segment(from, size), v = second_.segment(from, size);
+    m += (1 - kFirst) * (g - m);
+    v += (1 - kSecond) * (g.cwiseAbs2() - v);
+    parameters_.segment(from, size).array() -= scaled * m.array() / (root * v.array().sqrt() + kEpsilon);
+  }
+
+  [[nodiscard]] Student result() const {
+    Student out{start_, mean_, in_time_};
+    for (std::size_t l = 0; l < start_.depth(); ++l) {
+      out.form.V[l].reshaped() = parameters_.segment(places_.at[l], start_.V[l].size()).cast<double>();
+    }
+    out.form.C.reshaped() = parameters_.tail(start_.C.size()).cast<double>();
+    return out;
+  }
+
+  const DeepForm& start_;
+  const StudentData& data_;
+  const StudentOptions& options_;
+  const Control& control_;
+  std::optional<StudentData> emphasised_;  // with the hard rows of the last look
+  const StudentData* rows_from_;           // which of the two is learnt from
+  Places places_;
+  Index rows_ = 0;  // of a chunk
+  std::vector<Chunk> chunks_;
+  Eigen::VectorXf parameters_, first_, second_;
+  double mean_ = -1;
+  std::atomic<bool> stop_{false};
+  bool in_time_ = true;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+StudentData::StudentData(const SampleSource& samples, std::uint64_t seed, const Control& control) {
+  const Index n = samples.rows();
+  x.resize(n, samples.inputs());
+  y.resize(n, samples.outputs());
+  constexpr Index kRows = 4096;
+  SampleBlock block;
+  for (Index at = 0; at < n; at += kRows) {
+    control.check();
+    const Index count = std::min(kRows, n - at);
+    samples.read(at, count, block);
+    x.middleRows(at, count) = block.x().cast<float>();
+    y.middleRows(at, count) = block.y().cast<float>();
+  }
+  shuffle(seed);
+}
+
+void StudentData::shuffle(std::uint64_t seed) {
+  std::vector<Index> order(static_cast<std::size_t>(rows()));
+  std::iota(order.begin(), order.end(), Index{0});
+  const Stream stream(seed, "student order");
+  for (Index i = rows() - 1; i > 0; --i) {
+    const auto j = stream.below(static_cast<std::uint64_t>(i) + 1, static_cast<std::uint64_t>(i));
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);
+  }
+  x = x(order, Eigen::all).eval();
+  y = y(order, Eigen::all).eval();
+}
+
+StudentData StudentData::with_hard_rows(const DeepForm& form, double share, std::uint64_t seed,
+                                        const Control& control) const {
+  const Index n = rows();
+  Eigen::VectorXf left(n);
+  constexpr Index kRows = 4096;
+  parallel_for((n + kRows - 1) / kRows, control, [&](Index b) {
+    const Index at = b * kRows, count = std::min(kRows, n - at);
+    const RowMatrix f = evaluate(form, x.middleRows(at, count).cast<double>());
+    left.segment(at, count) = (f.cast<float>() - y.middleRows(at, count)).rowwise().squaredNorm();
+  });
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  const Index hard = std::max<Index>(1, static_cast<Index>(share * static_cast<double>(n)));
+  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return left(i) > left(j); });
+  order.resize(static_cast<std::size_t>(hard));
+  StudentData out;
+  out.x.resize(2 * n, x.cols());
+  out.y.resize(2 * n, y.cols());
+  out.x.topRows(n) = x;
+  out.y.topRows(n) = y;
+  for (Index i = 0; i < n; ++i) {
+    const Index from = order[static_cast<std::size_t>(i % hard)];
+    out.x.row(n + i) = x.row(from);
+    out.y.row(n + i) = y.row(from);
+  }
+  out.shuffle(seed);
+  return out;
+}
+
+DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths, std::uint64_t seed) {
+  DeepForm form;
+  form.inputs = inputs;
+  const auto uniform = [&](Index rows, Index cols, std::uint64_t number) {
+    RowMatrix entries(rows, cols);
+    Stream(seed + 1000 * number, "student").fill_uniform(0, entries);
+    return Matrix((2 * entries.array() - 1) / std::sqrt(static_cast<double>(cols)));
+  };
+  Index columns = inputs + 1;
+  for (std::size_t l = 0; l < widths.size(); ++l) {
+    form.V.push_back(uniform(widths[l], columns, l));
+    columns += widths[l];
+  }
+  form.C = uniform(outputs, columns, widths.size()).transpose();
+  return form;
+}
+
+Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+              const Control& control) {
+  const SingleThreadedBlas single;
+  return Training(start, data, options, control).run();
+}
+
+}  // namespace exhume
