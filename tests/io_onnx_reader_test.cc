@@ -110,7 +110,7 @@ TEST(IoOnnxReader, SinglePrecisionAndTypedData) {
     EXPECT_EQ(single.layers[l].W, network.layers[l].W.cast<float>().cast<double>());
 
   // float_data one at a time and packed, double_data packed, as onnx.helper.make_tensor writes them.
-  const auto tensor = [](const char* name, int type, std::vector<One> dims) {
+  const auto tensor = [](const char* name, int type, const std::vector<One>& dims) {
     ProtobufMessage message;
     for (const One extent : dims) message.integer(1, extent);
     message.integer(2, type);

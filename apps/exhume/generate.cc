@@ -138,9 +138,10 @@ class Generate final : public Command {
   int run(const Session& session) override {
     if (!cnf_.empty()) return run_cnf(session);
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
-    if (threshold_.wanted() && layers_->count() > 0)
+    if (threshold_.wanted() && layers_->count() > 0) {
       throw std::invalid_argument(
           "--model threshold has a single layer of units: give --hidden, not --layers");
+    }
     if (threshold_.wanted()) return run_threshold(session);
     const DeepNetwork network = perturb(teacher());
     sampling_.seed = seed_;
@@ -275,9 +276,10 @@ class Generate final : public Command {
 
   [[nodiscard]] DeepNetwork perturb(DeepNetwork network) const {
     if (network.depth() == 1) return to_deep(perturbed(to_network(network), perturb_, seed_));
-    if (perturb_ != 0)
+    if (perturb_ != 0) {
       throw std::invalid_argument(
           "--perturb moves the weights of networks of one hidden layer: leave it away");
+    }
     return network;
   }
 

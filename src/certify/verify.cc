@@ -186,9 +186,10 @@ Verification verify(const DeepNetwork& network, const SampleSource& samples, con
           for (Index j = 0; j < layer.W.cols(); ++j)
             sum += static_cast<long double>(layer.W(i, j)) * h[l][static_cast<std::size_t>(j)];
           Index column = 0;
-          for (std::size_t low = 0; layer.L.size() != 0 && low < l; ++low)
+          for (std::size_t low = 0; layer.L.size() != 0 && low < l; ++low) {
             for (const long double value : h[low])
               sum += static_cast<long double>(layer.L(i, column++)) * value;
+          }
           z[static_cast<std::size_t>(i)] = sum;
         }
         if (l + 1 == network.layers.size()) {

@@ -29,12 +29,7 @@ DeepNetwork without_empty_layers(DeepNetwork network) {
   return network;
 }
 
-}  // namespace
-
-std::string onnx_bytes(const DeepNetwork& given, OnnxPrecision precision) {
-  given.validate();
-  if (given.depth() <= 1) return onnx_bytes(to_one_layer(given), precision);
-  const DeepNetwork network = without_empty_layers(given);
+std::string chain(const DeepNetwork& network, OnnxPrecision precision) {
   OnnxGraph graph("exhume", precision);
   graph.input("x", {"n", network.inputs()});
   graph.output("y", {"n", network.outputs()});
@@ -64,6 +59,14 @@ std::string onnx_bytes(const DeepNetwork& given, OnnxPrecision precision) {
     below = h;
   }
   return graph.bytes();
+}
+
+}  // namespace
+
+std::string onnx_bytes(const DeepNetwork& network, OnnxPrecision precision) {
+  network.validate();
+  if (network.depth() <= 1) return onnx_bytes(to_one_layer(network), precision);
+  return chain(without_empty_layers(network), precision);
 }
 
 void write_onnx(const std::filesystem::path& path, const DeepNetwork& network, OnnxPrecision precision) {

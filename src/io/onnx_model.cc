@@ -13,7 +13,8 @@
 namespace exhume {
 namespace {
 
-constexpr std::int64_t kExternal = 1;  // TensorProto.DataLocation
+constexpr std::int64_t kExternal = 1;        // TensorProto.DataLocation
+constexpr std::size_t kMostDimensions = 32;  // more than any program has
 
 // Numbers of one field: a packed run, or one at a time.
 template <class Number>
@@ -48,15 +49,20 @@ std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const 
     if (field.number == 10) append_numbers<double>(field, doubles);
     if (field.number == 14) elsewhere = field.integer() == kExternal;
   }
+  if (dims.size() > kMostDimensions) {
+    throw DataError(
+        fmt::format("{}: '{}' has {} dimensions; save the model again", file, shown(name), dims.size()));
+  }
   for (const std::int64_t extent : dims) {
     if (extent < 0)
-      throw DataError(fmt::format("{}: '{}' has an extent of {}; save the model again", file, name, extent));
+      throw DataError(
+          fmt::format("{}: '{}' has an extent of {}; save the model again", file, shown(name), extent));
     constant.shape.push_back(extent);
   }
   if (constant.type != kOnnxFloat && constant.type != kOnnxDouble) return {name, constant};
   if (elsewhere) {
     throw DataError(fmt::format("{} keeps '{}' in a file of its own; save the model with its weights inside",
-                                file, name));
+                                file, shown(name)));
   }
   const std::size_t size = constant.type == kOnnxFloat ? sizeof(float) : sizeof(double);
   constant.data = constant.type == kOnnxFloat ? std::move(floats) : std::move(doubles);
@@ -70,7 +76,7 @@ std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const 
   const std::size_t found = raw ? raw->size() : constant.data.size() * size;
   if (!expected || *expected != found) {
     throw DataError(fmt::format("{}: '{}' has shape {} but {} bytes of numbers; save the model again", file,
-                                name, show_shape(constant.shape), found));
+                                shown(name), show_shape(constant.shape), found));
   }
   return {name, constant};
 }
@@ -124,6 +130,11 @@ std::string value_name(std::string_view bytes, const std::string& file) {
 }
 
 }  // namespace
+
+std::string shown(const std::string& name) {
+  constexpr std::size_t kLongest = 80;
+  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+}
 
 OnnxModel parse_onnx_model(std::string_view bytes, const std::string& file) {
   std::optional<std::string_view> graph;

@@ -41,6 +41,9 @@ struct OnnxModel {
 
 inline constexpr std::int64_t kOnnxFloat = 1, kOnnxDouble = 11;
 
+// What a file calls a part of itself, cut short for messages.
+[[nodiscard]] std::string shown(const std::string& name);
+
 // Throws DataError; `file` is what messages call the place the bytes came from.
 [[nodiscard]] OnnxModel parse_onnx_model(std::string_view bytes, const std::string& file);
 

@@ -16,12 +16,6 @@
 namespace exhume {
 namespace {
 
-constexpr std::size_t kLongestName = 80;  // of what a file calls its parts, in messages
-
-std::string shown(const std::string& name) {
-  return name.size() <= kLongestName ? name : name.substr(0, kLongestName) + "...";
-}
-
 // Inputs and hidden layers side by side: 0 is the inputs, l the hidden layer l.
 using Sources = std::vector<std::size_t>;
 // sum over sources s of M_s h_s, plus b.
@@ -44,13 +38,15 @@ class GraphReader {
     values_[model_.inputs[0]] = Sources{0};
     for (const OnnxNode& node : model_.nodes) step(node);
     const auto found = values_.find(model_.outputs[0]);
-    if (found == values_.end())
+    if (found == values_.end()) {
       throw DataError(fmt::format("{}: nothing computes its output '{}'; save the model again", file_,
                                   shown(model_.outputs[0])));
+    }
     const auto* last = std::get_if<Affine>(&found->second);
-    if (last == nullptr)
+    if (last == nullptr) {
       throw DataError(
           fmt::format("{} ends in a Relu or in its inputs; its last layer must be Gemm or MatMul", file_));
+    }
     add_layer(*last, "its last layer");
     DeepNetwork network{std::move(layers_)};
     network.validate();
@@ -169,9 +165,10 @@ class GraphReader {
     if (inner.b.size() != M.cols())
       refuse(node, fmt::format("whose {} columns do not fit the {} units below", M.cols(), inner.b.size()));
     for (const auto& [s, term] : inner.terms) {
-      if (term.cols() > options_.largest_product / std::max<Index>(M.rows(), 1))
+      if (term.cols() > options_.largest_product / std::max<Index>(M.rows(), 1)) {
         refuse(node,
                fmt::format("that makes {} x {} weights of two layers, too many", M.rows(), term.cols()));
+      }
       out.terms[s] = M * term;
     }
     out.b = M * inner.b;
@@ -303,9 +300,10 @@ class GraphReader {
     if (affine.terms.size() > 1) {
       Index columns = 0;
       for (std::size_t s = 0; s < below; ++s) columns += size_of(s);
-      if (columns > options_.largest_product / std::max<Index>(layer.W.rows(), 1))
+      if (columns > options_.largest_product / std::max<Index>(layer.W.rows(), 1)) {
         throw DataError(
             fmt::format("{}: {} has {} x {} skip weights, too many", file_, what, layer.W.rows(), columns));
+      }
       layer.L = Matrix::Zero(layer.W.rows(), columns);
       Index column = 0;
       for (std::size_t s = 0; s < below; ++s) {

@@ -72,7 +72,8 @@ std::string draw_lines(const std::vector<NetworkPicture::Line>& lines, const Pla
   std::string out;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (paths[i].empty()) continue;
-    const double strength = (static_cast<double>(i / 2) + 0.7) / kShades;
+    const std::size_t shade = i / 2;
+    const double strength = (static_cast<double>(shade) + 0.7) / kShades;
     out += fmt::format(
         "<path class=\"s{}\" fill=\"none\" stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\" d=\"{}\"/>\n",
         i % 2, 0.5 + 1.3 * strength, 0.12 + 0.75 * strength * strength, paths[i]);
@@ -110,9 +111,10 @@ NetworkPicture picture_of(const DeepNetwork& network, Index max_units) {
 std::string draw(const NetworkPicture& picture) {
   const std::size_t columns = picture.columns.size();
   std::vector<Index> shown;
-  for (const auto& column : picture.columns)
+  for (const auto& column : picture.columns) {
     shown.push_back(
         std::clamp<Index>(column.shown, 0, std::min(kMostShown, std::max<Index>(column.units, 0))));
+  }
   const Index most = shown.empty() ? 0 : *std::max_element(shown.begin(), shown.end());
   const double tall = std::min(kTallest, kFarthest * static_cast<double>(std::max<Index>(most - 1, 1)));
   const double height = kTop + tall + kLabels + (picture.skips ? 20 : 0);
