@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include "exhume/io/deep_tensors.h"
 #include "exhume/io/digest.h"
+#include "exhume/io/weight_names.h"
 #include "target.h"
 
 namespace exhume::fuzz {
@@ -42,6 +44,9 @@ void npz(std::string_view bytes) {
   }
   Network network;
   if (accepted([&] { network = read_network_npz(file, kLittle); })) network.validate();
+  DeepNetwork deep;
+  if (accepted([&] { deep = to_deep_network(read_npz(file, kLittle), "input.npz"); })) deep.validate();
+  if (accepted([&] { deep = network_of_weights(read_npz(file, kLittle), "input.npz"); })) deep.validate();
 }
 
 const Registration registration("npz", npz);

@@ -1,11 +1,12 @@
-// A .safetensors file (io/safetensors.h): its tensors, and whichever model they are (io/open.h). Tensors that
-// were read and written again are the same.
+// A .safetensors file (io/safetensors.h): its tensors, and whichever model they are (io/open.h). Tensors, and
+// networks of any depth, that were read and written again are the same.
 #include "exhume/io/safetensors.h"
 
 #include <variant>
 
 #include "exhume/certify/certificate_check.h"
 #include "exhume/data/samples.h"
+#include "exhume/io/deep_tensors.h"
 #include "exhume/io/open.h"
 #include "target.h"
 
@@ -42,6 +43,14 @@ void safetensors(std::string_view bytes) {
     const Tensors again = read_safetensors(file_with(written, "again.safetensors"));
     expect(again.metadata == tensors.metadata, "metadata that were written and read again differ");
     expect(safetensors_bytes(again) == written, "tensors that were written and read again differ");
+  }
+  DeepNetwork network;
+  if (accepted([&] { network = open_deep_network(file); })) {
+    network.validate();
+    const std::string written = network_bytes(network);
+    const Tensors again = read_safetensors(file_with(written, "again.safetensors"));
+    expect(network_bytes(to_deep_network(again, "again")) == written,
+           "a network that was written and read again differs");
   }
   StoredModel model;
   if (accepted([&] { model = open_model(file); })) evaluate(model);

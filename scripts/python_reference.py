@@ -22,7 +22,7 @@ Made from the docstrings by `scripts/python_reference.py`; a test fails where it
 """
 SECTIONS = [
     ("Recovering", ["recover", "Result", "Coefficient", "verify", "Verification"]),
-    ("Networks", ["Network", "Alignment", "generate", "Planted"]),
+    ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "generate", "Planted"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),
     ("Thresholds", ["halfspaces", "Halfspaces", "lowest_layer", "LowestLayer", "Assumption"]),
     ("Errors, warnings and the machine", ["DataError", "ResourceError", "RecoveryWarning", "blas_kernels"]),

@@ -31,6 +31,21 @@ TEST(Verify, IntegersExactly) {
   EXPECT_NEAR(v.rms_error, 4 / std::sqrt(3), 1e-15);
 }
 
+TEST(Verify, SeveralLayersWithSkipTermsOfIntegersExactly) {
+  DeepNetwork network;
+  network.layers = {{Matrix{{1, -1}, {2, 0}}, Vector{{0, -3}}, Matrix()},
+                    {Matrix{{1, 1}}, Vector{{-1}}, Matrix{{1, 0}}},
+                    {Matrix{{2}}, Vector{{5}}, Matrix{{0, 1, 1, -1}}}};
+  const RowMatrix x = (RowMatrix(3, 2) << 3, 1, 0, 4, 1, 1).finished();
+  // h1 = (2, 3), (0, 0), (0, 0); z2 = 5 - 1 + 3, -1, -1 + 1; f = 2 h2 + 5 + x2 + h11 - h12
+  RowMatrix y = (RowMatrix(3, 1) << 19, 9, 6).finished();
+  EXPECT_EQ(verify(network, *memory_samples(x, y)).worst_error, 0);
+  y(2, 0) = 8;
+  const Verification v = verify(network, *memory_samples(x, y));
+  EXPECT_EQ(v.worst_row, 2);
+  EXPECT_EQ(v.worst_error, 2);
+}
+
 TEST(Verify, PlantedSamplesAgreeToRounding) {
   const Network network = plant({.inputs = 6, .hidden = 9, .outputs = 3, .seed = 2});
   const SamplePtr samples =

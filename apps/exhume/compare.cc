@@ -9,8 +9,10 @@
 
 #include "base/json.h"
 #include "command.h"
+#include "compare_layers.h"
 #include "exhume/base/error.h"
 #include "exhume/io/open.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "terminal.h"
 
@@ -58,15 +60,15 @@ class Compare final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("compare", "Say how far apart two networks are, after aligning their units");
-    app->add_option("A", first_, "A network (.safetensors, .npz)")->required();
+    app->add_option("A", first_, "A network (.safetensors, .npz, .onnx)")->required();
     app->add_option("B", second_, "Another one")->required();
     app->add_flag("--free-signs", free_signs_, "Let units be turned around, at the price of a linear term");
     app->add_option("--tolerance", tolerance_, "Exit with 3 if a parameter differs by more than this")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->footer(
-        "Units are matched by optimal assignment; rows of W have unit norm. Networks of different shape "
-        "cannot be\n"
-        "compared: exit code 3.\n\n"
+        "Units are matched by optimal assignment, layer by layer; rows of hidden units have unit norm. "
+        "Networks of\n"
+        "different shape cannot be compared: exit code 3.\n\n"
         "Examples:\n"
         "  exhume compare demo/network.safetensors result/network.safetensors\n"
         "  exhume compare demo/network.safetensors result/network.safetensors --tolerance 1e-9 --json");
@@ -74,8 +76,13 @@ class Compare final : public Command {
   }
 
   int run(const Session& session) override {
-    const auto [first, activation] = open(first_);
-    const auto [second, other_activation] = open(second_);
+    StoredModel models[] = {open_model(first_), open_model(second_)};
+    if (std::holds_alternative<DeepNetwork>(models[0]) || std::holds_alternative<DeepNetwork>(models[1])) {
+      const DeepNetwork first = deep(models[0], first_), second = deep(models[1], second_);
+      return run_deep(first, second, session);
+    }
+    const auto [first, activation] = one_layer(std::move(models[0]), first_);
+    const auto [second, other_activation] = one_layer(std::move(models[1]), second_);
     if (activation != other_activation) {
       throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared",
                                   first_, activation, second_, other_activation));
@@ -94,23 +101,46 @@ class Compare final : public Command {
 
  private:
   // A network of one hidden layer, with the activation that its file names.
-  static std::pair<Network, std::string> open(const std::string& path) {
-    StoredModel model = open_model(path);
+  static std::pair<Network, std::string> one_layer(StoredModel model, const std::string& path) {
     if (auto* network = std::get_if<Network>(&model)) return {std::move(*network), "relu"};
     if (auto* rectified = std::get_if<RectifiedNetwork>(&model))
       return {std::move(rectified->network), "rectified " + rectified->activation};
+    throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
+  }
+
+  // A network of ReLUs of any depth.
+  static DeepNetwork deep(const StoredModel& model, const std::string& path) {
+    if (const auto* network = std::get_if<DeepNetwork>(&model)) return *network;
+    if (const auto* network = std::get_if<Network>(&model)) return to_deep(*network);
     throw DataError(
-        fmt::format("{} is not a network with one hidden layer of rectified units; give one", path));
+        fmt::format("{} is not a network of ReLUs, but the other one is; give two of a kind", path));
+  }
+
+  int run_deep(const DeepNetwork& first, const DeepNetwork& second, const Session& session) const {
+    const DeepAlignment alignment = align(first, second, {.free_signs = free_signs_});
+    const bool good = alignment.comparable && !(alignment.worst_error > tolerance_);
+    const LayerComparison found{alignment, canonical(first), canonical(second)};
+    if (session.json) {
+      Json json = summary(alignment.comparable, alignment.worst_error, alignment.rms_error, good);
+      json["first_units"] = units_of_layers(found.first);
+      json["second_units"] = units_of_layers(found.second);
+      json["layers"] = layers_as_json(found);
+      put(json.dump(2) + "\n");
+    } else if (!session.quiet) {
+      put(alignment.comparable ? errors(alignment.worst_error, alignment.rms_error) + layers_as_text(found)
+                               : not_comparable(shape_of_layers(found.first), shape_of_layers(found.second)));
+    }
+    return good ? kOk : kNotCertified;
+  }
+
+  [[nodiscard]] Json summary(bool comparable, double worst, double rms, bool good) const {
+    return {{"comparable", comparable},        {"worst_error", number(worst)}, {"rms_error", number(rms)},
+            {"tolerance", number(tolerance_)}, {"within_tolerance", good},     {"free_signs", free_signs_}};
   }
 
   std::string json(const Alignment& alignment, const std::vector<UnitDifference>& units, bool good) const {
-    Json json = {{"comparable", alignment.comparable},
-                 {"worst_error", number(alignment.worst_error)},
-                 {"rms_error", number(alignment.rms_error)},
-                 {"tolerance", number(tolerance_)},
-                 {"within_tolerance", good},
-                 {"free_signs", free_signs_},
-                 {"units", Json::array()}};
+    Json json = summary(alignment.comparable, alignment.worst_error, alignment.rms_error, good);
+    json["units"] = Json::array();
     for (const UnitDifference& u : units) {
       json["units"].push_back({{"first", u.first + 1},
                                {"second", u.second + 1},
@@ -124,19 +154,8 @@ class Compare final : public Command {
 
   std::string text(const Network& first, const Network& second, const Alignment& alignment,
                    const std::vector<UnitDifference>& units) const {
-    if (!alignment.comparable) {
-      return fmt::format(
-          "The networks cannot be compared: {} is {}, {} is {} (units that do nothing do not count).\n",
-          first_, shape(first), second_, shape(second));
-    }
-    const bool bounded = std::isfinite(tolerance_);
-    const bool good = !(alignment.worst_error > tolerance_);
-    std::string out =
-        fmt::format("worst parameter error  {}{}\n",
-                    toned(bounded ? (good ? Tone::kGood : Tone::kBad) : Tone::kBold,
-                          fmt::format("{:.3e}", alignment.worst_error)),
-                    bounded ? fmt::format("  ({} {:g})", good ? "at most" : "above", tolerance_) : "");
-    out += fmt::format("rms parameter error    {:.3e}\n", alignment.rms_error);
+    if (!alignment.comparable) return not_comparable(shape(first), shape(second));
+    std::string out = errors(alignment.worst_error, alignment.rms_error);
     if (units.empty()) return out;
     const std::size_t shown = std::min(units.size(), kUnitsShown);
     out += toned(Tone::kSoft, fmt::format("\n{:>6}  {:>6}  {:>10}  {:>10}  {:>10}", "unit", "match",
@@ -151,6 +170,22 @@ class Compare final : public Command {
       out += toned(Tone::kSoft, fmt::format("the other {} differ no more", units.size() - shown)) + "\n";
     }
     return out;
+  }
+
+  [[nodiscard]] std::string not_comparable(const std::string& first, const std::string& second) const {
+    return fmt::format(
+        "The networks cannot be compared: {} is {}, {} is {} (units that do nothing do not count).\n", first_,
+        first, second_, second);
+  }
+
+  // The two numbers, the first in colour where there is a tolerance.
+  [[nodiscard]] std::string errors(double worst, double rms) const {
+    const bool bounded = std::isfinite(tolerance_);
+    const bool good = !(worst > tolerance_);
+    return fmt::format(
+        "worst parameter error  {}{}\nrms parameter error    {:.3e}\n",
+        toned(bounded ? (good ? Tone::kGood : Tone::kBad) : Tone::kBold, fmt::format("{:.3e}", worst)),
+        bounded ? fmt::format("  ({} {:g})", good ? "at most" : "above", tolerance_) : "", rms);
   }
 
   std::string first_, second_;

@@ -1,10 +1,12 @@
 // exhume generate: samples of a random network, or of a given one.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -12,7 +14,9 @@
 #include "exhume/base/error.h"
 #include "exhume/base/parallel.h"
 #include "exhume/data/planted.h"
+#include "exhume/data/planted_deep.h"
 #include "exhume/data/smoothed.h"
+#include "exhume/io/deep_tensors.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/open.h"
 #include "exhume/io/output_folder.h"
@@ -63,18 +67,24 @@ class Generate final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand("generate", "Make samples of a random network, or of a given one");
     shape_.push_back(app->add_option("--inputs,-d", network_.inputs, "Number of inputs d"));
-    shape_.push_back(app->add_option("--hidden,-k", network_.hidden, "Number of hidden units k"));
+    hidden_ = app->add_option("--hidden,-k", network_.hidden, "Number of hidden units k");
+    shape_.push_back(hidden_);
     shape_.push_back(app->add_option("--outputs,-m", network_.outputs, "Number of outputs m"));
+    layers_ =
+        app->add_option("--layers", widths_, "Units of several hidden layers, instead of --hidden: 20,20")
+            ->delimiter(',');
     samples_ = app->add_option("--samples,-n", sampling_.samples, "Number of rows n");
-    drawn_.push_back(app->add_option("--bias", network_.bias, "Biases are uniform in [-R, R] [0.5]"));
-    drawn_.push_back(app->add_option("--bias-at", bias_at_,
-                                     "Where biases are measured: mean (of the inputs) or origin [mean]")
-                         ->check(CLI::IsMember({"mean", "origin"}).description("")));
+    bias_ = app->add_option("--bias", network_.bias,
+                            "Biases are uniform in [-R, R] [0.5]; with --layers, R times a normal [0.3]");
+    bias_at_option_ = app->add_option("--bias-at", bias_at_,
+                                      "Where biases are measured: mean (of the inputs) or origin [mean]")
+                          ->check(CLI::IsMember({"mean", "origin"}).description(""));
     drawn_.push_back(
         app->add_option("--amplitudes", amplitudes_,
                         "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
             ->check(CLI::IsMember({"normal", "signs"}).description("")));
-    app->add_option("--network", file_, "Sample this network instead of a random one");
+    app->add_option("--network", file_,
+                    "Sample this network instead of a random one (.safetensors, .npz, .onnx)");
     drawn_.push_back(
         app->add_flag("--orthonormal", network_.orthonormal, "W and A orthonormal instead of random"));
     drawn_.push_back(app->add_option("--weights-condition", network_.weights_condition,
@@ -119,7 +129,8 @@ class Generate final : public Command {
         "noisy\n"
         "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out "
         "symmetric\n"
-        "  exhume generate --network trained.safetensors --samples 200000 --out queries\n"
+        "  exhume generate -d 10 --layers 20,20 -m 1 -n 50000 --out deep\n"
+        "  exhume generate --network trained.onnx --samples 200000 --out queries\n"
         "  exhume generate --cnf formula.cnf --out hard");
     return app;
   }
@@ -127,8 +138,12 @@ class Generate final : public Command {
   int run(const Session& session) override {
     if (!cnf_.empty()) return run_cnf(session);
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
+    if (threshold_.wanted() && layers_->count() > 0) {
+      throw std::invalid_argument(
+          "--model threshold has a single layer of units: give --hidden, not --layers");
+    }
     if (threshold_.wanted()) return run_threshold(session);
-    const Network network = perturbed(teacher(), perturb_, seed_);
+    const DeepNetwork network = perturb(teacher());
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
     if (rows_.empty() == (sampling_.distribution == Distribution::kRows)) {
@@ -214,35 +229,66 @@ class Generate final : public Command {
     return kOk;
   }
 
-  Network teacher() {
-    if (file_.empty()) {
-      for (const CLI::Option* option : shape_) {
-        if (option->count() == 0) {
-          throw std::invalid_argument(
-              fmt::format("{} is required unless --network gives the network", option->get_name()));
-        }
-      }
-      network_.seed = seed_;
-      network_.amplitudes = parse_amplitudes(amplitudes_);
-      network_.centre = bias_at_ == "mean" ? sampling_.mean : 0;
-      return plant(network_);
+  DeepNetwork teacher() {
+    if (!file_.empty()) {
+      refuse_beside("--network", {hidden_, layers_, bias_, bias_at_option_});
+      refuse_beside("--network", shape_);
+      refuse_beside("--network", drawn_);
+      DeepNetwork network = open_deep_network(file_);
+      return network.depth() > 0 ? network : to_deep(to_one_layer(network));
     }
-    for (const auto* group : {&shape_, &drawn_}) {
-      for (const CLI::Option* option : *group) {
-        if (option->count() > 0) {
-          throw std::invalid_argument(
-              fmt::format("{} is about random networks and does not go with --network", option->get_name()));
-        }
+    const bool deep = layers_->count() > 0;
+    if (deep && hidden_->count() > 0) {
+      throw std::invalid_argument(
+          "--layers and --hidden both give the hidden units: keep --layers for several layers, --hidden for "
+          "one");
+    }
+    for (const CLI::Option* option : shape_) {
+      if (option->count() == 0 && !(deep && option == hidden_)) {
+        throw std::invalid_argument(
+            fmt::format("{} is required unless --network gives the network", option->get_name()));
       }
     }
-    return open_network(file_);
+    const double centre = bias_at_ == "mean" ? sampling_.mean : 0;
+    if (deep) {
+      refuse_beside("--layers", drawn_);
+      PlantedDeepOptions options{network_.inputs, widths_, network_.outputs};
+      if (bias_->count() > 0) options.bias = network_.bias;
+      options.centre = centre;
+      options.seed = seed_;
+      return plant_deep(options);
+    }
+    network_.seed = seed_;
+    network_.amplitudes = parse_amplitudes(amplitudes_);
+    network_.centre = centre;
+    return to_deep(plant(network_));
   }
 
-  void say(const Session& session, const Network& network) const {
+  // Options about random networks of one hidden layer that were given beside another source of the network.
+  static void refuse_beside(const char* source, const std::vector<CLI::Option*>& options) {
+    for (const CLI::Option* option : options) {
+      if (option->count() == 0) continue;
+      throw std::invalid_argument(
+          fmt::format("{} is about random networks{} and does not go with {}", option->get_name(),
+                      source == std::string_view("--layers") ? " of one hidden layer" : "", source));
+    }
+  }
+
+  [[nodiscard]] DeepNetwork perturb(DeepNetwork network) const {
+    if (network.depth() == 1) return to_deep(perturbed(to_network(network), perturb_, seed_));
+    if (perturb_ != 0) {
+      throw std::invalid_argument(
+          "--perturb moves the weights of networks of one hidden layer: leave it away");
+    }
+    return network;
+  }
+
+  void say(const Session& session, const DeepNetwork& network) const {
     const char* names[] = {"x.npy", "y.npy", "network.safetensors"};
+    const std::vector<Index> widths = network.widths();
     if (session.json) {
       Json json = {{"inputs", network.inputs()},
-                   {"hidden_units", network.hidden()},
+                   {"hidden_units", widths.size() == 1 ? Json(widths[0]) : Json(widths)},
                    {"outputs", network.outputs()},
                    {"samples", sampling_.samples},
                    {"seed", seed_},
@@ -252,13 +298,15 @@ class Generate final : public Command {
     } else if (!session.quiet) {
       put(fmt::format(
           "{} samples of a network with {} inputs, {} hidden units and {} output{}, in {}: {}, {}, {}.\n",
-          grouped(sampling_.samples), network.inputs(), network.hidden(), network.outputs(),
+          grouped(sampling_.samples), network.inputs(), fmt::join(widths, " + "), network.outputs(),
           network.outputs() == 1 ? "" : "s", out_, names[0], names[1], names[2]));
     }
   }
 
-  CLI::Option* samples_ = nullptr;
-  std::vector<CLI::Option*> shape_, drawn_;  // options that only a random network has
+  CLI::Option *samples_ = nullptr, *hidden_ = nullptr, *layers_ = nullptr, *bias_ = nullptr;
+  CLI::Option* bias_at_option_ = nullptr;
+  std::vector<CLI::Option*> shape_, drawn_;  // of random networks: their shape; of one hidden layer alone
+  std::vector<Index> widths_;
   PlantedOptions network_;
   ThresholdGenerator threshold_;
   SamplingOptions sampling_;

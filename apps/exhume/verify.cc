@@ -37,7 +37,7 @@ class Verify final : public Command {
     CLI::App* app = parent.add_subcommand(
         "verify", "Check a result and its certificate against samples, independently of the solvers");
     app->add_option("model", model_,
-                    "A folder that a command wrote with --out, or a model (.safetensors, .npz)")
+                    "A folder that a command wrote with --out, or a model (.safetensors, .npz, .onnx)")
         ->required();
     app->add_option("samples", files_,
                     "X and Y (.npy, .csv), or one .npz with arrays x and y [with a folder: those that its "
@@ -277,6 +277,7 @@ class Verify final : public Command {
     std::string bytes;
     if (const auto* network = std::get_if<Network>(&model)) bytes = onnx_bytes(*network);
     if (const auto* network = std::get_if<QuadraticNetwork>(&model)) bytes = onnx_bytes(*network);
+    if (const auto* network = std::get_if<DeepNetwork>(&model)) bytes = onnx_bytes(*network);
     if (!bytes.empty() && sha256_file(path) == sha256(bytes)) {
       good("network for other programs", "network.onnx is the same network");
     } else {

@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 void bind_errors(nb::module_& m);
 void bind_network(nb::module_& m);
+void bind_deep_network(nb::module_& m);
 void bind_samples(nb::module_& m);
 void bind_recover(nb::module_& m);
 void bind_planted(nb::module_& m);

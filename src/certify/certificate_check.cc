@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +36,9 @@ Shape shape_of(const StoredModel& model) {
           return {m.network.inputs(), m.network.hidden(), m.network.outputs()};
         } else if constexpr (std::is_same_v<Model, StoredLayer>) {
           return {m.W.cols(), m.W.rows(), 1};
+        } else if constexpr (std::is_same_v<Model, DeepNetwork>) {
+          const std::vector<Index> widths = m.widths();
+          return {m.inputs(), std::accumulate(widths.begin(), widths.end(), Index{0}), m.outputs()};
         } else {
           return {m.inputs(), m.hidden(), m.outputs()};
         }
@@ -318,6 +322,7 @@ std::optional<Verification> verify_model(const StoredModel& model, const SampleS
   if (const auto* network = std::get_if<QuadraticNetwork>(&model)) return verify(*network, samples, control);
   if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
     return verify(rectified->network, parse_rectifier(rectified->activation), samples, control);
+  if (const auto* network = std::get_if<DeepNetwork>(&model)) return verify(*network, samples, control);
   return std::nullopt;
 }
 

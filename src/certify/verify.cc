@@ -172,4 +172,35 @@ Verification verify(const QuadraticNetwork& network, const SampleSource& samples
   });
 }
 
+Verification verify(const DeepNetwork& network, const SampleSource& samples, const Control& control) {
+  network.validate();
+  return compare(network.inputs(), network.outputs(), samples, control, [&] {
+    return [&, h = std::vector<Reals>(network.layers.size())](const double* x, Reals& f) mutable {
+      // h[0] is x, h[l] what hidden layer l hands on.
+      h[0].assign(x, x + network.inputs());
+      for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const Layer& layer = network.layers[l];
+        Reals z(static_cast<std::size_t>(layer.b.size()));
+        for (Index i = 0; i < layer.b.size(); ++i) {
+          long double sum = layer.b(i);
+          for (Index j = 0; j < layer.W.cols(); ++j)
+            sum += static_cast<long double>(layer.W(i, j)) * h[l][static_cast<std::size_t>(j)];
+          Index column = 0;
+          for (std::size_t low = 0; layer.L.size() != 0 && low < l; ++low) {
+            for (const long double value : h[low])
+              sum += static_cast<long double>(layer.L(i, column++)) * value;
+          }
+          z[static_cast<std::size_t>(i)] = sum;
+        }
+        if (l + 1 == network.layers.size()) {
+          f = z;
+        } else {
+          for (long double& value : z) value = value > 0 ? value : 0;
+          h[l + 1] = std::move(z);
+        }
+      }
+    };
+  });
+}
+
 }  // namespace exhume

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "exhume/base/random.h"
 #include "exhume/data/reduce.h"
@@ -61,7 +62,7 @@ Matrix conditioned(Index rows, Index cols, double condition, std::uint64_t seed,
 // other rows are made in the same call.
 class PlantedSamples final : public SampleSource {
  public:
-  PlantedSamples(const Network& network, const SamplingOptions& options, double noise,
+  PlantedSamples(const DeepNetwork& network, const SamplingOptions& options, double noise,
                  std::string_view purpose)
       : network_(network),
         rows_(options.samples),
@@ -82,7 +83,8 @@ class PlantedSamples final : public SampleSource {
     RowMatrix& y = block.own_y();
     z_.fill(static_cast<std::uint64_t>(first), x.topRows(count));
     if (noise_ > 0) e_.fill_normal(static_cast<std::uint64_t>(first), y.topRows(count));
-    Vector z(inputs()), h(network_.hidden()), f(outputs());
+    Vector z(inputs());
+    Values values(network_.layers.size() + 1);
     for (Index r = 0; r < count; ++r) {
       if (spread_.size() != 0) {
         z.setZero();
@@ -90,22 +92,36 @@ class PlantedSamples final : public SampleSource {
         x.row(r) = z;
       }
       if (mean_ != 0) x.row(r).array() += mean_;
-      h = network_.b;
-      for (Index j = 0; j < inputs(); ++j) h += x(r, j) * network_.W.col(j);
-      f = network_.c;
-      for (Index i = 0; i < network_.hidden(); ++i) {
-        if (h(i) > 0) f += h(i) * network_.A.col(i);
-      }
-      if (network_.has_linear_term()) {
-        for (Index j = 0; j < inputs(); ++j) f += x(r, j) * network_.L.col(j);
-      }
-      if (noise_ > 0) f += noise_ * y.row(r).transpose();
-      y.row(r) = f;
+      values[0] = x.row(r);
+      for (std::size_t l = 0; l < network_.layers.size(); ++l) fill_layer(l, values);
+      if (noise_ > 0) values.back() += noise_ * y.row(r).transpose();
+      y.row(r) = values.back();
     }
   }
 
  private:
-  Network network_;
+  using Values = std::vector<Vector>;  // x, h_1, ..., h_D, f of one row; hidden ones before their ReLU
+
+  // Layer l from those below it. What a ReLU holds at zero is left out.
+  void fill_layer(std::size_t l, Values& values) const {
+    const Layer& layer = network_.layers[l];
+    Vector& out = values[l + 1];
+    out = layer.b;
+    add_columns(l, values, layer.W, 0, out);
+    Index column = 0;
+    for (std::size_t low = 0; layer.L.size() != 0 && low < l; ++low) {
+      add_columns(low, values, layer.L, column, out);
+      column += values[low].size();
+    }
+  }
+  static void add_columns(std::size_t from, const Values& values, const Matrix& weights, Index first,
+                          Vector& out) {
+    const Vector& v = values[from];
+    for (Index j = 0; j < v.size(); ++j)
+      if (from == 0 || v(j) > 0) out += v(j) * weights.col(first + j);
+  }
+
+  DeepNetwork network_;
   Index rows_;
   double mean_, noise_;
   Matrix spread_;  // S, or empty for the identity
@@ -208,6 +224,10 @@ Network plant(const PlantedOptions& options) {
 }
 
 double output_scale(const Network& network, const SamplingOptions& options, const Control& control) {
+  return output_scale(to_deep(network), options, control);
+}
+
+double output_scale(const DeepNetwork& network, const SamplingOptions& options, const Control& control) {
   SamplingOptions probe = options;
   probe.samples = kScaleRows;
   const PlantedSamples source(network, probe, 0, "scale");
@@ -217,6 +237,12 @@ double output_scale(const Network& network, const SamplingOptions& options, cons
 }
 
 SamplePtr planted_samples(const Network& network, const SamplingOptions& options, const Control& control) {
+  network.validate();
+  return planted_samples(to_deep(network), options, control);
+}
+
+SamplePtr planted_samples(const DeepNetwork& network, const SamplingOptions& options,
+                          const Control& control) {
   options.validate();
   network.validate();
   if (options.condition != 1 && network.inputs() < 2) {

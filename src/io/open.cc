@@ -8,10 +8,13 @@
 #include "exhume/base/error.h"
 #include "exhume/data/views.h"
 #include "exhume/io/csv.h"
+#include "exhume/io/deep_tensors.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/npz.h"
+#include "exhume/io/onnx_reader.h"
 #include "exhume/io/quadratic_files.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/io/weight_names.h"
 #include "exhume/model/rectifier.h"
 #include "io/random_access_file.h"
 
@@ -30,6 +33,17 @@ std::string ending(const std::filesystem::path& path) {
                          std::string_view remedy) {
   const std::string what = found.empty() ? "no file ending" : fmt::format("the ending {}", found);
   throw DataError(fmt::format("{} has {}, so its format is not known; {}", path.string(), what, remedy));
+}
+
+// A network of ReLUs from arrays in Exhume's names or in those of other programs.
+DeepNetwork network_of(const Tensors& tensors, const std::string& file) {
+  if (!is_deep(tensors) && has_weight_names(tensors)) return network_of_weights(tensors, file);
+  return to_deep_network(tensors, file);
+}
+
+StoredModel as_model(DeepNetwork network) {
+  if (network.depth() <= 1) return to_one_layer(network);
+  return network;
 }
 
 }  // namespace
@@ -112,7 +126,7 @@ std::vector<FileDigest> OpenedSamples::digests(const Control& control) const {
 }
 
 StoredModel open_model(const std::filesystem::path& path) {
-  if (ending(path) != ".safetensors") return open_network(path);
+  if (ending(path) != ".safetensors") return as_model(open_deep_network(path));
   const Tensors tensors = read_safetensors(path);
   if (is_quadratic(tensors)) return to_quadratic_network(tensors, path.string());
   const auto named = tensors.metadata.find("activation");
@@ -137,7 +151,15 @@ StoredModel open_model(const std::filesystem::path& path) {
     }
     return RectifiedNetwork{to_network(plain, path.string()), name};
   }
-  return to_network(tensors, path.string());
+  return as_model(network_of(tensors, path.string()));
+}
+
+DeepNetwork open_deep_network(const std::filesystem::path& path) {
+  const std::string kind = ending(path);
+  if (kind == ".safetensors") return network_of(read_safetensors(path), path.string());
+  if (kind == ".npz") return network_of(read_npz(path), path.string());
+  if (kind == ".onnx") return read_onnx(path);
+  refuse(path, kind, "give a network as .safetensors, .npz or .onnx");
 }
 
 Network open_network(const std::filesystem::path& path) {

@@ -12,6 +12,7 @@
 
 #include "exhume/base/error.h"
 #include "exhume/io/atomic_file.h"
+#include "exhume/io/deep_tensors.h"
 #include "io/finite.h"
 #include "io/random_access_file.h"
 #include "io/safetensors_header.h"
@@ -130,6 +131,11 @@ StoredTensor read_tensor(const RandomAccessFile& file, std::uint64_t start, Tens
   return tensor;
 }
 
+std::string with_metadata(Tensors tensors, const std::map<std::string, std::string>& metadata) {
+  tensors.metadata = metadata;
+  return safetensors_bytes(tensors);
+}
+
 }  // namespace
 
 std::string safetensors_bytes(const Tensors& tensors) {
@@ -189,12 +195,19 @@ Tensors read_safetensors(const std::filesystem::path& path) {
 }
 
 std::string network_bytes(const Network& network, const std::map<std::string, std::string>& metadata) {
-  Tensors tensors = to_tensors(network);
-  tensors.metadata = metadata;
-  return safetensors_bytes(tensors);
+  return with_metadata(to_tensors(network), metadata);
+}
+
+std::string network_bytes(const DeepNetwork& network, const std::map<std::string, std::string>& metadata) {
+  return with_metadata(to_tensors(network), metadata);
 }
 
 void write_network(const std::filesystem::path& path, const Network& network,
+                   const std::map<std::string, std::string>& metadata) {
+  write_file(path, network_bytes(network, metadata));
+}
+
+void write_network(const std::filesystem::path& path, const DeepNetwork& network,
                    const std::map<std::string, std::string>& metadata) {
   write_file(path, network_bytes(network, metadata));
 }

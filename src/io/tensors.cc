@@ -79,13 +79,17 @@ Tensors to_tensors(const Network& network) {
   return tensors;
 }
 
-Network to_network(const Tensors& tensors, const std::string& file) {
+void require_relu(const Tensors& tensors, const std::string& file) {
   const auto activation = tensors.metadata.find("activation");
   if (activation != tensors.metadata.end() && activation->second != "relu") {
     throw DataError(
         fmt::format("{} holds units of another kind (its metadata say '{}'), not a network of ReLUs", file,
                     activation->second));
   }
+}
+
+Network to_network(const Tensors& tensors, const std::string& file) {
+  require_relu(tensors, file);
   for (const StoredTensor& tensor : tensors.list) {
     if (tensor.name != "W" && tensor.name != "b" && tensor.name != "A" && tensor.name != "c" &&
         tensor.name != "L") {

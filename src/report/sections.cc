@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "report/report_page.h"
@@ -11,6 +12,8 @@ namespace exhume {
 namespace {
 
 using svg::escape;
+
+constexpr std::size_t kMostColumns = 64;  // of a picture, whatever a certificate says
 
 Json rounded_list(const std::vector<double>& values) {
   Json list = Json::array();
@@ -71,6 +74,31 @@ std::string draw_chart(const Json& json) {
   return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(chart));
 }
 
+// Whole numbers of a list where they are; 0 for others.
+Index whole(const Json& list, std::size_t place) {
+  const bool good = list.is_array() && place < list.size() && list[place].is_number_integer();
+  return good ? list[place].get<Index>() : 0;
+}
+
+std::string draw_network(const Json& json) {
+  svg::NetworkPicture picture;
+  picture.title = words(at(json, "heading"));
+  picture.skips = is_true(at(json, "skips"));
+  if (!at(json, "columns").is_array() || !at(json, "lines").is_array()) return "";
+  for (const Json& column : at(json, "columns"))
+    picture.columns.push_back({whole(column, 0), whole(column, 1)});
+  if (picture.columns.size() > kMostColumns) return "";
+  for (const Json& layer : at(json, "lines")) {
+    auto& lines = picture.lines.emplace_back();
+    if (!layer.is_array()) continue;
+    for (const Json& line : layer) {
+      if (line.is_array() && line.size() == 3)
+        lines.push_back({whole(line, 0), whole(line, 1), number_of(line[2])});
+    }
+  }
+  return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(picture), "wide");
+}
+
 }  // namespace
 
 Json facts_section(const std::vector<Fact>& facts) {
@@ -106,12 +134,28 @@ Json chart_section(std::string heading, std::string text, const svg::Chart& char
           {"series", std::move(lines)}};
 }
 
+Json network_section(std::string heading, std::string text, const svg::NetworkPicture& picture) {
+  Json columns = Json::array(), layers = Json::array();
+  for (const auto& column : picture.columns) columns.push_back({column.units, column.shown});
+  for (const auto& lines : picture.lines) {
+    Json layer = Json::array();
+    // Three decimals are more than a shade shows.
+    for (const auto& line : lines)
+      layer.push_back({line.from, line.to, std::round(1000 * line.weight) / 1000});
+    layers.push_back(std::move(layer));
+  }
+  return {{"kind", "network"},       {"heading", std::move(heading)},
+          {"text", std::move(text)}, {"columns", std::move(columns)},
+          {"skips", picture.skips},  {"lines", std::move(layers)}};
+}
+
 std::string draw_section(const Json& json) {
   const std::string kind = words(at(json, "kind"));
   if (kind == "facts") return draw_facts(at(json, "facts"));
   if (kind == "table" && at(json, "columns").is_array() && at(json, "rows").is_array())
     return draw_table(json);
   if (kind == "chart") return draw_chart(json);
+  if (kind == "network") return draw_network(json);
   return "";
 }
 

@@ -4,12 +4,15 @@
 //   table   {"kind": "table", "heading", "text", "columns": [...], "rows": [[...], ...]}
 //   chart   {"kind": "chart", "heading", "text", "x", "y", "rules": [{at, label, vertical}],
 //            "series": [{name, x, y, dashed}]}
+//   network {"kind": "network", "heading", "text", "columns": [[units, circles], ...], "skips",
+//            "lines": [[[from, to, weight], ...], ...]}      report/network_picture.h
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "exhume/report/network_picture.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
 
@@ -19,6 +22,7 @@ namespace exhume {
 [[nodiscard]] Json table_section(std::string heading, std::string text, std::vector<std::string> columns,
                                  Json rows);
 [[nodiscard]] Json chart_section(std::string heading, std::string text, const svg::Chart& chart);
+[[nodiscard]] Json network_section(std::string heading, std::string text, const svg::NetworkPicture& picture);
 
 // One section as HTML; empty where it is not one.
 [[nodiscard]] std::string draw_section(const Json& json);

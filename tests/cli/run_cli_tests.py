@@ -119,6 +119,14 @@ class Usage(CommandLineTest):
             ["generate", "-d", "2", "-n", "9", "-o", "o"],
             ["generate", "-d", "2", "--network", "n.safetensors", "-n", "9", "-o", "o"],
             ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "9", "-o", "o", "--threads", "-1"],
+            ["generate", "-d", "2", "-k", "2", "--layers", "3,3", "-m", "1", "-n", "9", "-o", "o"],
+            ["generate", "-d", "2", "--layers", "3,0", "-m", "1", "-n", "9", "-o", "o"],
+            ["generate", "-d", "2", "--layers", "3,many", "-m", "1", "-n", "9", "-o", "o"],
+            ["generate", "-d", "2", "--layers", "3,3", "-m", "1", "-n", "9", "--leak", "0.1", "-o", "o"],
+            ["generate", "-d", "2", "--layers", "3,3", "-m", "1", "-n", "9", "--perturb", "0.1", "-o", "o"],
+            ["generate", "-d", "2", "--layers", "3,3", "-m", "1", "-n", "9", "--model", "threshold", "-o", "o"],
+            ["generate", "--layers", "3,3", "-m", "1", "-n", "9", "-o", "o"],
+            ["generate", "--layers", "3,3", "--network", "n.safetensors", "-n", "9", "-o", "o"],
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_one_sentence(self.run_exhume(*arguments, code=USAGE))
@@ -314,6 +322,101 @@ class Compare(CommandLineTest):
         (self.folder / "bad.safetensors").write_bytes(b"\xff" * 100)
         self.assert_one_sentence(self.run_exhume("compare", "bad.safetensors", "made/network.safetensors", code=BAD_DATA),
                                  "bad.safetensors")
+
+
+class SeveralLayers(CommandLineTest):
+    """Networks of more than one hidden layer: generate, compare, verify, and files of other programs."""
+
+    def plant(self, out, *arguments, layers="5,3", seed=1, **options):
+        return self.run_exhume("generate", "-d", 4, "--layers", layers, "-m", 2, "-n", 5000, "--seed", seed, "--out", out,
+                               *arguments, **options)
+
+    def setUp(self):
+        super().setUp()
+        self.plant("deep")
+        self.network = read_safetensors(self.folder / "deep/network.safetensors")
+
+    def test_samples_are_those_of_the_network(self):
+        self.assertEqual(list(self.network), ["layers.0.W", "layers.0.b", "layers.1.W", "layers.1.b", "A", "c"])
+        _, x = read_npy(self.folder / "deep/x.npy")
+        _, y = read_npy(self.folder / "deep/y.npy")
+        for row in range(0, 5000, 500):
+            below = x[row * 4:row * 4 + 4]
+            for w, b in (("layers.0.W", "layers.0.b"), ("layers.1.W", "layers.1.b"), ("A", "c")):
+                (k, p), weights = self.network[w]
+                z = [self.network[b][1][i] + sum(weights[i * p + j] * below[j] for j in range(p)) for i in range(k)]
+                below = [max(value, 0) for value in z]
+            for o in range(2):
+                self.assertAlmostEqual(z[o], y[row * 2 + o], delta=1e-12)
+
+    def test_bytes_do_not_depend_on_threads(self):
+        self.plant("one", "--threads", 1, "--noise-relative", "0.1")
+        self.plant("two", "--threads", 2, "--noise-relative", "0.1")
+        self.assertEqual((self.folder / "one/y.npy").read_bytes(), (self.folder / "two/y.npy").read_bytes())
+
+    def test_one_layer_is_written_as_one(self):
+        self.plant("one", layers="5")
+        self.assertEqual(list(read_safetensors(self.folder / "one/network.safetensors")), ["W", "b", "A", "c"])
+
+    def test_json_lists_the_layers(self):
+        self.assertEqual(json.loads(self.plant("more", "--json").stdout)["hidden_units"], [5, 3])
+
+    def test_verify(self):
+        files = ["verify", "deep/network.safetensors", "deep/x.npy", "deep/y.npy"]
+        self.assertLess(json.loads(self.run_exhume(*files, "--json").stdout)["relative_mse"], 1e-28)
+        self.network["layers.1.W"][1][4] += 1e-3
+        write_safetensors(self.folder / "deep/network.safetensors", self.network)
+        self.assertIn("Does not agree", self.run_exhume(*files, code=NOT_CERTIFIED).stdout)
+
+    def exchanged(self):
+        """The same function: units of both layers in another order, scaled by 2 and what stands on them by 1/2."""
+        parts = {name: (shape, list(values)) for name, (shape, values) in self.network.items()}
+        for (w, b), above, order in ((("layers.0.W", "layers.0.b"), "layers.1.W", [3, 1, 4, 0, 2]),
+                                     (("layers.1.W", "layers.1.b"), "A", [2, 0, 1])):
+            (k, p), weights = parts[w]
+            parts[w] = ([k, p], [2 * weights[i * p + j] for i in order for j in range(p)])
+            parts[b] = ([k], [2 * parts[b][1][i] for i in order])
+            (m, _), upper = parts[above]
+            parts[above] = ([m, k], [upper[o * k + i] / 2 for o in range(m) for i in order])
+        return parts
+
+    def test_compare_layer_by_layer(self):
+        write_safetensors(self.folder / "same.safetensors", self.exchanged())
+        files = ["compare", "deep/network.safetensors", "same.safetensors"]
+        answer = json.loads(self.run_exhume(*files, "--json", "--tolerance", "1e-14").stdout)
+        self.assertEqual([layer["units"] for layer in answer["layers"]], [5, 3, 2])
+        self.assertEqual(answer["first_units"], [5, 3, 2])
+        self.assertLess(answer["worst_error"], 1e-14)
+        self.network["layers.1.b"][1][1] += 0.25
+        write_safetensors(self.folder / "same.safetensors", self.network)
+        said = self.run_exhume(*files, "--tolerance", "1e-9", code=NOT_CERTIFIED).stdout
+        self.assertRegex(said, r"(?m)^ +1 +5 +0\.00e\+00$")
+        self.assertRegex(said, r"(?m)^ outputs +2 +")
+
+    def test_compare_says_when_widths_differ(self):
+        self.plant("other", layers="5,4")
+        self.generate("shallow", d=4, k=5, m=2)
+        for other, shape in (("other", "4 → 5 → 4 → 2"), ("shallow", "4 → 5 → 2")):
+            files = ["compare", "deep/network.safetensors", f"{other}/network.safetensors"]
+            said = self.run_exhume(*files, code=NOT_CERTIFIED).stdout
+            self.assertIn("4 → 5 → 3 → 2", said)
+            self.assertIn(shape, said)
+            self.assertEqual(json.loads(self.run_exhume(*files, "--json", code=NOT_CERTIFIED).stdout)["layers"], [])
+
+    def test_names_of_other_programs(self):
+        mine = ["layers.0.W", "layers.0.b", "layers.1.W", "layers.1.b", "A", "c"]
+        for theirs in (["0.weight", "0.bias", "2.weight", "2.bias", "4.weight", "4.bias"],
+                       ["W1", "b1", "W2", "b2", "W3", "b3"]):
+            write_safetensors(self.folder / "other.safetensors", {t: self.network[m] for m, t in zip(mine, theirs)})
+            self.run_exhume("generate", "--network", "other.safetensors", "-n", 5000, "--seed", 1, "--out", "again")
+            for name in ("x.npy", "y.npy", "network.safetensors"):
+                self.assertEqual((self.folder / "again" / name).read_bytes(), (self.folder / "deep" / name).read_bytes())
+        write_safetensors(self.folder / "other.safetensors", {"a.weight": self.network["A"]})
+        self.assert_one_sentence(self.run_exhume("generate", "--network", "other.safetensors", "-n", 9, "--out", "bad",
+                                                 code=BAD_DATA), "other.safetensors", "a.weight")
+        (self.folder / "bad.onnx").write_bytes(b"\x08\x07")
+        self.assert_one_sentence(self.run_exhume("generate", "--network", "bad.onnx", "-n", 9, "--out", "bad", code=BAD_DATA),
+                                 "bad.onnx", "not an ONNX model")
 
 
 class Verify(CommandLineTest):

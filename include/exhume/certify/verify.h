@@ -9,6 +9,7 @@
 
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "exhume/model/quadratic_network.h"
 #include "exhume/model/rectifier.h"
@@ -30,6 +31,8 @@ struct Verification {
 [[nodiscard]] Verification verify(const Network& network, const Rectifier& rectifier,
                                   const SampleSource& samples, const Control& control = {});
 [[nodiscard]] Verification verify(const QuadraticNetwork& network, const SampleSource& samples,
+                                  const Control& control = {});
+[[nodiscard]] Verification verify(const DeepNetwork& network, const SampleSource& samples,
                                   const Control& control = {});
 
 }  // namespace exhume

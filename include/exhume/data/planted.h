@@ -17,6 +17,7 @@
 #include "exhume/base/control.h"
 #include "exhume/data/input_distribution.h"
 #include "exhume/data/samples.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 
 namespace exhume {
@@ -72,6 +73,12 @@ struct SamplingOptions {
 
 // The samples. With noise_relative this first takes output_scale().
 [[nodiscard]] SamplePtr planted_samples(const Network& network, const SamplingOptions& options,
+                                        const Control& control = {});
+
+// The same of a network of any depth; of one hidden layer, the same bits.
+[[nodiscard]] double output_scale(const DeepNetwork& network, const SamplingOptions& options,
+                                  const Control& control = {});
+[[nodiscard]] SamplePtr planted_samples(const DeepNetwork& network, const SamplingOptions& options,
                                         const Control& control = {});
 
 }  // namespace exhume

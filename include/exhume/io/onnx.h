@@ -3,6 +3,9 @@
 //   x: n x d ──Gemm(W, b)── Relu ──Gemm(A, c)──► y: n x m
 //        └─────────Gemm(L)───────────Add───┘     only where there is a linear term
 //
+// Several hidden layers: Gemm and Relu as often as there are layers; a skip term is Concat(x, h_1, ...), Gemm
+// with L, and Add. io/onnx_reader.h reads these files back.
+//
 // n is symbolic. Double precision by default; single where a runtime has no double kernels.
 #pragma once
 
@@ -10,6 +13,7 @@
 #include <string>
 
 #include "exhume/io/onnx_graph.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 
 namespace exhume {
@@ -19,6 +23,12 @@ namespace exhume {
 [[nodiscard]] std::string onnx_bytes(const Network& network,
                                      OnnxPrecision precision = OnnxPrecision::kDouble);
 void write_onnx(const std::filesystem::path& path, const Network& network,
+                OnnxPrecision precision = OnnxPrecision::kDouble);
+
+// A network of any depth; of one hidden layer the same bytes as above.
+[[nodiscard]] std::string onnx_bytes(const DeepNetwork& network,
+                                     OnnxPrecision precision = OnnxPrecision::kDouble);
+void write_onnx(const std::filesystem::path& path, const DeepNetwork& network,
                 OnnxPrecision precision = OnnxPrecision::kDouble);
 
 }  // namespace exhume

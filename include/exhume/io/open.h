@@ -4,6 +4,7 @@
 //   .csv .tsv .txt  a table as text                io/csv.h    read block by block
 //   .npz          arrays x and y, or a network     io/npz.h    in memory
 //   .safetensors  a network                        io/safetensors.h
+//   .onnx         a network                        io/onnx_reader.h
 //
 // Whatever is wrong with a file is a DataError of one sentence: the file, the place, the remedy.
 #pragma once
@@ -17,6 +18,7 @@
 #include "exhume/data/samples.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/table.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "exhume/model/quadratic_network.h"
 
@@ -59,6 +61,9 @@ void check_sample_files(const std::vector<std::string>& files);
 // ReLUs.
 [[nodiscard]] Network open_network(const std::filesystem::path& path);
 
+// A network of ReLUs of any depth, also in the names of other programs (io/weight_names.h).
+[[nodiscard]] DeepNetwork open_deep_network(const std::filesystem::path& path);
+
 // A network whose units are rectified by another function than the ReLU.
 struct RectifiedNetwork {
   Network network;
@@ -70,8 +75,9 @@ struct StoredLayer {
   Vector t;                // k
   std::string activation;  // relu, sign or sigmoid
 };
-// Whatever Exhume writes, told by the tensors and the activation that the file names.
-using StoredModel = std::variant<Network, RectifiedNetwork, QuadraticNetwork, StoredLayer>;
+// Whatever Exhume writes, told by the tensors and the activation that the file names. A DeepNetwork has at
+// least two hidden layers: what has fewer is a Network.
+using StoredModel = std::variant<Network, RectifiedNetwork, QuadraticNetwork, StoredLayer, DeepNetwork>;
 [[nodiscard]] StoredModel open_model(const std::filesystem::path& path);
 
 }  // namespace exhume

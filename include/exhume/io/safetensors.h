@@ -16,6 +16,7 @@
 #include <string>
 
 #include "exhume/io/tensors.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 
 namespace exhume {
@@ -32,5 +33,11 @@ void write_safetensors(const std::filesystem::path& path, const Tensors& tensors
 void write_network(const std::filesystem::path& path, const Network& network,
                    const std::map<std::string, std::string>& metadata = {});
 [[nodiscard]] Network read_network(const std::filesystem::path& path);
+
+// A network of any depth (io/deep_tensors.h); of one hidden layer the same bytes as above.
+[[nodiscard]] std::string network_bytes(const DeepNetwork& network,
+                                        const std::map<std::string, std::string>& metadata = {});
+void write_network(const std::filesystem::path& path, const DeepNetwork& network,
+                   const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace exhume

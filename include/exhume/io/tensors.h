@@ -38,4 +38,7 @@ struct Tensors {
 // fit and finite entries.
 [[nodiscard]] Network to_network(const Tensors& tensors, const std::string& file);
 
+// Throws DataError where the metadata name other units than ReLUs.
+void require_relu(const Tensors& tensors, const std::string& file);
+
 }  // namespace exhume

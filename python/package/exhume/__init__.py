@@ -20,6 +20,7 @@ with _fast_kernels():
 
 from . import routes, structure
 from ._core import DataError, ResourceError
+from ._deep_network import DeepAlignment, DeepNetwork, Layer
 from ._generate import Planted, generate
 from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Network
@@ -53,7 +54,10 @@ __all__ = [
     "Assumption",
     "Coefficient",
     "DataError",
+    "DeepAlignment",
+    "DeepNetwork",
     "Halfspaces",
+    "Layer",
     "LowestLayer",
     "Memorized",
     "Network",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import _core
+from ._deep_network import DeepNetwork
 from ._network import Network
 from ._options import seed_of, units_of
 from ._progress import Progress, progress_callback
@@ -107,13 +108,16 @@ class Verification(NamedTuple):
     """Of which output."""
 
 
-def verify(network: Network, x: Any, y: Any = None, *, threads: int = 0) -> Verification:
+def verify(network: Network | DeepNetwork, x: Any, y: Any = None, *, threads: int = 0) -> Verification:
     """Checks a network against samples by plain loops that share no code with the solvers.
 
     `x` and `y` are as in `recover`.
     """
     with opened(x, y, threads) as samples:
-        found = _core.verify(network._core, samples, threads)
+        if isinstance(network, DeepNetwork):
+            found = _core.verify_layers(network._core, samples, threads)
+        else:
+            found = _core.verify(network._core, samples, threads)
     return Verification(
         found.rows, found.relative_mse, found.rms_error, found.worst_error, found.worst_row, found.worst_output
     )

@@ -1,0 +1,189 @@
+"""exhume.DeepNetwork: evaluation, comparison, files."""
+
+import copy
+import pickle
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import exhume
+from exhume import DeepNetwork
+
+# Integers throughout: every sum is exact, so equality can be asked for.
+PLAIN = [
+    ([[1, -2], [3, 0], [0, 1]], [1, -1, 0]),
+    ([[1, 2, -1], [0, 1, 4], [-1, 0, 0], [2, -1, 1]], [5, -3, 0, 1]),
+    ([[1, 0, -1, 2], [0, 1, 1, -1]], [2, -7]),
+]
+SKIPS = [None, [[1, 0], [0, 1], [2, -2], [0, 0]], [[1, -1, 0, 2, 0], [0, 0, 1, 0, -3]]]
+SKIPPING = [(W, b, L) for (W, b), L in zip(PLAIN, SKIPS)]
+BOTH = pytest.mark.parametrize("layers", [PLAIN, SKIPPING], ids=["plain", "skips"])
+
+
+def by_hand(layers, x):
+    rows = []
+    for point in x:
+        values = [list(point)]
+        for number, layer in enumerate(layers):
+            z = [sum(w * v for w, v in zip(row, values[-1])) + bias for row, bias in zip(layer[0], layer[1])]
+            if len(layer) == 3 and layer[2] is not None:
+                lower = [v for value in values[:-1] for v in value]
+                z = [y + sum(w * v for w, v in zip(row, lower)) for y, row in zip(z, layer[2])]
+            values.append(z if number + 1 == len(layers) else [max(v, 0) for v in z])
+        rows.append(values[-1])
+    return np.array(rows, dtype=float)
+
+
+@BOTH
+@pytest.mark.parametrize("rows", [1, 2, 7, 4097])
+def test_values_are_exact_on_integers(random, layers, rows):
+    network = DeepNetwork(layers)
+    x = random.integers(-9, 10, (rows, 2)).astype(float)
+    expected = by_hand(layers, x)
+    assert np.array_equal(network(x), expected)
+    assert np.array_equal(network.predict(x, threads=3), expected)
+    assert np.array_equal(network(x[0]), expected[0])
+
+
+def test_shapes_and_names():
+    network = DeepNetwork(SKIPPING)
+    assert (network.inputs, network.widths, network.outputs) == (2, [3, 4], 2)
+    assert network.has_skip_terms and not DeepNetwork(PLAIN).has_skip_terms
+    assert repr(network) == "<exhume.DeepNetwork: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
+    assert repr(DeepNetwork(PLAIN[2:])) == "<exhume.DeepNetwork: 4 inputs, no hidden layer, 2 outputs>"
+    assert "hidden layer of 4 units" in repr(DeepNetwork(PLAIN[1:]))
+    for layer, (W, b, L) in zip(network.layers, SKIPPING):
+        assert np.array_equal(layer.W, W) and np.array_equal(layer.b, b) and not layer.W.flags.writeable
+        assert (layer.L is None) if L is None else np.array_equal(layer.L, L)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="columns of W of layer 1"):
+        DeepNetwork([PLAIN[0], PLAIN[2]])
+    with pytest.raises(ValueError, match="layer 0 has 1 parts"):
+        DeepNetwork([(PLAIN[0][0],)])
+    with pytest.raises(ValueError, match="no layers"):
+        DeepNetwork([])
+    with pytest.raises(ValueError, match="x has 3 columns, but the network has 2 inputs"):
+        DeepNetwork(PLAIN)(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match=r"must end in .safetensors, .npz or .onnx"):
+        DeepNetwork(PLAIN).save("network.pt")
+
+
+@BOTH
+def test_pickle_copy_and_equality(layers):
+    network = DeepNetwork(layers)
+    for twin in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network)):
+        assert twin == network and hash(twin) == hash(network) and twin is not network
+    assert network != DeepNetwork(PLAIN[:2]) and network != 3
+
+
+@BOTH
+@pytest.mark.parametrize("ending", ["safetensors", "npz", "onnx"])
+def test_files_read_back(tmp_path, layers, ending):
+    network = DeepNetwork(layers)
+    network.save(tmp_path / f"n.{ending}")
+    assert DeepNetwork.load(tmp_path / f"n.{ending}") == network
+
+
+@BOTH
+def test_onnxruntime_gives_the_same(tmp_path, random, layers):
+    network = DeepNetwork(layers)
+    x = random.integers(-9, 10, (11, 2)).astype(float)
+    for single, kind in ((False, np.float64), (True, np.float32)):
+        network.to_onnx(tmp_path / "n.onnx", single=single)
+        onnx.checker.check_model(onnx.load(tmp_path / "n.onnx"), full_check=True)
+        session = onnxruntime.InferenceSession(tmp_path / "n.onnx", providers=["CPUExecutionProvider"])
+        (values,) = session.run(None, {session.get_inputs()[0].name: x.astype(kind)})
+        assert np.array_equal(values, network(x))
+        assert DeepNetwork.load(tmp_path / "n.onnx") == network
+
+
+def test_onnxruntime_to_rounding(tmp_path, random):
+    sizes = [7, 20, 15, 9, 3]
+    network = DeepNetwork(
+        [(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in zip(sizes, sizes[1:])]
+    )
+    network.save(tmp_path / "n.onnx")
+    x = random.standard_normal((1000, 7))
+    session = onnxruntime.InferenceSession(tmp_path / "n.onnx", providers=["CPUExecutionProvider"])
+    (values,) = session.run(None, {"x": x})
+    assert np.abs(values - network(x)).max() <= 1e-12 * np.abs(values).max()
+
+
+def test_names_of_a_state_dict(tmp_path):
+    arrays = {}
+    for place, (W, b) in zip((0, 2, 10), PLAIN):
+        arrays |= {f"{place}.weight": np.array(W, dtype=np.float32), f"{place}.bias": np.array(b, dtype=np.float32)}
+    np.savez(tmp_path / "n.npz", **arrays)
+    assert DeepNetwork.load(tmp_path / "n.npz") == DeepNetwork(PLAIN)
+    with pytest.raises(exhume.DataError, match="nowhere.onnx"):
+        DeepNetwork.load(tmp_path / "nowhere.onnx")
+
+
+def test_an_operator_that_is_not_read_is_named(tmp_path):
+    helper = onnx.helper
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["z"]), helper.make_node("Sigmoid", ["z"], ["y"])]
+    kind = onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", kind, ["n", 2])],
+        [helper.make_tensor_value_info("y", kind, ["n", 1])],
+        [onnx.numpy_helper.from_array(np.ones((2, 1), np.float32), "W")],
+    )
+    onnx.save(helper.make_model(graph), tmp_path / "n.onnx")
+    with pytest.raises(exhume.DataError, match="operator Sigmoid"):
+        DeepNetwork.load(tmp_path / "n.onnx")
+
+
+def test_align_sees_through_order_and_scale(random):
+    sizes = [4, 6, 5, 2]
+    parts = [(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in zip(sizes, sizes[1:])]
+    network = DeepNetwork(parts)
+    other = [list(part) for part in parts]
+    for lower, units in ((0, 6), (1, 5)):
+        order, scale = random.permutation(units), 2.0 ** random.integers(-3, 4, units)
+        other[lower][0] = scale[:, None] * other[lower][0][order]
+        other[lower][1] = scale * other[lower][1][order]
+        other[lower + 1][0] = other[lower + 1][0][:, order] / scale
+    twin = DeepNetwork(other)
+    found = network.align(twin)
+    assert found.comparable and found.worst_error < 1e-13 and len(found.worst_of_layer) == 3
+    assert [sorted(match) for match in found.match] == [list(range(6)), list(range(5))]
+    assert network.canonical().distance(twin.canonical()) < 1e-13
+    other[2][1] = other[2][1] + 0.25
+    assert network.align(DeepNetwork(other)).worst_of_layer[2] == pytest.approx(0.25)
+    assert network.distance(DeepNetwork(parts[1:])) == float("inf")
+
+
+def test_one_hidden_layer_is_a_network(planted, tmp_path):
+    deep = DeepNetwork.from_network(planted.network)
+    assert deep.widths == [5] and deep.to_network() == planted.network
+    deep.save(tmp_path / "deep.safetensors")
+    planted.network.save(tmp_path / "flat.safetensors")
+    assert (tmp_path / "deep.safetensors").read_bytes() == (tmp_path / "flat.safetensors").read_bytes()
+    with pytest.raises(ValueError, match="2 hidden layers, expected 1"):
+        DeepNetwork(PLAIN).to_network()
+
+
+def test_verify(random):
+    network = DeepNetwork(SKIPPING)
+    x = random.integers(-9, 10, (50, 2)).astype(float)
+    y = network(x)
+    assert exhume.verify(network, x, y).worst_error == 0
+    y[17, 1] += 2
+    found = exhume.verify(network, x, y)
+    assert (found.worst_row, found.worst_output, found.worst_error) == (17, 1, 2)
+
+
+def test_the_digits_network_reads_digits(root):
+    network = DeepNetwork.load(root / "examples/data/digits_64_32_16_10.safetensors")
+    assert (network.inputs, network.widths, network.outputs) == (64, [32, 16], 10)
+    data = np.load(root / "examples/data/digits.npz")
+    x = data["x"].astype(float)
+    spread = x.std(axis=0)
+    x = (x - x.mean(axis=0)) / np.where(spread == 0, 1, spread)
+    assert (network(x).argmax(axis=1) == data["y"]).mean() > 0.98

@@ -1,0 +1,50 @@
+// An ONNX file taken apart: its nodes, constants, inputs and outputs, before anyone asks what they compute.
+//
+// Constants are initialisers and Constant nodes, FLOAT or DOUBLE, as raw_data or typed; sizes are those of
+// the bytes that are there, never those that a shape claims. Constants of other types are kept by name and
+// refused only where something needs their numbers. Refused: weights in a second file, sparse ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exhume/base/types.h"
+
+namespace exhume {
+
+struct OnnxConstant {
+  std::vector<Index> shape;
+  std::vector<double> data;  // row-major, product of the shape; empty for other types than FLOAT and DOUBLE
+  std::int64_t type = 0;     // TensorProto.DataType
+};
+
+struct OnnxAttribute {
+  std::int64_t whole = 0;
+  float real = 0;
+  std::vector<std::int64_t> whole_list;
+};
+
+struct OnnxNode {
+  std::string op, domain;
+  std::vector<std::string> inputs, outputs;
+  std::map<std::string, OnnxAttribute> attributes;
+};
+
+struct OnnxModel {
+  std::vector<OnnxNode> nodes;  // in the order of the file, without Constant
+  std::map<std::string, OnnxConstant> constants;
+  std::vector<std::string> inputs, outputs;  // names; inputs without those that are constants
+};
+
+inline constexpr std::int64_t kOnnxFloat = 1, kOnnxDouble = 11;
+
+// What a file calls a part of itself, cut short for messages.
+[[nodiscard]] std::string shown(const std::string& name);
+
+// Throws DataError; `file` is what messages call the place the bytes came from.
+[[nodiscard]] OnnxModel parse_onnx_model(std::string_view bytes, const std::string& file);
+
+}  // namespace exhume

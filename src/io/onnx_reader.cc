@@ -1,0 +1,346 @@
+#include "exhume/io/onnx_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <variant>
+
+#include "exhume/base/error.h"
+#include "io/finite.h"
+#include "io/onnx_model.h"
+#include "io/random_access_file.h"
+#include "io/shape.h"
+
+namespace exhume {
+namespace {
+
+// Inputs and hidden layers side by side: 0 is the inputs, l the hidden layer l.
+using Sources = std::vector<std::size_t>;
+// sum over sources s of M_s h_s, plus b.
+struct Affine {
+  std::map<std::size_t, Matrix> terms;
+  Vector b;
+};
+using Value = std::variant<Sources, Affine>;
+
+class GraphReader {
+ public:
+  GraphReader(OnnxModel model, const std::string& file, const OnnxReadOptions& options)
+      : model_(std::move(model)), file_(file), options_(options) {}
+
+  DeepNetwork run() {
+    if (model_.inputs.size() != 1 || model_.outputs.size() != 1) {
+      throw DataError(fmt::format("{} has {} inputs and {} outputs; a network has one of each", file_,
+                                  model_.inputs.size(), model_.outputs.size()));
+    }
+    values_[model_.inputs[0]] = Sources{0};
+    for (const OnnxNode& node : model_.nodes) step(node);
+    const auto found = values_.find(model_.outputs[0]);
+    if (found == values_.end()) {
+      throw DataError(fmt::format("{}: nothing computes its output '{}'; save the model again", file_,
+                                  shown(model_.outputs[0])));
+    }
+    const auto* last = std::get_if<Affine>(&found->second);
+    if (last == nullptr) {
+      throw DataError(
+          fmt::format("{} ends in a Relu or in its inputs; its last layer must be Gemm or MatMul", file_));
+    }
+    add_layer(*last, "its last layer");
+    DeepNetwork network{std::move(layers_)};
+    network.validate();
+    return network;
+  }
+
+ private:
+  [[noreturn]] void refuse(const OnnxNode& node, std::string_view why) const {
+    throw DataError(fmt::format("{} has a {} {}; a network of Gemm, MatMul, Add and Relu can be read", file_,
+                                shown(node.op), why));
+  }
+
+  void step(const OnnxNode& node) {
+    const bool standard = node.domain.empty() || node.domain == "ai.onnx";
+    using Reader = void (GraphReader::*)(const OnnxNode&);
+    static const std::map<std::string, Reader> readers = {
+        {"Gemm", &GraphReader::gemm},       {"MatMul", &GraphReader::matmul},
+        {"Add", &GraphReader::add},         {"Relu", &GraphReader::relu},
+        {"Concat", &GraphReader::concat},   {"Identity", &GraphReader::same},
+        {"Flatten", &GraphReader::flatten}, {"Transpose", &GraphReader::transpose},
+        {"Cast", &GraphReader::cast}};
+    const auto reader = readers.find(node.op);
+    if (!standard || reader == readers.end()) {
+      throw DataError(fmt::format(
+          "{} holds the operator {}, which is not read: a network may consist of Gemm, MatMul, Add "
+          "and Relu; export the layers without it",
+          file_, shown(node.op.empty() ? "without a name" : node.op)));
+    }
+    if (node.outputs.size() != 1 || node.inputs.empty())
+      refuse(node, "without an input or with several outputs");
+    if (values_.count(node.outputs[0]) > 0 || model_.constants.count(node.outputs[0]) > 0)
+      refuse(node, fmt::format("whose result '{}' exists already", shown(node.outputs[0])));
+    (this->*reader->second)(node);
+  }
+
+  [[nodiscard]] bool is_constant(const std::string& name) const { return model_.constants.count(name) > 0; }
+
+  const Value& value(const OnnxNode& node, std::size_t input) const {
+    const auto found = input < node.inputs.size() ? values_.find(node.inputs[input]) : values_.end();
+    if (found == values_.end()) refuse(node, "of something that was not computed before it");
+    return found->second;
+  }
+
+  // The numbers of an input that must be a constant.
+  const OnnxConstant& constant(const OnnxNode& node, std::size_t input) const {
+    const auto found =
+        input < node.inputs.size() ? model_.constants.find(node.inputs[input]) : model_.constants.end();
+    if (found == model_.constants.end()) refuse(node, "with weights that are not constants");
+    const OnnxConstant& numbers = found->second;
+    const std::string name = shown(found->first);
+    if (numbers.type != kOnnxFloat && numbers.type != kOnnxDouble) {
+      throw DataError(
+          fmt::format("{}: '{}' is neither float nor double; save the model in one of them", file_, name));
+    }
+    const std::size_t bad = first_not_finite(numbers.data.data(), numbers.data.size());
+    if (bad < numbers.data.size()) {
+      throw DataError(fmt::format("{}: '{}' is {} at {}; weights must be finite, so save the model again",
+                                  file_, name, name_not_finite(numbers.data[bad]),
+                                  show_position(numbers.shape, bad)));
+    }
+    if (numbers.data.empty())
+      throw DataError(fmt::format("{}: '{}' is empty; save the model again", file_, name));
+    return numbers;
+  }
+
+  Matrix weights(const OnnxNode& node, std::size_t input) const {
+    const OnnxConstant& numbers = constant(node, input);
+    if (numbers.shape.size() != 2)
+      refuse(node, fmt::format("with weights of shape {}, not of two dimensions", show_shape(numbers.shape)));
+    return Eigen::Map<const RowMatrix>(numbers.data.data(), numbers.shape[0], numbers.shape[1]);
+  }
+
+  // A constant that is added to every row: k numbers, 1 x k of them, or one.
+  Vector bias(const OnnxNode& node, std::size_t input, Index size) const {
+    const OnnxConstant& numbers = constant(node, input);
+    const Index count = static_cast<Index>(numbers.data.size());
+    const bool row = numbers.shape.empty() || numbers.shape.back() == count;
+    if (row && count == size) return Eigen::Map<const Vector>(numbers.data.data(), size);
+    if (count == 1) return Vector::Constant(size, numbers.data[0]);
+    refuse(node, fmt::format("of a constant of shape {} and {} units", show_shape(numbers.shape), size));
+  }
+
+  static double real(const OnnxNode& node, const char* name, double otherwise) {
+    const auto found = node.attributes.find(name);
+    return found == node.attributes.end() ? otherwise : static_cast<double>(found->second.real);
+  }
+  static std::int64_t whole(const OnnxNode& node, const char* name, std::int64_t otherwise) {
+    const auto found = node.attributes.find(name);
+    return found == node.attributes.end() ? otherwise : found->second.whole;
+  }
+
+  void give(const OnnxNode& node, Value value) { values_[node.outputs[0]] = std::move(value); }
+
+  // M applied to a value: the columns of M go to its sources one after the other, or M into every term.
+  Affine product(const OnnxNode& node, const Matrix& M, const Value& of) {
+    Affine out{{}, Vector::Zero(M.rows())};
+    if (const auto* sources = std::get_if<Sources>(&of)) {
+      Index left = M.cols();
+      // The number of inputs is only known from the weights on them.
+      for (const std::size_t s : *sources) left -= s == 0 && inputs_ < 0 ? 0 : size_of(s);
+      if (inputs_ < 0 && std::count(sources->begin(), sources->end(), 0) == 1 && left > 0) {
+        inputs_ = left;
+        left = 0;
+      }
+      if (left != 0) refuse(node, fmt::format("whose {} columns do not fit what is below", M.cols()));
+      Index column = 0;
+      for (const std::size_t s : *sources) {
+        const Matrix part = M.middleCols(column, size_of(s));
+        column += size_of(s);
+        const auto [term, is_new] = out.terms.emplace(s, part);
+        if (!is_new) term->second += part;
+      }
+      return out;
+    }
+    const Affine& inner = std::get<Affine>(of);
+    if (inner.b.size() != M.cols())
+      refuse(node, fmt::format("whose {} columns do not fit the {} units below", M.cols(), inner.b.size()));
+    for (const auto& [s, term] : inner.terms) {
+      if (term.cols() > options_.largest_product / std::max<Index>(M.rows(), 1)) {
+        refuse(node,
+               fmt::format("that makes {} x {} weights of two layers, too many", M.rows(), term.cols()));
+      }
+      out.terms[s] = M * term;
+    }
+    out.b = M * inner.b;
+    return out;
+  }
+
+  void gemm(const OnnxNode& node) {
+    if (whole(node, "transA", 0) != 0) refuse(node, "with transA");
+    const Value& of = value(node, 0);
+    const Matrix B = weights(node, 1);
+    const double alpha = real(node, "alpha", 1), beta = real(node, "beta", 1);
+    Affine out = product(node, whole(node, "transB", 0) != 0 ? B : Matrix(B.transpose()), of);
+    if (alpha != 1) {
+      for (auto& [s, term] : out.terms) term *= alpha;
+      out.b *= alpha;
+    }
+    if (node.inputs.size() > 2 && !node.inputs[2].empty()) out.b += beta * bias(node, 2, out.b.size());
+    give(node, finite(node, std::move(out)));
+  }
+
+  void matmul(const OnnxNode& node) {
+    if (is_constant(node.inputs[0])) refuse(node, "with its weights on the left");
+    give(node, finite(node, product(node, weights(node, 1).transpose(), value(node, 0))));
+  }
+
+  void add(const OnnxNode& node) {
+    if (node.inputs.size() != 2) refuse(node, "of other than two values");
+    const bool first = is_constant(node.inputs[0]), second = is_constant(node.inputs[1]);
+    if (first && second) refuse(node, "of two constants");
+    const auto affine = [&](std::size_t input) -> const Affine& {
+      const auto* found = std::get_if<Affine>(&value(node, input));
+      if (found == nullptr) refuse(node, "of inputs or hidden units without weights");
+      return *found;
+    };
+    Affine out = affine(first ? 1 : 0);
+    if (first || second) {
+      out.b += bias(node, first ? 0 : 1, out.b.size());
+    } else {
+      const Affine& other = affine(1);
+      if (other.b.size() != out.b.size())
+        refuse(node, fmt::format("of {} and of {} units", out.b.size(), other.b.size()));
+      out.b += other.b;
+      for (const auto& [s, term] : other.terms) {
+        const auto [own, is_new] = out.terms.emplace(s, term);
+        if (!is_new) own->second += term;
+      }
+    }
+    give(node, finite(node, std::move(out)));
+  }
+
+  void relu(const OnnxNode& node) {
+    const auto* layer = std::get_if<Affine>(&value(node, 0));
+    if (layer == nullptr) refuse(node, "of inputs or hidden units without weights");
+    add_layer(*layer, "a Relu");
+    give(node, Sources{layers_.size()});
+  }
+
+  void concat(const OnnxNode& node) {
+    const std::int64_t axis = whole(node, "axis", 0);
+    if (axis != 1 && axis != -1) refuse(node, "along other than the columns");
+    Sources all;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto* sources = std::get_if<Sources>(&value(node, i));
+      if (sources == nullptr) refuse(node, "of other than inputs and hidden layers");
+      all.insert(all.end(), sources->begin(), sources->end());
+      if (all.size() > kMostSources) refuse(node, "of very many values");
+    }
+    give(node, std::move(all));
+  }
+
+  void same(const OnnxNode& node) {
+    if (is_constant(node.inputs[0])) {
+      model_.constants[node.outputs[0]] = OnnxConstant(model_.constants.at(node.inputs[0]));
+    } else {
+      give(node, Value(value(node, 0)));
+    }
+  }
+
+  void flatten(const OnnxNode& node) {
+    if (whole(node, "axis", 1) != 1) refuse(node, "along another axis than 1");
+    if (is_constant(node.inputs[0])) refuse(node, "of weights");
+    same(node);
+  }
+
+  void transpose(const OnnxNode& node) {
+    if (!is_constant(node.inputs[0])) refuse(node, "of values");
+    const RowMatrix turned = weights(node, 0).transpose();
+    const auto perm = node.attributes.find("perm");
+    if (perm != node.attributes.end() && perm->second.whole_list != std::vector<std::int64_t>{1, 0})
+      refuse(node, "that does not exchange rows and columns");
+    model_.constants[node.outputs[0]] = {{turned.rows(), turned.cols()},
+                                         std::vector<double>(turned.data(), turned.data() + turned.size()),
+                                         model_.constants.at(node.inputs[0]).type};
+  }
+
+  void cast(const OnnxNode& node) {
+    const std::int64_t to = whole(node, "to", 0);
+    if (to != kOnnxFloat && to != kOnnxDouble) refuse(node, "to another type than float or double");
+    same(node);
+    if (!is_constant(node.outputs[0])) return;
+    (void)constant(node, 0);
+    OnnxConstant& numbers = model_.constants.at(node.outputs[0]);
+    numbers.type = to;
+    if (to == kOnnxFloat)
+      for (double& number : numbers.data) number = static_cast<float>(number);
+  }
+
+  [[nodiscard]] Affine finite(const OnnxNode& node, Affine value) const {
+    bool good = value.b.allFinite();
+    for (const auto& [s, term] : value.terms) good = good && term.allFinite();
+    if (!good) refuse(node, "whose weights are beyond double precision");
+    return value;
+  }
+
+  // Units of a source; inputs once they are known.
+  [[nodiscard]] Index size_of(std::size_t source) const {
+    return source == 0 ? std::max<Index>(inputs_, 0) : layers_[source - 1].W.rows();
+  }
+
+  // The next layer: W is what stands on the last hidden layer, L on everything below that.
+  void add_layer(const Affine& affine, const char* what) {
+    const std::size_t below = layers_.size();
+    if (affine.terms.empty() || affine.terms.rbegin()->first != below) {
+      throw DataError(
+          fmt::format("{}: {} does not stand on the hidden layer before it; layers side by side are not read",
+                      file_, what));
+    }
+    Layer layer{affine.terms.at(below), affine.b, Matrix()};
+    if (affine.terms.size() > 1) {
+      Index columns = 0;
+      for (std::size_t s = 0; s < below; ++s) columns += size_of(s);
+      if (columns > options_.largest_product / std::max<Index>(layer.W.rows(), 1)) {
+        throw DataError(
+            fmt::format("{}: {} has {} x {} skip weights, too many", file_, what, layer.W.rows(), columns));
+      }
+      layer.L = Matrix::Zero(layer.W.rows(), columns);
+      Index column = 0;
+      for (std::size_t s = 0; s < below; ++s) {
+        const auto term = affine.terms.find(s);
+        if (term != affine.terms.end()) layer.L.middleCols(column, size_of(s)) = term->second;
+        column += size_of(s);
+      }
+    }
+    layers_.push_back(std::move(layer));
+  }
+
+  static constexpr std::size_t kMostSources = 4096;
+
+  OnnxModel model_;
+  const std::string& file_;
+  const OnnxReadOptions& options_;
+  std::map<std::string, Value> values_;
+  std::vector<Layer> layers_;
+  Index inputs_ = -1;  // not known yet
+};
+
+}  // namespace
+
+DeepNetwork parse_onnx(std::string_view bytes, const std::string& file, const OnnxReadOptions& options) {
+  return GraphReader(parse_onnx_model(bytes, file), file, options).run();
+}
+
+DeepNetwork read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options) {
+  const RandomAccessFile file(path);
+  constexpr std::uint64_t kMostBytes = 0x7fffffff;  // of a protocol buffer
+  if (file.size() > kMostBytes) {
+    throw DataError(fmt::format("{} has {} bytes, more than an ONNX file can have; check the path",
+                                file.name(), file.size()));
+  }
+  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, bytes.data(), bytes.size());
+  return parse_onnx(bytes, file.name(), options);
+}
+
+}  // namespace exhume
