@@ -93,9 +93,8 @@ class Entries {
     const bool rounded = data_.precision().coarse() && standardised_ && fit_.model.units() > 0;
     if (rounded) prepare();
     const FitErrors errors = [&](const Eigen::Ref<const RowMatrix>& x) { return fit_errors(x, control); };
-    return check_entries(network, rows, data_.precision(), unseen, rectifier,
-                         standardised_ ? &data_.coordinates() : nullptr, rounded ? errors : FitErrors(),
-                         control);
+    const EntryModel model(network, rectifier, standardised_ ? &data_.coordinates() : nullptr);
+    return check_entries(model, rows, data_.precision(), unseen, rounded ? errors : FitErrors(), control);
   }
 
  private:

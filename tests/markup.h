@@ -12,8 +12,14 @@
 
 namespace exhume {
 
-// "nan" or "inf" where a number belongs: as a word of an attribute's value.
+// "nan" or "inf" where a number belongs: as a word of an attribute's value, unless that is text for people.
 inline bool holds_no_number(std::string_view tag) {
+  constexpr std::string_view kText = "aria-label=\"";
+  if (const std::size_t from = tag.find(kText); from != std::string_view::npos) {
+    const std::size_t to = tag.find('"', from + kText.size());
+    return holds_no_number(tag.substr(0, from)) ||
+           (to != std::string_view::npos && holds_no_number(tag.substr(to + 1)));
+  }
   for (const std::string_view word : {"nan", "inf"}) {
     for (std::size_t at = tag.find(word); at != std::string_view::npos; at = tag.find(word, at + 1)) {
       const auto letter = [&](std::size_t i) {

@@ -112,7 +112,7 @@ TEST(EntryCheck, OneHugeRowDoesNotExcuseTheOthers) {
   for (Index i = 0; i < 2000; i += 10) data.x.row(i) *= 1e11;
   data.y = evaluate(data.network, data.x);
   const auto check = [&] {
-    return check_entries(data.network, *memory_samples(data.x, data.y), {}, false, nullptr, nullptr, {}, {});
+    return check_entries({data.network, nullptr, nullptr}, *memory_samples(data.x, data.y), {}, false, {}, {});
   };
   EXPECT_TRUE(check().reproduced());
   data.y(17, 1) += 1e-3;
@@ -145,7 +145,7 @@ TEST(EntryCheck, ValuesComputedInSinglePrecisionAreRecognised) {
   const Network network = {W.cast<double>(), b.cast<double>(), A.cast<double>(), c.cast<double>(), {}};
   const StoredPrecision single = precision_of(data.y);
   const auto check = [&](const RowMatrix& y) {
-    return check_entries(network, *memory_samples(data.x, y), single, false, nullptr, nullptr, {}, {});
+    return check_entries({network, nullptr, nullptr}, *memory_samples(data.x, y), single, false, {}, {});
   };
   const EntryCheck as_computed = check(data.y);
   EXPECT_TRUE(as_computed.reproduced());

@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 
 #include "command.h"
 #include "delivery.h"
+#include "exhume/base/error.h"
+#include "exhume/io/npz.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/routes/deep/deep.h"
 #include "exhume/routes/table.h"
 
 namespace exhume::cli {
@@ -38,6 +43,33 @@ std::optional<Index> parse_hidden(const std::string& text) {
   return value;
 }
 
+// "20,20": the widths of several hidden layers; empty for one number or auto.
+std::vector<Index> parse_widths(const std::string& text) {
+  std::vector<Index> widths;
+  if (text.find(',') == std::string::npos) return widths;
+  std::size_t from = 0;
+  while (from <= text.size()) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    const std::optional<Index> width = parse_hidden(text.substr(from, to - from));
+    if (!width) throw std::invalid_argument(fmt::format("--hidden is '{}', but auto is not a width", text));
+    widths.push_back(*width);
+    from = to + 1;
+  }
+  return widths;
+}
+
+// Number of hidden layers; 0 for auto.
+Index parse_layers(const std::string& text) {
+  if (text == "auto") return 0;
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 8) {
+    throw std::invalid_argument(
+        fmt::format("--layers is '{}', but must be auto or a whole number from 1 to 8", text));
+  }
+  return value;
+}
+
 class Recover final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
@@ -47,7 +79,14 @@ class Recover final : public Command {
                     "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
         ->required()
         ->expected(1, 2);
-    app->add_option("--hidden,-k", hidden_, "Number of hidden units, or auto [auto]");
+    app->add_option("--hidden,-k", hidden_,
+                    "Number of hidden units, 20,20 for those of several layers, or auto [auto]");
+    app->add_option("--layers", layers_,
+                    "Number of hidden layers, or auto: one first, then more while structure is left [1]");
+    app->add_option(
+        "--first-layer", first_layer_,
+        "A file with the first of two hidden layers, up to scale and sign (.safetensors, .npz: W and "
+        "b): the rest is found on top of it");
     app->add_option("--route", options_.route,
                     fmt::format("Route to take: {}, or auto [auto]; 'exhume routes' says what they are",
                                 fmt::join(route_names(), ", ")));
@@ -78,6 +117,7 @@ class Recover final : public Command {
         "  exhume recover data.npz --hidden 16 --out result\n"
         "  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric\n"
         "  exhume recover x.npy y.npy --route rectified-sparse-noise --out result\n"
+        "  exhume recover x.npy y.npy --layers 2 --out result\n"
         "  exhume recover x.csv y.csv --json | jq .status");
     return app;
   }
@@ -86,7 +126,11 @@ class Recover final : public Command {
 
   int run(const Session& session) override {
     check_sample_files(files_);
-    options_.hidden = parse_hidden(hidden_);
+    const std::vector<Index> widths = parse_widths(hidden_);
+    Index layers = parse_layers(layers_);
+    if (!widths.empty()) layers = static_cast<Index>(widths.size());
+    if (!first_layer_.empty() && layers_ == "1") layers = 2;
+    if (widths.empty()) options_.hidden = parse_hidden(hidden_);
     if (!activation_.empty()) options_.rectifier = parse_rectifier(activation_);
     if (options_.route == kRectified) {
       options_.route += "-" + (method_.empty() ? "tensor" : method_);
@@ -97,14 +141,94 @@ class Recover final : public Command {
     Delivery delivery(session, out_);
     OpenedSamples opened = open_sample_files(files_, session.control);
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
-    RecoverResult result = exhume::recover(opened.samples, options_, session.control);
+    if (layers >= 2) return run_deep(delivery, opened, layers, widths, session.control);
+    RecoverOptions options = options_;
+    // The deeper ones need most of the time.
+    if (layers == 0) options.budget_seconds *= kShallowShare;
+    RecoverResult result = exhume::recover(opened.samples, options, session.control);
+    const bool deeper = layers == 0 && result.status == Status::kUncertified && !options_.hidden;
+    if (deeper) return run_deeper(delivery, opened, result, session.control);
     if (delivery.writes() && result.status != Status::kRefused) add_files(delivery, result);
-    const int code = delivery.finish(result, opened);
+    return code_of(delivery.finish(result, opened), result);
+  }
+
+ private:
+  // Of the budget, for one hidden layer where the number of layers is to be found.
+  static constexpr double kShallowShare = 0.2;
+  static constexpr Index kDeepest = 3;  // that auto tries
+
+  [[nodiscard]] int code_of(int code, const Certificate& result) const {
     const bool enough = require_ != to_string(Status::kCertified) || result.status == Status::kCertified;
     return enough ? code : kNotCertified;
   }
 
- private:
+  [[nodiscard]] DeepOptions deep_options(Index layers, double budget) const {
+    DeepOptions options;
+    options.layers = layers;
+    options.seed = options_.seed;
+    options.budget_seconds = budget;
+    return options;
+  }
+
+  int deliver(Delivery& delivery, const OpenedSamples& opened, DeepResult& result) const {
+    if (delivery.writes()) {
+      delivery.add("network", "network.safetensors", network_bytes(result.network));
+      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+    }
+    return code_of(delivery.finish(result, opened), result);
+  }
+
+  int run_deep(Delivery& delivery, const OpenedSamples& opened, Index layers,
+               const std::vector<Index>& widths, const Control& control) const {
+    if (options_.route != "auto" && options_.route != "deep") {
+      throw std::invalid_argument(fmt::format(
+          "--route {} finds one hidden layer; several are found by the route deep", options_.route));
+    }
+    DeepOptions options = deep_options(layers, options_.budget_seconds);
+    if (!widths.empty()) options.widths = widths;
+    if (!first_layer_.empty()) options.first_layer = read_first_layer(first_layer_);
+    DeepResult result = recover_deep(opened.samples, options, control);
+    return deliver(delivery, opened, result);
+  }
+
+  // One hidden layer did not do: two, then more, each with an even share of the time that is left.
+  int run_deeper(Delivery& delivery, const OpenedSamples& opened, const RecoverResult& shallow,
+                 const Control& control) const {
+    std::optional<DeepResult> best;
+    double left = options_.budget_seconds * (1 - kShallowShare);
+    for (Index layers = 2; layers <= kDeepest; ++layers) {
+      const double share = left / static_cast<double>(layers == kDeepest ? 1 : 2);
+      DeepResult result = recover_deep(opened.samples, deep_options(layers, share), control);
+      for (const StageTime& stage : result.timings) left -= stage.seconds;
+      std::vector<Attempt> tried = best ? best->tried : shallow.tried;
+      tried.insert(tried.end(), result.tried.begin(), result.tried.end());
+      if (!best || result.status == Status::kCertified ||
+          result.heldout_relative_mse < best->heldout_relative_mse)
+        best = std::move(result);
+      best->tried = std::move(tried);
+      if (best->status == Status::kCertified || !(left > 1) || best->heldout_relative_mse < kExactly) break;
+    }
+    return deliver(delivery, opened, *best);
+  }
+
+  // Held-out error of a function that is found: more layers would not make it better.
+  static constexpr double kExactly = 1e-20;
+
+  static Matrix read_first_layer(const std::string& file) {
+    const bool zipped = file.size() >= 4 && file.substr(file.size() - 4) == ".npz";
+    const Tensors tensors = zipped ? read_npz(file) : read_safetensors(file);
+    const Matrix W = tensors.matrix("W", file);
+    const bool thresholds = tensors.find("b") == nullptr && tensors.find("t") != nullptr;
+    const Vector b = thresholds ? Vector(-tensors.vector("t", file)) : tensors.vector("b", file);
+    if (b.size() != W.rows()) {
+      throw DataError(fmt::format("{}: W has {} rows but {} has {} entries", file, W.rows(),
+                                  thresholds ? "t" : "b", b.size()));
+    }
+    Matrix V(W.rows(), W.cols() + 1);
+    V << W, b;
+    return V;
+  }
+
   static void add_files(Delivery& delivery, const RecoverResult& result) {
     if (result.activation == "relu") {
       delivery.add("network", "network.safetensors", network_bytes(result.network));
@@ -121,7 +245,7 @@ class Recover final : public Command {
   }
 
   std::vector<std::string> files_;
-  std::string hidden_ = "auto", out_, mirrored_, method_, activation_,
+  std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_,
               require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
 };

@@ -27,6 +27,7 @@ constexpr const char* kCleaned = "rectified-sparse-noise";
 
 struct Shape {
   Index inputs = 0, hidden = 0, outputs = 0;
+  std::vector<Index> widths{};  // of several hidden layers
 };
 Shape shape_of(const StoredModel& model) {
   return std::visit(
@@ -38,7 +39,7 @@ Shape shape_of(const StoredModel& model) {
           return {m.W.cols(), m.W.rows(), 1};
         } else if constexpr (std::is_same_v<Model, DeepNetwork>) {
           const std::vector<Index> widths = m.widths();
-          return {m.inputs(), std::accumulate(widths.begin(), widths.end(), Index{0}), m.outputs()};
+          return {m.inputs(), std::accumulate(widths.begin(), widths.end(), Index{0}), m.outputs(), widths};
         } else {
           return {m.inputs(), m.hidden(), m.outputs()};
         }
@@ -103,6 +104,8 @@ class Check {
     } else if (check_.whole) {
       every_row();
       held_out_error();
+      if (kind == "deep network" && certified())
+        leave("network", "that no unit can be removed was tried when it was recovered, not again");
     } else {
       layer(kind == "halfspaces");
     }
@@ -124,8 +127,10 @@ class Check {
   void shapes() {
     const Shape shape = shape_of(model_);
     const bool layer = std::holds_alternative<StoredLayer>(model_);
+    const Json& hidden = at(json_, "hidden_units");
     const bool same = stated("inputs") == static_cast<double>(shape.inputs) &&
-                      stated("hidden_units") == static_cast<double>(shape.hidden) &&
+                      (shape.widths.empty() ? number_of(hidden) == static_cast<double>(shape.hidden)
+                                            : hidden == Json(shape.widths)) &&
                       (layer || stated("outputs") == static_cast<double>(shape.outputs));
     find("network", same,
          same ? fmt::format("{} inputs, {} hidden units and {} outputs, as stated", shape.inputs,
@@ -147,7 +152,8 @@ class Check {
     const bool memorized = std::holds_alternative<QuadraticNetwork>(model_);
     const bool same = layer != nullptr ? kind == "lowest layer" || kind == "halfspaces"
                       : memorized      ? kind == "memorized network"
-                                       : kind == "network" || kind.empty();
+                      : std::holds_alternative<DeepNetwork>(model_) ? kind == "deep network"
+                                                                    : kind == "network" || kind.empty();
     if (!same)
       find("certificate", false, fmt::format("it is about a result of kind '{}', which this is not", kind));
     const std::string of_model = rectified != nullptr ? rectified->activation

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "exhume/data/reduce.h"
@@ -51,27 +51,56 @@ struct Look {
   }
 };
 
+DeepNetwork of_sizes(DeepNetwork network) {
+  for (Layer& layer : network.layers) layer = {layer.W.cwiseAbs(), layer.b.cwiseAbs(), layer.L.cwiseAbs()};
+  return network;
+}
+
+// Sizes in standardised coordinates, in the units of the outputs as they are stored.
+template <class Evaluate>
+EntryModel::Values standard_sizes_of(const Standardisation* coordinates, const Evaluate& evaluate_sizes) {
+  if (coordinates == nullptr) return {};
+  return [map = coordinates->map, evaluate_sizes](const Eigen::Ref<const RowMatrix>& x) -> RowMatrix {
+    const RowMatrix standard = ((x.rowwise() - map.mu.transpose()) * map.P.transpose()).cwiseAbs();
+    return evaluate_sizes(standard) * map.D.cwiseInverse().asDiagonal();
+  };
+}
+
 }  // namespace
 
-EntryCheck check_entries(const Network& network, const SampleSource& rows, const StoredPrecision& stored,
-                         bool unseen, const Rectifier* rectifier, const Standardisation* coordinates,
-                         const FitErrors& fit_errors, const Control& control) {
-  const Network sizes = of_sizes(network);
-  std::optional<Network> standard;
-  if (coordinates != nullptr) standard = of_sizes(coordinates->from_user(network));
+EntryModel::EntryModel(const Network& network, const Rectifier* rectifier, const Standardisation* coordinates)
+    : values([&network, rectifier](const auto& x) { return exhume::values(network, rectifier, x); }),
+      sizes([all = of_sizes(network), rectifier](const auto& x) {
+        return exhume::values(all, rectifier, x.cwiseAbs());
+      }),
+      terms(static_cast<double>(network.inputs() + network.hidden() + 4)) {
+  if (coordinates == nullptr) return;
+  standard_sizes =
+      standard_sizes_of(coordinates, [all = of_sizes(coordinates->from_user(network)), rectifier](
+                                         const RowMatrix& x) { return exhume::values(all, rectifier, x); });
+}
+
+EntryModel::EntryModel(const DeepNetwork& network, const Standardisation* coordinates)
+    : values([&network](const auto& x) { return evaluate(network, x); }),
+      sizes([all = of_sizes(network)](const auto& x) { return evaluate(all, x.cwiseAbs()); }),
+      terms(static_cast<double>(network.inputs() + 4 * network.depth())) {
+  for (Index k : network.widths()) terms += static_cast<double>(k);
+  if (coordinates == nullptr) return;
+  standard_sizes = standard_sizes_of(coordinates, [all = of_sizes(coordinates->from_user(network))](
+                                                      const RowMatrix& x) { return evaluate(all, x); });
+}
+
+EntryCheck check_entries(const EntryModel& model, const SampleSource& rows, const StoredPrecision& stored,
+                         bool unseen, const FitErrors& fit_errors, const Control& control) {
   const double units = unseen && stored.coarse() ? 2 : 1;
-  const double depth = static_cast<double>(network.inputs() + network.hidden() + 4);
+  const double depth = model.terms;
   const Look look = reduce_blocks(
       rows, Look{}, control, "",
       [&](Look& to, const SampleBlock& block) {
-        const Matrix gaps = (values(network, rectifier, block.x()) - block.y()).cwiseAbs();
-        const Matrix S = values(sizes, rectifier, block.x().cwiseAbs());
+        const Matrix gaps = (model.values(block.x()) - block.y()).cwiseAbs();
+        const Matrix S = model.sizes(block.x());
         Matrix least = S;
-        if (standard) {
-          const AffineMap& map = coordinates->map;
-          const RowMatrix x = ((block.x().rowwise() - map.mu.transpose()) * map.P.transpose()).cwiseAbs();
-          least = least.cwiseMin(Matrix(values(*standard, rectifier, x) * map.D.cwiseInverse().asDiagonal()));
-        }
+        if (model.standard_sizes) least = least.cwiseMin(Matrix(model.standard_sizes(block.x())));
         const Matrix doubles = kPolished * least + 8 * kDouble * S;
         to.squares += gaps.squaredNorm();
         to.sizes += S.squaredNorm();

@@ -108,4 +108,50 @@ Network Standardisation::from_user(const Network& network) const {
   return out;
 }
 
+namespace {
+
+// z = M x' + b with x' = P (x - mu) as a function of x, and back: `turn` is P or P^-1.
+template <class Block>
+void change_inputs(Block M, Vector& b, const Matrix& turn, const Vector& mu, bool to_user) {
+  if (M.rows() == 0) return;
+  if (to_user) {
+    M = (M * turn).eval();
+    b -= M * mu;
+  } else {
+    b += M * mu;
+    M = (M * turn).eval();
+  }
+}
+
+DeepNetwork changed(DeepNetwork network, const Matrix& turn, const Vector& mu, bool to_user) {
+  const Index d = network.inputs();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    Layer& layer = network.layers[l];
+    if (l == 0) change_inputs(layer.W.leftCols(d), layer.b, turn, mu, to_user);
+    if (l > 0 && layer.L.size() != 0) change_inputs(layer.L.leftCols(d), layer.b, turn, mu, to_user);
+  }
+  return network;
+}
+
+}  // namespace
+
+DeepNetwork Standardisation::to_user(const DeepNetwork& standard) const {
+  DeepNetwork out = changed(standard, map.P, map.mu, true);
+  Layer& last = out.layers.back();
+  const Vector scale = map.D.cwiseInverse();
+  last.W = scale.asDiagonal() * last.W;
+  if (last.L.size() != 0) last.L = scale.asDiagonal() * last.L;
+  last.b = last.b.cwiseProduct(scale) + map.nu;
+  return out;
+}
+
+DeepNetwork Standardisation::from_user(const DeepNetwork& network) const {
+  DeepNetwork out = changed(network, back, map.mu, false);
+  Layer& last = out.layers.back();
+  last.W = map.D.asDiagonal() * last.W;
+  if (last.L.size() != 0) last.L = map.D.asDiagonal() * last.L;
+  last.b = (last.b - map.nu).cwiseProduct(map.D);
+  return out;
+}
+
 }  // namespace exhume

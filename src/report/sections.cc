@@ -68,6 +68,8 @@ std::string draw_chart(const Json& json) {
     chart.series.push_back({.name = words(at(series, "name")),
                             .x = numbers(at(series, "x")),
                             .y = numbers(at(series, "y")),
+                            .line = !is_true(at(series, "points")),
+                            .points = is_true(at(series, "points")),
                             .dashed = is_true(at(series, "dashed"))});
     if (chart.series.back().x.size() != chart.series.back().y.size()) return "";
   }
@@ -127,6 +129,7 @@ Json chart_section(std::string heading, std::string text, const svg::Chart& char
                      {"x", rounded_list(series.x)},
                      {"y", rounded_list(series.y)},
                      {"dashed", series.dashed}});
+    if (!series.line) lines.back()["points"] = true;
   }
   return {{"kind", "chart"},           {"heading", std::move(heading)},
           {"text", std::move(text)},   {"x", chart.x.label},

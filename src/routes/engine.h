@@ -29,6 +29,7 @@ struct Plan {
   std::string route = "auto";
   RouteOptions options;
   LowestLayerOptions layer{};
+  DeepOptions deep{};
   const Route* only = nullptr;  // this one, whatever the table holds
   // Does what was found look final? Asked after every route; empty: yes.
   bool (*looks_final)(Found& found, Prepared& data, const Control& control) = nullptr;

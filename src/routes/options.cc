@@ -6,7 +6,16 @@
 
 namespace exhume {
 
-const char* to_string(Finds finds) { return finds == Finds::kNetwork ? "network" : "lowest layer"; }
+const char* to_string(Finds finds) {
+  switch (finds) {
+    case Finds::kLowestLayer:
+      return "lowest layer";
+    case Finds::kDeepNetwork:
+      return "deep network";
+    default:
+      return "network";
+  }
+}
 
 void RouteOptions::validate() const {
   if (hidden && *hidden < 1)

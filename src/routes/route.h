@@ -17,6 +17,7 @@
 #include "exhume/certify/certificate.h"
 #include "exhume/certify/certify.h"
 #include "exhume/fit/fit.h"
+#include "exhume/routes/deep/deep.h"
 #include "exhume/routes/options.h"
 #include "exhume/routes/threshold/layer.h"
 #include "routes/prepared.h"
@@ -28,6 +29,7 @@ struct Job {
   Prepared& data;
   const RouteOptions& options;
   const LowestLayerOptions& layer;  // of routes to a lowest layer
+  const DeepOptions& deep;          // of routes to several hidden layers
   Control control;                  // with the time that this route may take
   StageClock& clock;
   bool named = false;          // the user asked for this route
@@ -75,6 +77,7 @@ struct Found {
   Vector gaps;                                   // exact finish: of every start
   std::vector<std::pair<Index, Index>> support;  // entries (row, output) that were hit by noise
   std::optional<LowestLayer> layer;
+  std::optional<DeepFound> deep;  // standardised coordinates
 };
 
 struct Route {

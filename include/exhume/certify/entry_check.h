@@ -24,6 +24,7 @@
 #include <functional>
 
 #include "exhume/certify/stored_precision.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "exhume/model/rectifier.h"
 #include "exhume/moments/standardise.h"
@@ -43,13 +44,25 @@ struct EntryCheck {
 // Standard deviations of the fitted outputs at rows of x that come from rounding alone, rows x m; empty: none.
 using FitErrors = std::function<Matrix(const Eigen::Ref<const RowMatrix>& x)>;
 
+// What is checked: f, and the sizes S and S' of the terms that it adds up, at rows of x.
+struct EntryModel {
+  using Values = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
+  Values values, sizes;
+  Values standard_sizes;  // empty: the fit was not made in standardised coordinates
+  double terms = 0;       // d + k + 4: how many roundings an output goes through
+
+  // `coordinates`: where the fit was made, if it was made in standardised ones. `rectifier`: of the units, where
+  // they are not ReLUs.
+  EntryModel(const Network& network, const Rectifier* rectifier, const Standardisation* coordinates);
+  // Of any depth: d + k_1 + ... + k_D + 4 D terms.
+  EntryModel(const DeepNetwork& network, const Standardisation* coordinates);
+};
+
 // The best that can be said of the network on `rows`: reproduced to double precision, to the stored one, or as
 // computed in single precision; otherwise how far the worst entry is from the stored precision.
-// `unseen`: rows that were not fitted. `rectifier`: of its units, where they are not ReLUs. `coordinates`: where the fit was made, if it was made in
-// standardised ones.
-[[nodiscard]] EntryCheck check_entries(const Network& network, const SampleSource& rows,
-                                       const StoredPrecision& stored, bool unseen, const Rectifier* rectifier,
-                                       const Standardisation* coordinates, const FitErrors& fit_errors,
-                                       const Control& control);
+// `unseen`: rows that were not fitted.
+[[nodiscard]] EntryCheck check_entries(const EntryModel& model, const SampleSource& rows,
+                                       const StoredPrecision& stored, bool unseen,
+                                       const FitErrors& fit_errors, const Control& control);
 
 }  // namespace exhume

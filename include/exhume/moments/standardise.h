@@ -8,6 +8,7 @@
 #pragma once
 
 #include "exhume/data/samples.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "exhume/moments/moments.h"
 
@@ -20,6 +21,9 @@ struct Standardisation {
   [[nodiscard]] Network to_user(const Network& standard) const;
   // A network of the user's in standardised coordinates.
   [[nodiscard]] Network from_user(const Network& network) const;
+  // The same for networks of any depth: the first layer and every skip term see x, the last one gives y.
+  [[nodiscard]] DeepNetwork to_user(const DeepNetwork& standard) const;
+  [[nodiscard]] DeepNetwork from_user(const DeepNetwork& network) const;
 };
 
 // Throws DataError naming the columns where an input column is constant, two are copies of each other, or the

@@ -14,6 +14,10 @@
 //                      max_standard_error,
 //                      units [{direction, threshold, size, rows, angle_error, threshold_error}]
 //   halfspaces         the same, set (intersection | union), labels, agreement, flip_rate
+//   deep network       inputs, hidden_units [k_1, ...], outputs, activation, skip_terms, minimal,
+//                      heldout_relative_mse, training_relative_mse, heldout_mean_square,
+//                      functional_error_bound, confidence, signs_identifiable, smallest_singular [...],
+//                      weights_within, students [{widths, trained, polished}]
 //   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
 //                      relative_error, tolerance, ...
 //
@@ -30,6 +34,7 @@
 
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
+#include "exhume/routes/deep/deep.h"
 #include "exhume/routes/threshold/halfspaces.h"
 #include "exhume/routes/threshold/lowest_layer.h"
 
@@ -38,12 +43,14 @@ namespace exhume {
 [[nodiscard]] std::string to_json(const RecoverResult& result);
 [[nodiscard]] std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles = {});
 [[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
+[[nodiscard]] std::string to_json(const DeepResult& result);
 [[nodiscard]] std::string to_json(const MemorizeResult& result);
 
 // The verdict in one sentence, as page and terminal open with it.
 [[nodiscard]] std::string verdict(const RecoverResult& result);
 [[nodiscard]] std::string verdict(const LowestLayerResult& result);
 [[nodiscard]] std::string verdict(const HalfspacesResult& result);
+[[nodiscard]] std::string verdict(const DeepResult& result);
 [[nodiscard]] std::string verdict(const MemorizeResult& result);
 
 // What a terminal shows below the verdict: a few facts with their names.
@@ -53,6 +60,7 @@ struct Fact {
 [[nodiscard]] std::vector<Fact> facts(const RecoverResult& result);
 [[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
 [[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
+[[nodiscard]] std::vector<Fact> facts(const DeepResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
 
 // Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page

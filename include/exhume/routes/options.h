@@ -13,6 +13,7 @@ namespace exhume {
 enum class Finds {
   kNetwork,      // recover
   kLowestLayer,  // lowest_layer, halfspaces
+  kDeepNetwork,  // recover_deep
 };
 [[nodiscard]] const char* to_string(Finds finds);
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
-
-#include "fit/deep/rows.h"
+#include <utility>
 
 namespace exhume {
 
@@ -31,7 +30,21 @@ Index DeepForm::columns(std::size_t l) const {
 Index DeepForm::features() const { return columns(depth()); }
 
 RowMatrix evaluate(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x) {
-  return DeepRows(form, x).F() * form.C;
+  RowMatrix P(x.rows(), x.cols() + 1);
+  P << x, Vector::Ones(x.rows());
+  for (const Matrix& V : form.V) {
+    if (V.rows() == 0 && !form.plain) continue;  // BLAS complains of empty products
+    RowMatrix Q = RowMatrix::Zero(x.rows(), V.rows());
+    if (V.rows() > 0) Q = P * V.transpose();
+    RowMatrix next(x.rows(), V.rows() + (form.plain ? 1 : P.cols()));
+    if (form.plain) {
+      next << Q.cwiseMax(0.0), Vector::Ones(x.rows());
+    } else {
+      next << Q.cwiseAbs(), P;
+    }
+    P = std::move(next);
+  }
+  return P * form.C;
 }
 
 void normalise(DeepForm& form) {

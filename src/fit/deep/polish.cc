@@ -287,6 +287,16 @@ DeepPolished polish(const DeepForm& start, const DeepData& data, const DeepPolis
   return result;
 }
 
+Matrix normal_matrix(const DeepForm& form, const DeepData& data, const Control& control) {
+  const SingleThreadedBlas single;
+  DeepForm unit = form;
+  normalise(unit);
+  const Solved solved = solve(unit, data, control);
+  Matrix H = normal_equations(unit, solved.FF, data, control).JJ / static_cast<double>(data.rows());
+  H.triangularView<Eigen::StrictlyUpper>() = H.transpose();
+  return H;
+}
+
 Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data, const Control& control) {
   struct Products {
     Matrix FF;

@@ -13,12 +13,12 @@
 namespace exhume {
 namespace {
 
-constexpr Index kMergeRows = 4096;   // from which features are compared
-constexpr double kEquations = 12;    // an unknown
-constexpr double kCheapFlops = 4e9;  // of a step, up to which rows beyond those are taken too
-constexpr int kRounds = 6;           // of rows brought forward
-constexpr double kHard = 0.1;        // of the rows in use that may be such, a round
-constexpr double kEnough = 1e-26;    // relative mean squared residual at which a trial stops
+constexpr Index kMergeRows = 4096;     // from which features are compared
+constexpr double kEquations = 12;      // an unknown
+constexpr double kCheapFlops = 1.5e9;  // of a step, up to which rows beyond those are taken too
+constexpr int kRounds = 6;             // of rows brought forward
+constexpr double kHard = 0.1;          // of the rows in use that may be such, a round
+constexpr double kEnough = 1e-26;      // relative mean squared residual at which a trial stops
 
 std::vector<Index> by_increasing(const Vector& worth) {
   std::vector<Index> order(static_cast<std::size_t>(worth.size()));

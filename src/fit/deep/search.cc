@@ -85,6 +85,11 @@ class Search {
     if (options_.widths) {
       for (std::size_t l = 0; l < depth; ++l) widths[l] = std::max<Index>(8, 3 * (*options_.widths)[l]);
     }
+    if (options_.first_layer.rows() > 0) {
+      peel_first(options_.first_layer, 0);
+      found_.attempts = std::move(attempts_);
+      return std::move(found_);
+    }
     double steps = kFirstSteps;
     for (std::uint64_t number = 0; !confirmed_; ++number) {
       if (control_.out_of_time()) {
@@ -92,7 +97,7 @@ class Search {
         break;
       }
       const double trained = attempt(widths, static_cast<Index>(steps), number);
-      if (!confirmed_ && depth == 2 && !control_.out_of_time()) peel_recurring(number);
+      if (!confirmed_ && depth == 2 && !control_.out_of_time()) peel_first(recurring(), number);
       const Index widest = *std::max_element(widths.begin(), widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
         for (Index& w : widths) w *= 2;
@@ -184,12 +189,12 @@ class Search {
   }
 
   // Units that students agree on are the network's: with the first layer known, the layer above is a problem
-  // of one hidden layer. What the polish makes of it is a better first layer, so twice.
-  void peel_recurring(std::uint64_t number) {
+  // of one hidden layer. What the polish makes of it is a better first layer, so up to three times.
+  void peel_first(const Matrix& first, std::uint64_t number) {
+    if (first.rows() == 0) return;
     DeepForm lower;
     lower.inputs = data_.x.cols();
-    lower.V.push_back(recurring());
-    if (lower.V[0].rows() == 0) return;
+    lower.V.push_back(first);
     for (int round = 0; round < 3 && !confirmed_ && !control_.out_of_time(); ++round) {
       control_.report(fmt::format("layer above {} units", lower.V[0].rows()), 0);
       const Control some = control_.within(control_.seconds_left() / 4);

@@ -64,6 +64,10 @@ double fit_linear_part(DeepForm& form, const DeepData& data, const Control& cont
 // Mean squared residual / variance of y, as the form stands.
 [[nodiscard]] double relative_error(const DeepForm& form, const DeepData& data, const Control& control);
 
+// H / rows at the form, rows of unit norm, C solved: what the rows say of the V_l where C is free (p x p, both
+// triangles).
+[[nodiscard]] Matrix normal_matrix(const DeepForm& form, const DeepData& data, const Control& control);
+
 // What every unit of layer l is worth: the share of the variance that its linearised removal would leave,
 // slope of f along |q_j| times |q_j|, projected off the features.
 [[nodiscard]] Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data,

@@ -25,7 +25,8 @@ namespace exhume {
 struct DeepSearchOptions {
   Index depth = 2;  // hidden layers
   std::optional<std::vector<Index>>
-      widths;  // of the network, where known: students begin at three times these
+      widths;          // of the network, where known: students begin at three times these
+  Matrix first_layer;  // k x (d+1): where known, up to scale and sign; two hidden layers only. Empty: find it
   std::uint64_t seed = 0;
   Index first_width = 24;  // of the first student's layers
   Index most_width = 768;  // students do not grow beyond

@@ -1,0 +1,29 @@
+// How far the rows determine the weights of a deep network, layer by layer, to first order.
+//
+// H = J^T P J / n, J the Jacobian by the entries of all V_l (rows of unit norm), P the projection off what C
+// may take up: the curvature of the fit (fit/deep/polish.h). A change t of the weights changes the outputs by
+// (t^T H t)^(1/2), root mean square, so with B_l the block of H^-1 that belongs to layer l
+//
+//     smallest_l = lambda_max(B_l)^(-1/2),       |t_p| <= epsilon (H^-1)_pp^(1/2)    for every weight p
+//
+// where the outputs differ by epsilon at most. 0 where H is singular: then other weights give the same outputs.
+#pragma once
+
+#include <vector>
+
+#include "exhume/base/control.h"
+#include "exhume/fit/deep/polish.h"
+
+namespace exhume {
+
+struct Determined {
+  std::vector<double> smallest;  // of every hidden layer
+  double largest_error = 0;      // the largest (H^-1)_pp^(1/2)
+  Matrix inverse;                // H^-1; empty where H is singular
+
+  [[nodiscard]] double least() const;
+};
+
+[[nodiscard]] Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control);
+
+}  // namespace exhume

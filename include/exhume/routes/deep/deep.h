@@ -1,0 +1,61 @@
+// Networks of several hidden layers from samples alone.
+//
+//     h_0 = x,   h_l = max(W_l h_{l-1} + b_l, 0),   f(x) = A h_D + c               D >= 2 (model/deep_network.h)
+//
+// Nothing is assumed of the inputs, and no theorem says that it works: students, polish, pruning, signs
+// (fit/deep/search.h). What stands behind a certificate is what the data show:
+//
+//     reproduced     every entry of training and held-out rows, to its stored precision
+//     minimal        no unit of any layer can go: each was tried
+//     plain          no skip terms are needed, and the signs of all units are determined
+//     determined     the Jacobian has full rank, layer by layer (fit/deep/determined.h)
+//
+// Then the samples are those of this network, and the weights of any network of these widths near it follow
+// from the function, up to order and scale of the units. Units that are linear or dead on all samples are not
+// part of it, and where a rule fails the function is returned, uncertified, with that reason.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exhume/base/control.h"
+#include "exhume/certify/certificate.h"
+#include "exhume/data/samples.h"
+#include "exhume/fit/deep/search.h"
+#include "exhume/model/deep_network.h"
+
+namespace exhume {
+
+struct DeepOptions {
+  Index layers = 2;                          // hidden ones, at least 2
+  std::optional<std::vector<Index>> widths;  // of every hidden layer; empty: find them
+  Matrix first_layer;  // k x (d+1), rows (w, b) up to scale and sign; empty: find it. Two layers only
+  std::uint64_t seed = 0;
+  double budget_seconds = 300;
+  // Throws std::invalid_argument naming the field, its value and what it may be.
+  void validate(Index inputs) const;
+};
+
+struct DeepResult : Certificate {
+  DeepNetwork network;   // canonical form, in the user's coordinates
+  bool plain = false;    // without skip terms
+  bool minimal = false;  // no unit can go: each was tried
+  bool signs_identifiable = false;
+  std::string precision;  // to what the rows are reproduced, where certified
+  double heldout_relative_mse = 0;
+  double heldout_mean_square = 0;
+  double training_relative_mse = 0;
+  double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
+  double confidence = 0.999;
+  std::vector<double> smallest_singular;  // of every hidden layer (fit/deep/determined.h)
+  double weights_within = 0;              // standardised coordinates: how far others of these widths may be
+  std::vector<DeepAttempt> attempts;
+  RowMatrix predicted, observed;  // at most 500 held-out rows x m
+};
+
+// Throws DataError where the data cannot be used at all, std::invalid_argument for bad options, Interrupted.
+[[nodiscard]] DeepResult recover_deep(const SamplePtr& samples, const DeepOptions& options,
+                                      const Control& control = {});
+
+}  // namespace exhume

@@ -1,0 +1,206 @@
+#include "exhume/routes/deep/deep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "exhume/base/blas.h"
+#include "exhume/certify/certify.h"
+#include "exhume/fit/deep/determined.h"
+#include "routes/engine.h"
+
+namespace exhume {
+namespace {
+
+// Smallest singular value of a layer, in units of the outputs' spread, from which on its weights count as
+// determined.
+constexpr double kDetermined = 1e-6;
+constexpr double kCurvatureFlops = 2e11;  // that the Jacobian of the verdict may cost
+
+// Some training rows in standardised coordinates, enough to see every weight.
+DeepData curvature_rows(Prepared& data, const DeepForm& form) {
+  const SamplePtr& standard = data.standard();
+  const auto p = static_cast<double>(std::max<Index>(form.unknowns(), 1));
+  const double rows = kCurvatureFlops / (p * p * static_cast<double>(standard->outputs()));
+  const auto count =
+      std::min(standard->rows(), std::max<Index>(static_cast<Index>(rows), 12 * form.unknowns()));
+  const SamplePtr some = count < standard->rows() ? spread_subset(*standard, count) : load(*standard);
+  SampleBlock block;
+  some->read(0, some->rows(), block);
+  return {block.x(), block.y()};
+}
+
+class DeepJudge {
+ public:
+  DeepJudge(DeepResult& result, Journey& journey, const DeepOptions& options)
+      : result_(result),
+        data_(*journey.data),
+        found_(*journey.found.deep),
+        options_(options),
+        control_(journey.control) {}
+
+  void run() {
+    result_.network = canonical(data_.coordinates().to_user(to_deep(found_.form)));
+    result_.plain = found_.plain;
+    result_.minimal = found_.minimal;
+    result_.signs_identifiable = found_.signs_determined;
+    result_.training_relative_mse = found_.relative_mse;
+    result_.attempts = found_.attempts;
+    HeldOutCheck held_out =
+        check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return evaluate(result_.network, x); },
+                       *data_.held_out(), data_.moments().mean_y());
+    result_.heldout_relative_mse = held_out.relative_mse;
+    result_.heldout_mean_square = held_out.mean_square;
+    result_.functional_error_bound = bound_mean_square(held_out, result_.held_out);
+    for (const Assumption& test : data_.inspection().tests) result_.assumptions.push_back(test);
+    Checks checks;
+    if (found_.exact) {
+      check_entries_of(checks);
+      check_structure(checks);
+    } else {
+      say_not_found(checks);
+    }
+    const std::vector<Index> widths = result_.network.widths();
+    std::move(checks).conclude(
+        result_,
+        fmt::format("{} hidden layers of {} units reproduce every row; no unit can go, no skip term is "
+                    "needed, and all weights are determined",
+                    widths.size(), fmt::join(widths, " and ")));
+    if (result_.status == Status::kCertified) say_what_follows(widths);
+    result_.predicted = std::move(held_out.predicted);
+    result_.observed = std::move(held_out.observed);
+  }
+
+ private:
+  void say_not_found(Checks& checks) const {
+    const std::vector<Index> widths = found_.form.widths();
+    const std::string left = fmt::format("{:.1e} of the variance is left", found_.relative_mse);
+    if (found_.out_of_time) {
+      checks.require("search ended before its time did", options_.budget_seconds, options_.budget_seconds,
+                     false,
+                     fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help",
+                                 options_.budget_seconds, fmt::join(widths, "-"), left));
+    } else {
+      checks.require("rows reproduced", found_.relative_mse, 0, false,
+                     fmt::format("no network of {} hidden layers was found that reproduces the rows: {}",
+                                 options_.layers, left));
+    }
+  }
+
+  void check_entries_of(Checks& checks) {
+    const EntryModel model(result_.network, &data_.coordinates());
+    const auto require = [&](const char* name, const SamplePtr& rows, bool unseen) {
+      const EntryCheck check = check_entries(model, *rows, data_.precision(), unseen, {}, control_);
+      checks.require(name, check.worst, 1, check.reproduced(),
+                     fmt::format("{} is not met: output {} of row {} is {:.6g} and differs by {:.2g}", name,
+                                 check.output, check.row, check.value, check.gap));
+      return check;
+    };
+    const EntryCheck training = require("training entries reproduced", data_.training(), false);
+    const EntryCheck unseen = require("held-out entries reproduced", data_.held_out(), true);
+    const bool coarse = training.rounded || unseen.rounded;
+    result_.precision = !coarse ? "double precision"
+                                : fmt::format("{}{}, {:.0e}", data_.precision().words(),
+                                              training.computed_in_single ? " (computed in it)" : "",
+                                              std::sqrt(result_.heldout_relative_mse));
+  }
+
+  void check_structure(Checks& checks) {
+    const std::vector<Index> widths = found_.form.widths();
+    const Index least = *std::min_element(widths.begin(), widths.end());
+    checks.require("every layer has units", static_cast<double>(least), 1, least >= 1,
+                   fmt::format("{} units reproduce the rows: fewer hidden layers suffice, ask for those",
+                               fmt::join(widths, "-")));
+    checks.require("no unit can be removed", found_.minimal ? 1 : 0, 1, found_.minimal,
+                   "time ended before it was tried whether a unit can go; a larger budget may help");
+    checks.require(
+        "no skip terms needed", found_.plain ? 1 : 0, 1, found_.plain,
+        "the function needs terms that pass a layer by: a unit that is linear on all rows, or one that "
+        "bends among too few of them, leaves the plain network open");
+    if (options_.widths) {
+      checks.require("widths as asked for", 0, 0, *options_.widths == widths,
+                     fmt::format("{} units reproduce the rows, {} were asked for", fmt::join(widths, "-"),
+                                 fmt::join(*options_.widths, "-")));
+    }
+    if (!found_.plain || least < 1) return;
+    const Determined determined = how_determined(found_.form, curvature_rows(data_, found_.form), control_);
+    result_.smallest_singular = determined.smallest;
+    const double spread = std::sqrt(data_.coordinates().map.D.cwiseInverse().cwiseAbs2().sum());
+    const double epsilon = std::sqrt(result_.functional_error_bound) / std::max(spread, kTiny);
+    result_.weights_within = epsilon * determined.largest_error;
+    for (std::size_t l = 0; l < determined.smallest.size(); ++l) {
+      const double value = determined.smallest[l];
+      checks.require(
+          fmt::format("weights of layer {} determined", l + 1), value, kDetermined, value >= kDetermined,
+          fmt::format("other weights of layer {} reproduce the rows as well (smallest singular value "
+                      "{:.1e}): a unit bends among too few rows, or stands for several",
+                      l + 1, value));
+    }
+  }
+
+  void say_what_follows(const std::vector<Index>& widths) {
+    result_.conclusion = fmt::format(
+        "The samples are those of this network; any network of {} units near it that agrees with it on the "
+        "input "
+        "distribution to within {:.2g} (root mean square) has these weights, up to the order and the scale "
+        "of its "
+        "units",
+        fmt::join(widths, "-"), std::sqrt(result_.functional_error_bound));
+    result_.assumed = {
+        fmt::format("the network behind the samples has {} hidden layers of at most {} units", widths.size(),
+                    fmt::join(widths, " and ")),
+        "no network of these widths that is far from this one has the same outputs: no theorem says so",
+        "rows are independent draws of the input distribution that the conclusion is about",
+        "units that are linear or dead on all samples, if any, are not part of the question"};
+  }
+
+  DeepResult& result_;
+  Prepared& data_;
+  const DeepFound& found_;
+  const DeepOptions& options_;
+  const Control& control_;
+};
+
+}  // namespace
+
+void DeepOptions::validate(Index inputs) const {
+  const auto require = [](bool holds, const std::string& sentence) {
+    if (!holds) throw std::invalid_argument(sentence);
+  };
+  require(layers >= 2 && layers <= 8,
+          fmt::format("layers is {}, but must be between 2 and 8 for a deep network", layers));
+  require(budget_seconds > 0, fmt::format("budget_seconds is {}, but must be positive", budget_seconds));
+  if (widths) {
+    require(static_cast<Index>(widths->size()) == layers,
+            fmt::format("hidden has {} widths, but there are {} hidden layers", widths->size(), layers));
+    for (Index k : *widths)
+      require(k >= 1, fmt::format("a width in hidden is {}, but must be at least 1", k));
+  }
+  if (first_layer.size() == 0) return;
+  require(layers == 2, "a first layer can be given for two hidden layers only");
+  require(first_layer.cols() == inputs + 1,
+          fmt::format("the first layer has units of {} inputs, but the samples have {}",
+                      first_layer.cols() - 1, inputs));
+}
+
+DeepResult recover_deep(const SamplePtr& samples, const DeepOptions& options, const Control& control) {
+  options.validate(samples->inputs());
+  const SingleThreadedBlas single;
+  DeepResult result;
+  StageClock clock;
+  Plan plan;
+  plan.finds = Finds::kDeepNetwork;
+  plan.options.seed = options.seed;
+  plan.options.budget_seconds = options.budget_seconds;
+  plan.deep = options;
+  Journey journey = travel(samples, plan, result, clock, control);
+  DeepJudge(result, journey, options).run();
+  clock.lap("check");
+  result.timings = clock.laps();
+  return result;
+}
+
+}  // namespace exhume

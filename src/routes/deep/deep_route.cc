@@ -1,0 +1,64 @@
+// The row of the table for networks of several hidden layers (routes/deep/deep.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exhume/base/error.h"
+#include "routes/fitted.h"
+
+namespace exhume {
+namespace {
+
+// Rows below which a deep search is not begun.
+constexpr Index kFewest = 500;
+
+void demand_rows(const SampleSource& samples, const RouteOptions& /*options*/) {
+  if (samples.rows() >= kFewest) return;
+  throw DataError(fmt::format("{} rows are too few for several hidden layers: at least {} are needed",
+                              samples.rows(), kFewest));
+}
+
+Found search(Job& job, const Start& /*start*/) {
+  DeepSearchOptions options;
+  options.depth = job.deep.layers;
+  options.widths = job.deep.widths;
+  options.seed = job.deep.seed;
+  const Standardisation& coordinates = job.data.coordinates();
+  if (job.deep.first_layer.rows() > 0) {
+    // w.x + b = w'.x' + b' with x = P^-1 x' + mu.
+    const Matrix& V = job.deep.first_layer;
+    const Index d = V.cols() - 1;
+    options.first_layer.resize(V.rows(), d + 1);
+    options.first_layer.leftCols(d) = V.leftCols(d) * coordinates.back;
+    options.first_layer.col(d) = V.col(d) + V.leftCols(d) * coordinates.map.mu;
+  }
+  // Outputs that were rounded leave that much where the network is right.
+  constexpr double kSlack = 1.5;
+  if (const std::optional<RoundingNoise> rounding = job.data.rounding()) {
+    const auto entries = static_cast<double>(job.data.training()->rows() * job.data.training()->outputs());
+    options.exact = std::max({options.exact, kSlack * rounding->level(entries), kSlack * rounding->computed});
+  }
+  Found found;
+  found.deep = deep_search(*job.data.standard(), options, job.control);
+  found.outcome = found.deep->exact ? SearchOutcome::kExact : SearchOutcome::kStuck;
+  const std::vector<Index> widths = found.deep->form.widths();
+  found.said =
+      fmt::format("{} units; relative error {:.1e}", fmt::join(widths, "-"), found.deep->relative_mse);
+  job.clock.lap("students, polish and pruning");
+  return found;
+}
+
+}  // namespace
+
+Route deep_route() {
+  return {.name = "deep",
+          .about = "Several hidden layers: wide students, polish of all layers, units pruned, signs",
+          .condition = "always; asked for by the number of hidden layers",
+          .finds = Finds::kDeepNetwork,
+          .automatic = true,
+          .search_share = kFitShare,
+          .demands = demand_rows,
+          .finish = search};
+}
+
+}  // namespace exhume

@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exhume/base/random.h"
+#include "exhume/fit/deep/determined.h"
+#include "exhume/fit/deep/form.h"
+#include "exhume/fit/deep/peel.h"
+#include "exhume/fit/deep/polish.h"
+#include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/search.h"
+#include "exhume/fit/deep/signs.h"
+#include "exhume/fit/deep/student.h"
+#include "fit/deep/rows.h"
+#include "random_deep.h"
+
+namespace exhume {
+namespace {
+
+// A network as issue-sized experiments draw it: unit rows, then normal times sqrt(2/k); outputs of variance 1.
+struct Planted {
+  DeepNetwork network;
+  RowMatrix x, y;
+
+  Planted(const std::vector<Index>& sizes, Index rows, std::uint64_t seed) {
+    for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
+      const std::string name = std::to_string(l);
+      Layer layer;
+      layer.W = Stream(seed, "W" + name).normal_matrix(sizes[l + 1], sizes[l]);
+      layer.b = 0.3 * Stream(seed, "b" + name).normal_matrix(sizes[l + 1], 1).col(0);
+      if (l == 0) layer.W.rowwise().normalize();
+      if (l > 0) layer.W *= std::sqrt(2.0 / static_cast<double>(sizes[l]));
+      network.layers.push_back(std::move(layer));
+    }
+    x = Stream(seed, "x").normal_matrix(rows, sizes[0]);
+    y = evaluate(network, x);
+    Layer& last = network.layers.back();
+    const Eigen::RowVectorXd mean = y.colwise().mean();
+    y.rowwise() -= mean;
+    const Vector size = (y.colwise().squaredNorm() / static_cast<double>(rows)).cwiseSqrt().transpose();
+    y = y * size.cwiseInverse().asDiagonal();
+    last.W = size.cwiseInverse().asDiagonal() * last.W;
+    last.b = (last.b - mean.transpose()).cwiseQuotient(size);
+  }
+  [[nodiscard]] DeepData data() const { return {x, y}; }
+};
+
+double apart(const RowMatrix& a, const RowMatrix& b) { return (a - b).cwiseAbs().maxCoeff(); }
+
+TEST(DeepForm, BothFormsAreTheNetwork) {
+  for (bool skips : {false, true}) {
+    const DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 3, skips);
+    const RowMatrix x = Stream(4, "x").normal_matrix(50, 4), y = evaluate(network, x);
+    const DeepForm free = to_sign_free_form(network);
+    EXPECT_LT(apart(evaluate(free, x), y), 1e-12 * y.cwiseAbs().maxCoeff());
+    EXPECT_LT(apart(evaluate(to_deep(free), x), y), 1e-11 * y.cwiseAbs().maxCoeff());
+    DeepForm unit = free;
+    normalise(unit);
+    EXPECT_LT(apart(evaluate(unit, x), y), 1e-12 * y.cwiseAbs().maxCoeff());
+    for (const Matrix& v : unit.V) EXPECT_LT((v.rowwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
+    if (skips) continue;
+    const DeepForm plain = to_plain_form(network);
+    EXPECT_LT(apart(evaluate(plain, x), y), 1e-13 * y.cwiseAbs().maxCoeff());
+    EXPECT_EQ(align(to_deep(plain), network).worst_error, 0);
+  }
+}
+
+TEST(DeepForm, LeavesOutUnits) {
+  const DeepForm form = to_sign_free_form(random_deep({4, 6, 5, 2}, 5, false));
+  const RowMatrix x = Stream(6, "x").normal_matrix(20, 4);
+  for (std::size_t l = 0; l < 2; ++l) {
+    // A unit that nothing stands on may go.
+    DeepForm idle = form;
+    if (l == 0) idle.V[1].col(2).setZero();
+    idle.C.row(l == 0 ? 5 + 2 : 2).setZero();
+    const std::vector<Index> kept = l == 0 ? std::vector<Index>{0, 1, 3, 4, 5} : std::vector<Index>{0, 1, 3, 4};
+    EXPECT_LT(apart(evaluate(with_units(idle, l, kept), x), evaluate(idle, x)), 1e-12);
+  }
+}
+
+TEST(DeepRows, JacobianByDifferences) {
+  for (bool plain : {false, true}) {
+    const DeepNetwork network = random_deep({3, 4, 3, 2, 2}, 7, false);
+    DeepForm form = plain ? to_plain_form(network) : to_sign_free_form(network);
+    const RowMatrix x = Stream(8, "x").normal_matrix(12, 3);
+    const Matrix J = DeepRows(form, x).jacobian(form.C.col(1));
+    Index at = 0;
+    for (Matrix& v : form.V) {
+      for (Index j = 0; j < v.rows(); ++j) {
+        for (Index c = 0; c < v.cols(); ++c, ++at) {
+          constexpr double kStep = 1e-6;
+          const double was = v(j, c);
+          v(j, c) = was + kStep;
+          const Vector up = evaluate(form, x).col(1);
+          v(j, c) = was - kStep;
+          const Vector down = evaluate(form, x).col(1);
+          v(j, c) = was;
+          EXPECT_LT(((up - down) / (2 * kStep) - J.col(at)).cwiseAbs().maxCoeff(), 1e-6 * (1 + J.col(at).norm()));
+        }
+      }
+    }
+  }
+}
+
+TEST(DeepPolish, EndsAtTheLastDigitFromNearby) {
+  const Planted planted({6, 6, 5, 2}, 4000, 11);
+  for (bool plain : {false, true}) {
+    DeepForm start = plain ? to_plain_form(planted.network) : to_sign_free_form(planted.network);
+    normalise(start);
+    for (Matrix& v : start.V) v += 1e-3 * Stream(12, "shake").normal_matrix(v.rows(), v.cols());
+    DeepPolishOptions options;
+    options.enough_relative = 1e-30;
+    const DeepPolished end = polish(start, planted.data(), options, {});
+    EXPECT_LT(end.relative_mse, 1e-27);
+    Control two;
+    two.threads = 2;
+    const DeepPolished again = polish(start, planted.data(), options, two);
+    EXPECT_EQ(again.form.C, end.form.C);  // to the last bit, whatever the threads
+    EXPECT_EQ(again.form.V, end.form.V);
+  }
+}
+
+TEST(DeepStudent, IsTheSameOnAnyNumberOfThreads) {
+  const Planted planted({5, 4, 4, 1}, 3000, 13);
+  const SamplePtr samples = memory_samples(planted.x, planted.y);
+  StudentOptions options;
+  options.steps = 300;
+  options.batch = 1024;
+  std::vector<DeepForm> ends;
+  for (int threads : {1, 2, 4}) {
+    Control control;
+    control.threads = threads;
+    const StudentData data(*samples, 1, control);
+    const Student student = train(random_student(5, 1, {12, 12}, 2), data, options, control);
+    EXPECT_LT(student.relative_mse, 0.2);
+    ends.push_back(student.form);
+  }
+  for (const DeepForm& end : ends) {
+    EXPECT_EQ(end.C, ends[0].C);
+    EXPECT_EQ(end.V, ends[0].V);
+  }
+}
+
+TEST(DeepSigns, ThoseOfAPlainNetworkAndOfNoOther) {
+  const DeepNetwork network = Planted({6, 7, 5, 4, 2}, 10, 17).network;
+  DeepForm form = to_sign_free_form(network);
+  form.V[1].row(2) *= -3;  // up to scale and sign
+  normalise(form);
+  const DeepSigns signs = find_signs(form);
+  ASSERT_TRUE(signs.plain);
+  EXPECT_LT(align(to_deep(signs.form), network).worst_error, 1e-11);
+  for (const LayerSigns& layer : signs.layers) EXPECT_LT(layer.off, 1e-10);
+  // The same function with a unit too many: one more direction in the first layer, taken back above.
+  DeepForm more = form;
+  more.V[0].conservativeResize(8, Eigen::NoChange);
+  more.V[0].row(7) = Stream(18, "more").normal_matrix(1, 7).normalized();
+  Matrix wider(5, more.V[1].cols() + 1);
+  wider << more.V[1].leftCols(7), Vector::Constant(5, 0.1), more.V[1].rightCols(more.V[1].cols() - 7);
+  more.V[1] = wider;
+  Matrix third(4, form.V[2].cols() + 1);
+  third << form.V[2].leftCols(5 + 7), Vector::Zero(4), form.V[2].rightCols(7);
+  more.V[2] = third;
+  EXPECT_FALSE(find_signs(more).plain);
+  // Skip terms that no signs explain.
+  DeepForm skip = form;
+  skip.C.bottomRows(4) += Matrix::Ones(4, 2);
+  EXPECT_FALSE(find_signs(skip).plain);
+}
+
+TEST(DeepPrune, FindsTheLeastNetwork) {
+  const Planted planted({5, 4, 3, 2}, 6000, 19);
+  DeepForm wide = to_sign_free_form(planted.network);
+  normalise(wide);
+  // Doubled and idle units.
+  DeepForm more = wide;
+  more.V[0].conservativeResize(6, Eigen::NoChange);
+  more.V[0].row(4) = wide.V[0].row(1);
+  more.V[0].row(5) = Stream(20, "idle").normal_matrix(1, 6).normalized();
+  Matrix second(5, wide.V[1].cols() + 2);
+  second.topRows(3) << wide.V[1].leftCols(4), Matrix::Zero(3, 2), wide.V[1].rightCols(6);
+  second.bottomRows(2) = Stream(21, "idle").normal_matrix(2, second.cols());
+  more.V[1] = second;
+  DeepData data = planted.data();
+  DeepPolished start{more, 0, 0, true};
+  start.relative_mse = fit_linear_part(start.form, data, {});
+  ASSERT_LT(start.relative_mse, 1e-20);
+  const Pruned pruned = prune(start, data, {}, {});
+  EXPECT_TRUE(pruned.minimal);
+  EXPECT_EQ(pruned.fit.form.widths(), (std::vector<Index>{4, 3}));
+  EXPECT_LT(pruned.fit.relative_mse, 1e-19);
+}
+
+TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
+  const Planted planted({6, 6, 5, 1}, 8000, 23);
+  DeepForm lower = to_sign_free_form(planted.network);
+  lower.V.pop_back();
+  lower.V[0].row(1) *= -2;
+  lower.V[0].row(4) *= 0.3;
+  const Peeled peeled = peel(lower, 2, planted.data(), 1, Control().within(60));
+  EXPECT_TRUE(peeled.searched);
+  EXPECT_EQ(peeled.form.widths(), (std::vector<Index>{6, 5}));
+  EXPECT_LT(peeled.relative_mse, 1e-24);
+}
+
+TEST(DeepDetermined, SaysWhichLayerIsOpen) {
+  const Planted planted({5, 4, 3, 2}, 6000, 29);
+  const Determined good = how_determined(to_plain_form(planted.network), planted.data(), {});
+  EXPECT_GT(good.least(), 1e-3);
+  // A unit twice, sharing what stands on it: the shares are open.
+  DeepNetwork twice = planted.network;
+  Layer &first = twice.layers[0], &second = twice.layers[1];
+  first.W.conservativeResize(5, Eigen::NoChange);
+  first.W.row(4) = first.W.row(0);
+  first.b.conservativeResize(5);
+  first.b(4) = first.b(0);
+  second.W.conservativeResize(Eigen::NoChange, 5);
+  second.W.col(4) = 0.3 * second.W.col(0);
+  second.W.col(0) *= 0.7;
+  EXPECT_LT(how_determined(to_plain_form(twice), planted.data(), {}).least(), 1e-6);
+}
+
+TEST(DeepSearch, RecoversASmallNetworkAndFindsItsWidths) {
+  const Planted planted({6, 5, 4, 2}, 8000, 31);
+  DeepSearchOptions options;
+  options.seed = 5;
+  Control control;
+  control.threads = 2;
+  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, control.within(120));
+  EXPECT_TRUE(found.exact);
+  EXPECT_TRUE(found.plain);
+  EXPECT_TRUE(found.minimal);
+  EXPECT_EQ(found.form.widths(), (std::vector<Index>{5, 4}));
+  EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
+}
+
+}  // namespace
+}  // namespace exhume
