@@ -14,6 +14,9 @@
 //                      max_standard_error,
 //                      units [{direction, threshold, size, rows, angle_error, threshold_error}]
 //   halfspaces         the same, set (intersection | union), labels, agreement, flip_rate
+//   extracted network  oracle, inputs, hidden_units, outputs, activation, slope, precision, reading, queries,
+//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions, logged_worst,
+//                      fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
 //   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
 //                      relative_error, tolerance, ...
 //
@@ -28,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
 #include "exhume/routes/threshold/halfspaces.h"
@@ -39,12 +43,14 @@ namespace exhume {
 [[nodiscard]] std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles = {});
 [[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
 [[nodiscard]] std::string to_json(const MemorizeResult& result);
+[[nodiscard]] std::string to_json(const ExtractResult& result);
 
 // The verdict in one sentence, as page and terminal open with it.
 [[nodiscard]] std::string verdict(const RecoverResult& result);
 [[nodiscard]] std::string verdict(const LowestLayerResult& result);
 [[nodiscard]] std::string verdict(const HalfspacesResult& result);
 [[nodiscard]] std::string verdict(const MemorizeResult& result);
+[[nodiscard]] std::string verdict(const ExtractResult& result);
 
 // What a terminal shows below the verdict: a few facts with their names.
 struct Fact {
@@ -54,6 +60,7 @@ struct Fact {
 [[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
 [[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
+[[nodiscard]] std::vector<Fact> facts(const ExtractResult& result);
 
 // Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
 // out.
