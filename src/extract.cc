@@ -28,6 +28,8 @@ constexpr const char* kFresh = "fresh";
 constexpr Index kShown = 500;
 // Signs are read off ratios that weights give to about this many times the relative noise.
 constexpr double kSignNoise = 1e9, kLooseSigns = 0.05;
+// Answers coarser than that lose kinks far out, and probabilities underflow there: lines end nearer by.
+constexpr double kCoarse = 1e-12, kNear = 12;
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -128,6 +130,7 @@ class Extraction {
     RestrictedOptions within;
     within.seed = options_.seed;
     within.noise = noise_;
+    if (probe.reading != Reading::kPlain || noise_.relative > kCoarse) within.farthest = kNear;
     const Restricted restricted = restricted_network(meter_, within);
     clock_.lap("subspace");
     result_.line = restricted.line;
@@ -154,7 +157,8 @@ class Extraction {
     MissedOptions missed_options;
     missed_options.seed = options_.seed;
     missed_options.noise = noise_;
-    missed_options.spread = result_.spread = std::max(1e-3, kBeyondPlanes * plane_distance(columns.model));
+    missed_options.spread = result_.spread =
+        columns.model.units() > 0 ? std::max(1e-3, kBeyondPlanes * plane_distance(columns.model)) : 1;
     const Missed missed = missed_units(meter_, columns.model, missed_options);
     result_.found_outside = missed.found;
     clock_.lap("search");

@@ -8,7 +8,7 @@ namespace exhume {
 namespace {
 
 // Tolerances in multiples of the noise of what is compared.
-constexpr double kDeviations = 30;
+constexpr double kDeviations = 15;
 // Length of an inherited tangent as a share of its interval, at most this many times that of a new one.
 constexpr double kInherited = 20;
 // Where g is compared with both tangents beside their meeting point: share of the way to the nearer end. With
@@ -100,7 +100,8 @@ class Search {
   // Values and tangents at both ends of every interval.
   void prepare(std::vector<Interval>& open) {
     const auto fits = [this](const Tangent& tangent, double width) {
-      return tangent.length > 0 && tangent.length <= std::min(0.1, kInherited * share_) * width;
+      return tangent.length > 0 &&
+             tangent.length <= std::max(share_, std::min(0.1, kInherited * share_)) * 1.01 * width;
     };
     for (Interval& each : open) {
       const double width = each.b - each.a;

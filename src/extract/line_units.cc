@@ -27,9 +27,9 @@ constexpr double kSamePlane = 1e-4;
 constexpr double kVanished = 1e-4;
 // Tangents: of doubles, and where answers are noisy or a model is taken off, whose errors are to be averaged
 // out.
-constexpr double kShortTangent = 1e-3, kLongTangent = 0.02;
+constexpr double kShortTangent = 1e-3, kLongTangent = 0.02, kLongestTangent = 0.2;
 // Share of the reach within the box that is used.
-constexpr double kWithin = 0.95;
+constexpr double kWithin = 0.98;
 // Values over their noise up to which a piece of what is left counts as zero.
 constexpr double kZero = 30;
 
@@ -45,8 +45,8 @@ class Follower {
     line.high = task_.high;
     line.intervals = task_.intervals;
     const bool taken_off = model_.C.size() > 0;
-    line.tangent = taken_off ? kLongTangent
-                             : std::clamp(30 * std::sqrt(space_.noise.relative), kShortTangent, kLongTangent);
+    line.tangent = std::clamp(300 * std::sqrt(space_.noise.relative), kShortTangent, kLongestTangent);
+    if (taken_off) line.tangent = std::max(line.tangent, kLongTangent);
     const LineKinks kinks = kinks_on_line(
         [&](const std::vector<double>& t) {
           RowMatrix u(static_cast<Index>(t.size()), s_);

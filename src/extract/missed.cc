@@ -30,6 +30,7 @@ class Search {
       x_ = domain_inputs(space_.meter->frame(), options_.spread, options_.seed,
                          static_cast<std::uint64_t>(round * options_.questions), options_.questions);
       y_ = space_.ask(kStage, x_);
+      add_history();
       std::vector<bool> given_up(static_cast<std::size_t>(x_.rows()), false);
       if (worst(given_up) < 0) {
         out.complete = true;
@@ -45,6 +46,29 @@ class Search {
   }
 
  private:
+  // Inputs that were asked about before, outside the subspace: the probe's, and those of earlier rounds.
+  void add_history() {
+    std::vector<const LoggedBlock*> blocks;
+    for (const LoggedBlock& block : space_.meter->history()) {
+      if (block.questions.plain && block.stage != "kinks" && block.stage != "jacobians")
+        blocks.push_back(&block);
+    }
+    blocks.pop_back();  // those just asked
+    Index rows = x_.rows();
+    for (const LoggedBlock* block : blocks) rows += block->questions.count();
+    RowMatrix x(rows, x_.cols()), y(rows, y_.cols());
+    Index at = x_.rows();
+    x.topRows(at) = x_;
+    y.topRows(at) = y_;
+    for (const LoggedBlock* block : blocks) {
+      x.middleRows(at, block->questions.count()) = block->questions.rows;
+      y.middleRows(at, block->questions.count()) = block->answers;
+      at += block->questions.count();
+    }
+    x_ = std::move(x);
+    y_ = std::move(y);
+  }
+
   // The input at which most is left, or -1 where nothing is.
   [[nodiscard]] Index worst(const std::vector<bool>& given_up) const {
     const RowMatrix left = y_ - evaluate(model_, x_);

@@ -158,7 +158,7 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   std::sort(rounding.begin(), rounding.end());
   const double measured = std::max(rounding[kPlaces / 2], unequal);
   out.noise.typical = level;
-  out.noise.relative = std::max(kLeastRelative, 3 * measured / level);
+  out.noise.relative = std::max(kLeastRelative, 2 * measured / level);
   return out;
 }
 

@@ -15,20 +15,18 @@ namespace exhume {
 namespace {
 
 constexpr const char* kFit = "subspace";
-// How far a line leads where there is no box, in units of its scale.
-constexpr double kFarthest = 400;
 // How far a start's values are off as a share of its terms: at least, and at most where lines are to show
 // more.
-constexpr double kLeastStartError = 1e-11, kMostStartError = 1e-6;
+constexpr double kLeastStartError = 1e-11, kMostStartError = 1e-8, kHopelessStart = 1e-3;
 // Largest error of a start as a share of its terms with which it is worth a polish: all units are there.
 constexpr double kWorthPolish = 1e-4;
 // How far a polished model's values are off, in relative noises of the answers.
 constexpr double kPolishedError = 4;
 // Residuals over the noise up to which a polished model is right.
-constexpr double kRight = 1e3;
+constexpr double kRight = 100;
 // Distance of the farthest random questions, in distances of planes: the noise of answers grows with it.
 constexpr double kRadius = 1.5;
-constexpr double kWithin = 0.95;   // of the reach in a box
+constexpr double kWithin = 0.93;   // of the reach in a box
 constexpr int kFewIntervals = 16;  // of lines along which few kinks are left
 
 class Finder {
@@ -65,7 +63,7 @@ class Finder {
       v = worst_.normalized();
       p.setZero();
     }
-    LineTask task = line_through(space_, p, v, kFarthest * out_.scale);
+    LineTask task = line_through(space_, p, v, options_.farthest * out_.scale);
     if (out_.lines > 0) task.intervals = kFewIntervals;
     if (!space_.bounded()) task.scale = out_.scale;
     task.model_error = model_error;
@@ -139,7 +137,7 @@ class Finder {
         // As far beyond the plane as a tenth to a half of its distance.
         const double beyond = side * std::abs(model_.V(j, s_)) * (0.1 + 0.4 * depth);
         Vector u = fit_u_.row(from).transpose() + (beyond - z(from, j)) * w;
-        if (const double reach = space_.reach(Vector::Zero(s_), u); reach < 1) u *= reach;
+        if (const double reach = kWithin * space_.reach(Vector::Zero(s_), u); reach < 1) u *= reach;
         more.push_back(std::move(u));
       }
     }
@@ -149,7 +147,8 @@ class Finder {
     add_fit_points(u);
   }
 
-  // The start's errors as shares of its terms: what one in ten does not exceed, and the largest.
+  // The start's errors as shares of its terms: what one in fifty does not exceed, which no missing unit spoilt, and the
+  // largest.
   [[nodiscard]] std::pair<double, double> start_errors() {
     const RowMatrix left = fit_y_ - evaluate(model_, fit_u_);
     const Vector terms = term_sizes(model_, fit_u_);
@@ -158,7 +157,7 @@ class Finder {
       share.push_back(left.row(i).cwiseAbs().maxCoeff() / std::max(terms(i), kTiny));
     worst_ = fit_u_.row(std::max_element(share.begin(), share.end()) - share.begin());
     std::sort(share.begin(), share.end());
-    return {share[share.size() / 10], share.back()};
+    return {share[share.size() / 50], share.back()};
   }
 
   // Polishes where that ends at the noise; otherwise the model stays as the lines gave it.
@@ -166,10 +165,12 @@ class Finder {
     if (fit_u_.rows() == 0) fit_u_.resize(0, s_), fit_y_.resize(0, space_.meter->outputs());
     more_fit_points();
     meet_all_planes();
-    const auto [tenth, largest] = start_errors();
+    const auto [least, largest] = start_errors();
     // Noisy answers give starts that are worse by as much.
     const double coarse = std::sqrt(options_.noise.relative / 1e-15);
-    start_error_ = std::clamp(100 * tenth, kLeastStartError * coarse, kMostStartError * coarse);
+    start_error_ =
+        std::clamp((coarse > 10 ? 3 : 100) * least, std::min(kHopelessStart, kLeastStartError * coarse),
+                   std::min(kHopelessStart, kMostStartError * coarse));
     if (largest > std::min(0.1, kWorthPolish * coarse) && !whatever) return false;
     const SamplePtr samples = memory_samples(fit_u_, fit_y_);
     PolishOptions polish_options;

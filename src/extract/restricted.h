@@ -25,6 +25,7 @@ namespace exhume {
 struct RestrictedOptions {
   std::uint64_t seed = 0;
   AnswerNoise noise;
+  double farthest = 400;  // how far a line leads where there is no box, in units of its scale
   int most_lines = 60;
   double fit_share = 2;  // equations of the polish for every unknown
 };

@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exhume/fit/signs.h"
+
 namespace exhume {
 namespace {
 
 // Smallest eigenvalue of the normal matrix with unit diagonal below which signs are open.
 constexpr double kDependent = 1e-9;
+// Entries of all a_j w_j^T up to which dependent ones are looked into.
+constexpr Index kEnumerated = 2000000;
 
 }  // namespace
 
@@ -39,9 +43,21 @@ SignedNetwork signed_network(const SeparableModel& model, double tolerance) {
         (eigen.eigenvectors() * (inverse.asDiagonal() * (eigen.eigenvectors().transpose() * right)));
     Vector sizes = r.cwiseAbs();
     std::sort(sizes.data(), sizes.data() + k);
-    const double rho = sizes(k / 2);
+    double rho = sizes(k / 2);
     out.mismatch = (r.cwiseAbs().array() - rho).abs().maxCoeff() / std::max(rho, 1.0);
     signs = r.unaryExpr([](double value) { return value < 0 ? -1.0 : 1.0; });
+    if (!out.signs_identifiable && k * d * C.cols() <= kEnumerated) {
+      // Dependent a_j w_j^T: the sign vectors that fit are enumerated.
+      SignOptions options;
+      options.tolerance = tolerance;
+      const SignDecision decision = decide_signs(model, options);
+      if (decision.outcome != SignOutcome::kUndecided) {
+        out.signs_identifiable = decision.outcome == SignOutcome::kUnique;
+        signs = decision.signs;
+        rho = 1;
+        out.mismatch = decision.mismatch;
+      }
+    }
     const Matrix rest = L - rho * C.transpose() * signs.asDiagonal() * W;
     const double left = rest.norm() / std::max({L.norm(), (C.transpose() * W).norm(), kTiny});
     if (out.mismatch > tolerance || left > tolerance) {

@@ -57,6 +57,11 @@ void Meter::count(const std::string& stage, Index questions) {
   }
 }
 
+void Meter::read_as(std::function<RowMatrix(const RowMatrix&)> reading) {
+  reading_ = std::move(reading);
+  for (LoggedBlock& block : history_) block.answers = reading_(block.answers);
+}
+
 RowMatrix Meter::ask(const std::string& stage, const RowMatrix& u) { return ask(stage, in_subspace(u)); }
 
 RowMatrix Meter::ask(const std::string& stage, const Questions& questions) {

@@ -56,9 +56,9 @@ class Meter {
   [[nodiscard]] const std::vector<StageQuestions>& stages() const { return stages_; }
   // All questions so far, with the answers as they were read.
   [[nodiscard]] const std::vector<LoggedBlock>& history() const { return history_; }
-  // Answers are read through this from now on (probabilities as logits, say); the log keeps them as they
-  // came.
-  void read_as(std::function<RowMatrix(const RowMatrix&)> reading) { reading_ = std::move(reading); }
+  // Answers are read through this (probabilities as logits, say), those of before too; the log keeps them as
+  // they came.
+  void read_as(std::function<RowMatrix(const RowMatrix&)> reading);
   // How much of the work is done, for progress: questions expected in all.
   void expect(Index questions) { expected_ = questions; }
 
