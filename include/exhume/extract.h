@@ -1,6 +1,7 @@
 // A network that can be asked: questions in, network out, with the truth about it.
 //
-//   probe -> kinks on lines of a random subspace -> the network within it -> all other weights -> signs -> checks
+//   probe -> kinks on lines of a random subspace -> the network within it -> all other weights -> signs
+//   -> fresh questions
 //
 // One hidden layer of ReLUs (leaky ReLUs and absolute values are ReLUs and a linear term), any width, which
 // is found. About (unknowns / outputs) questions: (1.3 (k + m) / m) (d - 10) for the weights, and some 25 for

@@ -6,8 +6,8 @@
 // b] with tangents at both ends (a second question at a share of its length inwards) is settled when
 //
 //     no kink    the tangent at a meets g(b), and both slopes agree
-//     one kink   the tangents meet at t* in (a, b) in all outputs, and g follows the left one just before t* and
-//                the right one just after
+//     one kink   the tangents meet at t* in (a, b) in all outputs, and g follows the left one just before t*
+//                and the right one just after
 //
 // Looking at t* alone would not do: where t* falls before the first of two kinks the value fits. Otherwise
 // the interval is halved; its parts inherit tangents as long as those are short enough for them. All

@@ -1,6 +1,6 @@
 // The units that a line meets: kinks along it, Jacobians between them, rank-one jumps.
 //
-//     r(u) = f(u) - model(u),   along u = p + t v:   kinks t_1 < ... < t_q,   Jacobians J_0, ..., J_q in the gaps
+//     r(u) = f(u) - model(u),   along u = p + t v:   kinks t_1 < ... < t_q,   Jacobians J_0, ..., J_q between
 //
 //     J_j - J_{j-1} = 2 c_j w_j^T,    |w_j| = 1, w_j.v > 0,      b_j = -w_j.(p + t_j v)
 //

@@ -147,8 +147,8 @@ class Finder {
     add_fit_points(u);
   }
 
-  // The start's errors as shares of its terms: what one in fifty does not exceed, which no missing unit spoilt, and the
-  // largest.
+  // The start's errors as shares of its terms: what one in fifty does not exceed, which no missing unit
+  // spoilt, and the largest.
   [[nodiscard]] std::pair<double, double> start_errors() {
     const RowMatrix left = fit_y_ - evaluate(model_, fit_u_);
     const Vector terms = term_sizes(model_, fit_u_);

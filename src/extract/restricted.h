@@ -1,15 +1,15 @@
 // The network within a random subspace of few dimensions, from questions in it.
 //
-//     f(x0 + B^T u) = sum_j c_j |w_j.u + b_j| + L u + e       u: s     w_j: s, of unit norm     c_j: m     L: m x s
+//     f(x0 + B^T u) = sum_j c_j |w_j.u + b_j| + L u + e      u: s    w_j: s, unit norm    c_j: m    L: m x s
 //
-//   1. all kinks along a line (extract/line.h); Jacobians in the gaps (extract/jacobian.h). At the kink t_j the
-//      Jacobian jumps by the rank-one matrix 2 c_j w_j^T, and w_j.(p + t_j v) + b_j = 0.
-//   2. the polish (fit/polish.h) on random questions that meet every plane on both sides, as many as there are
-//      unknowns, times a half more.
-//   3. units that the line did not show are kinks of what is left, along further lines: to the random question at
-//      which most is left, or anywhere, until nothing is left and a line shows none.
+//   1. all kinks along a line (extract/line.h); Jacobians in the gaps (extract/jacobian.h). At the kink t_j
+//      the Jacobian jumps by the rank-one matrix 2 c_j w_j^T, and w_j.(p + t_j v) + b_j = 0.
+//   2. the polish (fit/polish.h) on random questions that meet every plane on both sides, twice as many
+//      equations as unknowns; then the last digits (extract/last_digits.h).
+//   3. units that the line did not show are kinks of what is left, along further lines: to the random
+//      question at which most is left, or anywhere, until nothing is left and a line shows none.
 //
-// About k (8 + s + 2) + 1.5 k (s + 1 + m) / m questions.
+// About k (8 + s + 2) + 2 k (s + 1 + m) / m questions.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Coordinates for questions: a random orthonormal frame, of which the first s directions span a subspace.
 //
-//     x = x0 + sum_{a < s} u_a B_a + h B_i        u: s coordinates     i: one direction more, or none     h: step
+//     x = x0 + sum_{a < s} u_a B_a + h B_i      u: s coordinates    i: one direction more, or none    h: step
 //
 //     B_i = (2/d)^(1/2) (eps_n cos(pi (2n+1) k_i / 2d))_{n < d}      eps_n random signs, k_i a random order
 //

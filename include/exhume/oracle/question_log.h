@@ -3,7 +3,7 @@
 //     EXHUMEQ1 | record | record | ...       record: kind (u32) | size (u64) | payload | digest (32 bytes)
 //
 //     HEAD   the options of the extraction, one JSON object           first, once
-//     ASK    n, written before n questions leave                      their answers may be lost, their number not
+//     ASK    n, written before n questions leave             their answers may be lost, their number not
 //     ANS    stage, questions (oracle/frame.h), answers: n x m        little-endian doubles
 //
 // digest_i = SHA-256(digest_{i-1}, kind, size, payload), so the last one vouches for all. Whatever ends in

@@ -15,8 +15,8 @@
 //                      units [{direction, threshold, size, rows, angle_error, threshold_error}]
 //   halfspaces         the same, set (intersection | union), labels, agreement, flip_rate
 //   extracted network  oracle, inputs, hidden_units, outputs, activation, slope, precision, reading, queries,
-//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions, logged_worst,
-//                      fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
+//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions,
+//                      logged_worst, fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
 //   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
 //                      relative_error, tolerance, ...
 //

@@ -18,8 +18,9 @@ from ._blas import fast_kernels as _fast_kernels
 with _fast_kernels():
     from . import _core
 
-from . import routes, structure
+from . import oracles, routes, structure
 from ._core import DataError, ResourceError
+from ._extract import Extraction, extract
 from ._generate import Planted, generate
 from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Network
@@ -53,6 +54,7 @@ __all__ = [
     "Assumption",
     "Coefficient",
     "DataError",
+    "Extraction",
     "Halfspaces",
     "LowestLayer",
     "Memorized",
@@ -64,10 +66,12 @@ __all__ = [
     "Result",
     "Verification",
     "blas_kernels",
+    "extract",
     "generate",
     "halfspaces",
     "lowest_layer",
     "memorize",
+    "oracles",
     "recover",
     "routes",
     "structure",
