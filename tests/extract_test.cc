@@ -137,6 +137,24 @@ TEST(Extract, ProbabilitiesAreReadAsLogits) {
   }
 }
 
+TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
+  const Network n = planted(60, 10, 1, 11);
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        Eigen::MatrixXf z = x.cast<float>() * n.W.transpose().cast<float>();
+        z.rowwise() += n.b.transpose().cast<float>();
+        Eigen::MatrixXf y = z.cwiseMax(0.0F) * n.A.transpose().cast<float>();
+        y.rowwise() += n.c.transpose().cast<float>();
+        return RowMatrix(y.cast<double>());
+      },
+      60);
+  const ExtractResult result = extract(oracle, {});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.precision, "single precision");
+  EXPECT_EQ(result.network.hidden(), 10);
+  EXPECT_LT(align(n, result.network).worst_error, 1e-3);
+}
+
 TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
   const Network n = planted(20, 8, 3, 8);
   const auto refused = [&](const AnswerFunction& function) {

@@ -39,6 +39,8 @@ constexpr double kBelief = 6;
 constexpr double kIndependent = 0.01;
 // Residual of an equation over its noise up to which it holds.
 constexpr double kHolds = 1e3;
+// Noise from which answers are coarse: equations then hold to less of it, and steps stay safe.
+constexpr double kCoarse = 1e-12, kHoldsCoarse = 30;
 constexpr double kShorter = 0.4;
 constexpr int kPatternRounds = 20, kAgain = 4;
 
@@ -75,6 +77,8 @@ class Solver {
   }
 
  private:
+  [[nodiscard]] bool coarse() const { return options_.noise.relative > kCoarse; }
+
   void solve_directions(Index first, Index count) {
     std::vector<Index> open(static_cast<std::size_t>(count));
     std::iota(open.begin(), open.end(), first);
@@ -253,7 +257,8 @@ class Solver {
     // for.
     const Vector errors = inverse_.topRows(k_).rowwise().norm().cwiseQuotient(
         sharpest * std::sqrt(static_cast<double>(d_)) * spread_);
-    if (k_ > 0) steps_ *= std::clamp(errors.maxCoeff() / kWantedError, kSafeStep, kLongStep);
+    if (k_ > 0)
+      steps_ *= std::clamp(errors.maxCoeff() / kWantedError, kSafeStep, coarse() ? kSafeStep : kLongStep);
   }
 
   // Asks about the directions, solves, and returns those whose equations do not hold.
@@ -279,7 +284,7 @@ class Solver {
       for (Index g = 0; g < count; ++g) {
         const Index i = open[from + static_cast<std::size_t>(g)];
         const double worst = solve_one(i, answers.middleRows(g * P, P), questions.step.segment(g * P, P));
-        if (worst > kHolds && !last) {
+        if (worst > (coarse() ? kHoldsCoarse : kHolds) && !last) {
           again.push_back(i);
         } else {
           out_.worst = std::max(out_.worst, worst);

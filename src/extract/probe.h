@@ -2,8 +2,8 @@
 //
 //     determinism   the same inputs again, in another order
 //     precision     five equal steps of length delta, 10 delta, 100 delta at a few inputs. Off its straight
-//                   line a piecewise linear function leaves rounding, the same for all three lengths, but where a
-//                   kink lies between
+//                   line a piecewise linear function leaves rounding, the same for all three lengths, but
+//                   where a kink lies between
 //     curvature     what is left grows as delta^2 everywhere: tanh, sigmoid, GELU
 //     steps         answers do not change at all from step to step, but from input to input: trees, labels
 //     probabilities rows of positive numbers that sum to 1, or logarithms of such: logits up to a constant

@@ -10,6 +10,7 @@
 #include "exhume/fit/polish.h"
 #include "extract/last_digits.h"
 #include "extract/line_units.h"
+#include "extract/searched.h"
 
 namespace exhume {
 namespace {
@@ -26,13 +27,19 @@ constexpr double kPolishedError = 4;
 constexpr double kRight = 100;
 // Distance of the farthest random questions, in distances of planes: the noise of answers grows with it.
 constexpr double kRadius = 1.5;
+// Noise over that of doubles, as a root, from which lines do not show all kinks; equations for every unknown
+// of the search that takes over, and its seconds.
+constexpr double kTooNoisyForLines = 100, kSearchShare = 16, kSearchSeconds = 60;
 constexpr double kWithin = 0.93;   // of the reach in a box
 constexpr int kFewIntervals = 16;  // of lines along which few kinks are left
 
 class Finder {
  public:
   Finder(Meter& meter, const RestrictedOptions& options)
-      : options_(options), space_{&meter, options.noise, false}, s_(space_.dimensions()) {}
+      : options_(options),
+        space_{&meter, options.noise, false},
+        s_(space_.dimensions()),
+        fit_share_(options.fit_share) {}
 
   Restricted run() {
     out_.scale = std::sqrt(static_cast<double>(space_.meter->frame().inputs()));
@@ -41,6 +48,7 @@ class Finder {
       const Index changed = follow_line(polished ? kPolishedError * options_.noise.relative : start_error_);
       if (changed == 0 && polished) break;
       if (changed > 0 || !polished) polished = fit(out_.lines + 1 == options_.most_lines);
+      if (searched_ && polished) break;  // lines that show less than the search did say nothing
     }
     out_.complete = polished;
     out_.model = model_;
@@ -80,8 +88,7 @@ class Finder {
   void more_fit_points() {
     const Index k = model_.units(), m = space_.meter->outputs();
     const auto unknowns = static_cast<double>(k * (s_ + 1) + (k + s_ + 1) * m);
-    const Index wanted =
-        static_cast<Index>(std::ceil(options_.fit_share * unknowns / static_cast<double>(m))) + 64;
+    const Index wanted = static_cast<Index>(std::ceil(fit_share_ * unknowns / static_cast<double>(m))) + 64;
     const Index have = fit_u_.rows();
     if (wanted <= have) return;
     // Distance of planes: what nine in ten do not exceed.
@@ -160,6 +167,30 @@ class Finder {
     return {share[share.size() / 50], share.back()};
   }
 
+  // Once: more random questions, and the search that needs no kinks.
+  bool search() {
+    if (searched_) return false;
+    searched_ = true;
+    const double share = options_.fit_share;
+    fit_share_ = kSearchShare;
+    more_fit_points();
+    fit_share_ = share;
+    const SeparableModel found =
+        searched_units(model_, fit_u_, fit_y_, options_.seed, space_.meter->control().within(kSearchSeconds));
+    const RowMatrix left = fit_y_ - evaluate(found, fit_u_);
+    const Vector terms = term_sizes(found, fit_u_);
+    double worst = 0;
+    for (Index i = 0; i < left.rows(); ++i) {
+      const double noise = options_.noise.at(std::max(terms(i), fit_y_.row(i).cwiseAbs().maxCoeff()));
+      worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise);
+    }
+    if (!(worst <= kRight)) return false;
+    out_.worst = worst;
+    model_ = found;
+    worst_.resize(0);
+    return true;
+  }
+
   // Polishes where that ends at the noise; otherwise the model stays as the lines gave it.
   bool fit(bool whatever) {
     if (fit_u_.rows() == 0) fit_u_.resize(0, s_), fit_y_.resize(0, space_.meter->outputs());
@@ -187,7 +218,7 @@ class Finder {
       worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise(i));
     }
     out_.worst = worst;
-    if (!(worst <= kRight)) return false;
+    if (!(worst <= kRight)) return coarse > kTooNoisyForLines && search();
     worst_.resize(0);
     model_ = with_last_digits(summary.model, fit_u_, fit_y_, noise, space_.meter->control());
     return true;
@@ -200,6 +231,8 @@ class Finder {
   RowMatrix fit_u_, fit_y_;
   Vector worst_;  // the question at which most is left; empty where nothing is
   double start_error_ = kMostStartError;
+  double fit_share_;
+  bool searched_ = false;
   Restricted out_;
 };
 
