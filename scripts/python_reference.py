@@ -22,6 +22,7 @@ Made from the docstrings by `scripts/python_reference.py`; a test fails where it
 """
 SECTIONS = [
     ("Recovering", ["recover", "Result", "Coefficient", "verify", "Verification"]),
+    ("Extracting", ["extract", "Extraction"]),
     ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "generate", "Planted"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),
     ("Thresholds", ["halfspaces", "Halfspaces", "lowest_layer", "LowestLayer", "Assumption"]),
@@ -111,13 +112,16 @@ def describe(path: str, value: object) -> list[str]:
 
 def main() -> None:
     out = [HEAD + prose(exhume.__doc__ or ""), ""]
-    listed = {name for _, names in SECTIONS for name in names} | {"routes", "structure"}
+    listed = {name for _, names in SECTIONS for name in names} | {"oracles", "routes", "structure"}
     if listed != set(exhume.__all__):
         sys.exit(f"SECTIONS and exhume.__all__ differ by {sorted(listed ^ set(exhume.__all__))}")
     for title, names in SECTIONS:
         out += [f"## {title}", ""]
         for name in names:
             out += describe(f"exhume.{name}", getattr(exhume, name))
+    out += ["## exhume.oracles", "", prose(exhume.oracles.__doc__ or ""), ""]
+    for name in exhume.oracles.__all__:
+        out += describe(f"exhume.oracles.{name}", getattr(exhume.oracles, name))
     out += ["## exhume.routes", "", prose(exhume.routes.__doc__ or ""), ""]
     attributes = [name.replace("-", "_") for name in exhume.routes.names()]
     out += [f"- `exhume.routes.{name}`: {getattr(exhume.routes, name).about}" for name in attributes]

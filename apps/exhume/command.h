@@ -45,6 +45,7 @@ class Command {
 
 [[nodiscard]] std::unique_ptr<Command> generate_command();
 [[nodiscard]] std::unique_ptr<Command> recover_command();
+[[nodiscard]] std::unique_ptr<Command> extract_command();
 [[nodiscard]] std::unique_ptr<Command> compare_command();
 [[nodiscard]] std::unique_ptr<Command> verify_command();
 [[nodiscard]] std::unique_ptr<Command> report_command();

@@ -41,6 +41,12 @@ class Delivery {
     return stands(result.status) ? kOk : kNotCertified;
   }
 
+  // The same for a result that no files were read for.
+  template <class Result>
+  int finish(Result& result) {
+    return finish(result, OpenedSamples());
+  }
+
  private:
   struct File {
     std::string role, name;

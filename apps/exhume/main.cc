@@ -100,9 +100,9 @@ int main(int argc, char** argv) {
     }
     entries.push_back(std::move(entry));
   };
-  for (auto make : {generate_command, recover_command, compare_command, verify_command, report_command,
-                    memorize_command, reproduce_command, diagnose_command, lowest_layer_command,
-                    halfspaces_command, routes_command, keys_command}) {
+  for (auto make : {generate_command, recover_command, extract_command, compare_command, verify_command,
+                    report_command, memorize_command, reproduce_command, diagnose_command,
+                    lowest_layer_command, halfspaces_command, routes_command, keys_command}) {
     add(make());
   }
   add(completion_command(app));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "base/json.h"
@@ -17,6 +19,7 @@
 #include "exhume/io/output_folder.h"
 #include "exhume/io/quadratic_files.h"
 #include "exhume/io/signature.h"
+#include "exhume/report/extraction_check.h"
 #include "exhume/report/judgement_check.h"
 #include "exhume/report/report.h"
 #include "terminal.h"
@@ -28,8 +31,18 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMirrored = "mirrored outputs";
 constexpr const char* kMemorized = "memorized network";
+constexpr const char* kExtracted = "extracted network";
 // The model of each kind of folder, in the order in which they are looked for.
 constexpr const char* kModels[] = {"network.safetensors", "rectified.safetensors", "units.safetensors"};
+
+std::string read_bytes(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file)
+    throw DataError(
+        fmt::format("{} cannot be read; an extraction wrote it beside its network", path.string()));
+  return bytes;
+}
 
 class Verify final : public Command {
  public:
@@ -250,6 +263,10 @@ class Verify final : public Command {
       return;
     }
     const StoredModel model = open_model(model_);
+    if (stated.kind == kExtracted && files_.empty()) {
+      check_extracted(model, control);
+      return;
+    }
     const OpenedSamples opened = open_stated(stated, control);
     if (text_.empty()) {
       whole_ = verify_model(model, *opened.samples, control);
@@ -267,6 +284,17 @@ class Verify final : public Command {
     for (Finding& finding : found.findings) findings_.push_back(std::move(finding));
     for (Finding& finding : check_judgement(text_, model, opened.samples, control))
       findings_.push_back(std::move(finding));
+    compare_export(model);
+  }
+
+  // A network that was asked: against the log of its questions, which lies beside it.
+  void check_extracted(const StoredModel& model, const Control& control) {
+    const auto* network = std::get_if<Network>(&model);
+    if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
+    const CertificateCheck found =
+        check_extraction(text_, *network, read_bytes(folder_ / "questions.log"), control);
+    whole_ = found.whole;
+    findings_.insert(findings_.end(), found.findings.begin(), found.findings.end());
     compare_export(model);
   }
 

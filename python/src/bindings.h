@@ -15,6 +15,7 @@ void bind_network(nb::module_& m);
 void bind_deep_network(nb::module_& m);
 void bind_samples(nb::module_& m);
 void bind_recover(nb::module_& m);
+void bind_extract(nb::module_& m);
 void bind_planted(nb::module_& m);
 void bind_memorize(nb::module_& m);
 void bind_threshold(nb::module_& m);

@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   bind_deep_network(m);
   bind_samples(m);
   bind_recover(m);
+  bind_extract(m);
   bind_planted(m);
   bind_memorize(m);
   bind_threshold(m);

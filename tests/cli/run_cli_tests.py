@@ -272,6 +272,83 @@ class Terminal(CommandLineTest):
         self.assertEqual(self.on_a_terminal(*arguments, TERM="dumb"), "")
 
 
+class Extract(CommandLineTest):
+    """A program that is asked: a network of four units in text mode, without NumPy."""
+
+    PROGRAM = """
+import sys
+W = [[1, 0.5, -0.2], [-0.3, 0.8, 0.1], [0.2, -0.4, 0.9], [0.5, 0.5, 0.5]]
+b = [0.1, -0.2, 0.3, -0.4]
+a = [1.0, -2.0, 0.7, 1.5]
+for line in sys.stdin:
+    x = [float(t) for t in line.split(",")]
+    z = [sum(w * t for w, t in zip(row, x)) + c for row, c in zip(W, b)]
+    print(repr(sum(c * max(t, 0.0) for c, t in zip(a, z)) + 0.25), flush=True)
+"""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "oracle.py").write_text(self.PROGRAM)
+        self.command = f"{sys.executable} oracle.py"
+
+    def test_a_program_is_extracted_and_verified(self):
+        self.run_exhume("extract", "--command", self.command, "--text", "--inputs", 3, "--out", "r")
+        certificate = json.loads((self.folder / "r/certificate.json").read_text())
+        self.assertEqual(certificate["status"], "certified")
+        self.assertEqual(certificate["hidden_units"], 4)
+        self.assertEqual(certificate["queries"], sum(certificate["queries_by_stage"].values()))
+        self.assertIn("Agrees", self.run_exhume("verify", "r").stdout)
+        log = self.folder / "r/questions.log"
+        changed = bytearray(log.read_bytes())
+        changed[-50] ^= 1
+        log.write_bytes(bytes(changed))
+        self.run_exhume("verify", "r", code=NOT_CERTIFIED)
+
+    def test_a_network_file_and_the_limit(self):
+        self.run_exhume("generate", "--inputs", 30, "--hidden", 6, "--outputs", 2, "--samples", 10, "--out", "g")
+        self.run_exhume("extract", "--network", "g/network.safetensors", "--out", "r")
+        self.run_exhume("compare", "g/network.safetensors", "r/network.safetensors", "--tolerance", "1e-9")
+        stopped = self.run_exhume("extract", "--network", "g/network.safetensors", "--queries", 200, "--json",
+                                  code=NOT_CERTIFIED)
+        result = json.loads(stopped.stdout)
+        self.assertEqual(result["status"], "refused")
+        self.assertIn("limit of 200 questions", result["reason"])
+        self.assertLessEqual(result["queries"], 200)
+
+    def test_killed_and_resumed_asks_nothing_twice(self):
+        arguments = ["extract", "--command", self.command, "--text", "--inputs", 3, "--batch", 64, "--log", "q.log"]
+        self.run_exhume(*arguments, "--out", "whole")
+        whole = (self.folder / "whole/network.safetensors").read_bytes()
+        log = (self.folder / "q.log").read_bytes()
+        questions = json.loads((self.folder / "whole/certificate.json").read_text())["queries"]
+        for share in (0.1, 0.35, 0.6, 0.9):
+            (self.folder / "q.log").write_bytes(log[:int(len(log) * share)])
+            self.run_exhume(*arguments, "--resume", "--out", "again")
+            self.assertEqual((self.folder / "again/network.safetensors").read_bytes(), whole)
+            now = json.loads((self.folder / "again/certificate.json").read_text())
+            self.assertLess(now["queries_this_run"], questions)
+            self.assertIn("answers taken from", now["resumed"])
+        refused = self.run_exhume(*arguments, "--resume", "--seed", 5, code=BAD_DATA)
+        self.assertIn("seed 0, now it is 5", refused.stderr)
+        self.assertIn("exists", self.run_exhume(*arguments, code=BAD_DATA).stderr)
+
+    def test_programs_that_fail_end_in_one_sentence(self):
+        for program, words in (("exit 3", "ended with status 3"), ("sleep 9", "did not answer within 0.5 seconds"),
+                               ("yes hello", "answered"), ("cat >/dev/null", "did not answer"),
+                               ("head -n 3", "ended with status 0")):
+            result = self.run_exhume("extract", "--command", program, "--text", "--inputs", 3, "--timeout", 0.5, "-q",
+                                     code=BAD_DATA)
+            self.assertIn(words, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_mistakes(self):
+        self.run_exhume("extract", code=USAGE)
+        self.run_exhume("extract", "--command", "cat", code=USAGE)
+        self.run_exhume("extract", "--command", "cat", "--inputs", 3, "--low", 0, code=USAGE)
+        self.run_exhume("extract", "--command", "cat", "--inputs", 3, "--low", 1, "--high", 0, code=USAGE)
+        self.run_exhume("extract", "--command", "cat", "--inputs", 3, "--resume", code=USAGE)
+
+
 class Compare(CommandLineTest):
     def setUp(self):
         super().setUp()

@@ -18,6 +18,9 @@
 //                      heldout_relative_mse, training_relative_mse, heldout_mean_square,
 //                      functional_error_bound, confidence, signs_identifiable, smallest_singular [...],
 //                      weights_within, students [{widths, trained, polished}]
+//   extracted network  oracle, inputs, hidden_units, outputs, activation, slope, precision, reading, queries,
+//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions,
+//                      logged_worst, fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
 //   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
 //                      relative_error, tolerance, ...
 //
@@ -32,6 +35,7 @@
 #include <string>
 #include <vector>
 
+#include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
 #include "exhume/routes/deep/deep.h"
@@ -45,6 +49,7 @@ namespace exhume {
 [[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
 [[nodiscard]] std::string to_json(const DeepResult& result);
 [[nodiscard]] std::string to_json(const MemorizeResult& result);
+[[nodiscard]] std::string to_json(const ExtractResult& result);
 
 // The verdict in one sentence, as page and terminal open with it.
 [[nodiscard]] std::string verdict(const RecoverResult& result);
@@ -52,6 +57,7 @@ namespace exhume {
 [[nodiscard]] std::string verdict(const HalfspacesResult& result);
 [[nodiscard]] std::string verdict(const DeepResult& result);
 [[nodiscard]] std::string verdict(const MemorizeResult& result);
+[[nodiscard]] std::string verdict(const ExtractResult& result);
 
 // What a terminal shows below the verdict: a few facts with their names.
 struct Fact {
@@ -62,6 +68,7 @@ struct Fact {
 [[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
 [[nodiscard]] std::vector<Fact> facts(const DeepResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
+[[nodiscard]] std::vector<Fact> facts(const ExtractResult& result);
 
 // Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
 // out.

@@ -18,9 +18,10 @@ from ._blas import fast_kernels as _fast_kernels
 with _fast_kernels():
     from . import _core
 
-from . import routes, structure
+from . import oracles, routes, structure
 from ._core import DataError, ResourceError
 from ._deep_network import DeepAlignment, DeepNetwork, Layer
+from ._extract import Extraction, extract
 from ._generate import Planted, generate
 from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Network
@@ -56,6 +57,7 @@ __all__ = [
     "DataError",
     "DeepAlignment",
     "DeepNetwork",
+    "Extraction",
     "Halfspaces",
     "Layer",
     "LowestLayer",
@@ -68,10 +70,12 @@ __all__ = [
     "Result",
     "Verification",
     "blas_kernels",
+    "extract",
     "generate",
     "halfspaces",
     "lowest_layer",
     "memorize",
+    "oracles",
     "recover",
     "routes",
     "structure",

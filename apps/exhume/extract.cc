@@ -1,0 +1,125 @@
+// exhume extract: a network that can be asked; network, certificate, report and the log of all questions out.
+#include "exhume/extract.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "command.h"
+#include "delivery.h"
+#include "exhume/io/onnx.h"
+#include "exhume/io/open.h"
+#include "exhume/io/safetensors.h"
+#include "exhume/oracle/command_oracle.h"
+#include "terminal.h"
+
+namespace exhume::cli {
+namespace {
+
+class Extract final : public Command {
+ public:
+  CLI::App* declare(CLI::App& parent) override {
+    CLI::App* app =
+        parent.add_subcommand("extract", "Extract a network that can be asked, with a certificate");
+    app->add_option("--network", network_, "A network to ask, for trying (.safetensors, .npz)");
+    app->add_option("--command", command_,
+                    "A program to ask: it answers batches of rows over stdin and stdout (see below)");
+    app->add_flag("--text", text_,
+                  "With --command: one line of comma-separated numbers a row, instead of raw doubles");
+    app->add_option("--inputs,-d", inputs_, "Number of inputs; with --command")
+        ->check(CLI::Range(1, 1 << 28).description(""));
+    app->add_option("--batch", batch_, "With --command: most rows at once [4096]")
+        ->check(CLI::Range(1, 1 << 20).description(""));
+    app->add_option("--timeout", timeout_, "With --command: seconds to wait for an answer [60]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option("--queries", options_.queries, "Most questions to ask; never passed [no limit]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    low_option_ = app->add_option("--low", low_, "Smallest value of an input; every question respects it");
+    high_option_ = app->add_option("--high", high_, "Largest value of an input");
+    app->add_option("--fresh", options_.fresh, "Random questions of the last check [256]")
+        ->check(CLI::Range(1, 1 << 20).description(""));
+    app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
+    app->add_option("--log", log_, "File in which questions and answers are kept while they are asked");
+    app->add_flag("--resume", options_.resume, "Go on from the log, without asking again what it answers");
+    app->add_option(
+        "--out,-o", out_,
+        "Folder for network.safetensors, network.onnx, questions.log, certificate.json and report.html");
+    app->footer(
+        "One hidden layer of ReLUs (leaky ReLUs and absolute values too); its width is found. Ask only "
+        "models that are\n"
+        "yours or that you may ask. About 1.3 (hidden + outputs) / outputs x inputs questions.\n\n"
+        "The program of --command reads, for every batch, one JSON line {\"rows\": n, \"inputs\": d} and n x "
+        "d doubles\n"
+        "(little-endian), and writes {\"rows\": n, \"outputs\": m} and n x m doubles. With --text it reads "
+        "and writes one\n"
+        "line a row. `python -m exhume.serve model.onnx` is such a program.\n\n"
+        "Exit code 0: extracted and certified; 3: finished, not certified.\n\n"
+        "Examples:\n"
+        "  exhume extract --network secret.safetensors --out result\n"
+        "  exhume extract --command \"python -m exhume.serve model.onnx\" --inputs 784 --low 0 --high 1 "
+        "--out result\n"
+        "  exhume extract --command ./model --inputs 20 --text --queries 20000 --log run.log --resume --out "
+        "result\n"
+        "  exhume verify result");
+    return app;
+  }
+
+  [[nodiscard]] bool certifies() const override { return true; }
+
+  int run(const Session& session) override {
+    if (network_.empty() == command_.empty())
+      throw std::invalid_argument("give --network with a file or --command with a program, one of them");
+    if (!command_.empty() && inputs_ == 0)
+      throw std::invalid_argument("--command needs --inputs, their number");
+    if ((low_option_->count() == 0) != (high_option_->count() == 0))
+      throw std::invalid_argument("--low and --high belong together");
+    if (low_option_->count() > 0) options_.box = {low_, high_};
+    options_.log = log_;
+    options_.validate();
+    Delivery delivery(session, out_);
+    const OraclePtr oracle = open_oracle();
+    if (!session.quiet && !session.json) {
+      complain(fmt::format("{} inputs: about {} questions for 32 hidden units and one output, {} for 128",
+                           oracle->inputs(), estimated_questions(oracle->inputs(), 32, 1),
+                           estimated_questions(oracle->inputs(), 128, 1)));
+    }
+    ExtractResult result = exhume::extract(oracle, options_, session.control);
+    if (delivery.writes() && result.status != Status::kRefused) {
+      delivery.add("network", "network.safetensors", network_bytes(result.network));
+      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+    }
+    if (delivery.writes()) delivery.add("questions and answers", "questions.log", result.log);
+    return delivery.finish(result);
+  }
+
+ private:
+  [[nodiscard]] OraclePtr open_oracle() const {
+    if (!network_.empty()) {
+      Network network = open_network(network_);
+      if (inputs_ != 0 && inputs_ != network.inputs()) {
+        throw std::invalid_argument(
+            fmt::format("--inputs is {}, but {} has {}", inputs_, network_, network.inputs()));
+      }
+      return network_oracle(std::move(network), network_);
+    }
+    CommandOptions how;
+    how.inputs = inputs_;
+    how.text = text_;
+    how.batch_rows = batch_;
+    how.timeout_seconds = timeout_;
+    return command_oracle(command_, how);
+  }
+
+  std::string network_, command_, log_, out_;
+  Index inputs_ = 0, batch_ = 4096;
+  bool text_ = false;
+  double low_ = 0, high_ = 0, timeout_ = 60;
+  CLI::Option *low_option_ = nullptr, *high_option_ = nullptr;
+  ExtractOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> extract_command() { return std::make_unique<Extract>(); }
+
+}  // namespace exhume::cli

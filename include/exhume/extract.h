@@ -1,0 +1,78 @@
+// A network that can be asked: questions in, network out, with the truth about it.
+//
+//   probe -> kinks on lines of a random subspace -> the network within it -> all other weights -> signs
+//   -> fresh questions
+//
+// One hidden layer of ReLUs (leaky ReLUs and absolute values are ReLUs and a linear term), any width, which
+// is found. About (unknowns / outputs) questions: (1.3 (k + m) / m) (d - 10) for the weights, and some 25 for
+// every unit. Every question is counted, kept and never asked twice (oracle/meter.h); with a box none lies
+// outside it.
+//
+// Certified: the network answers every logged question, and fresh random ones over the domain, to the
+// precision of the oracle. Units that do not bend f within the domain act there as linear functions and are
+// invisible.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "exhume/base/control.h"
+#include "exhume/certify/certificate.h"
+#include "exhume/model/network.h"
+#include "exhume/oracle/meter.h"
+#include "exhume/oracle/oracle.h"
+
+namespace exhume {
+
+struct ExtractOptions {
+  Index queries = 0;  // most questions; 0 for no limit
+  Box box;            // what inputs may be
+  std::uint64_t seed = 0;
+  Index fresh = 256;          // random questions of the last check
+  Index dimensions = 10;      // of the subspace
+  std::filesystem::path log;  // of questions, written while they are asked; empty: in memory only
+  bool resume = false;        // go on from the log where it exists
+  // Throws std::invalid_argument naming the field, its value and what it may be.
+  void validate() const;
+};
+
+struct ExtractResult : Certificate {
+  Network network;                  // canonical form; empty where refused
+  std::string activation = "relu";  // relu, leaky relu, absolute value, relu with a linear term
+  double slope = 0;                 // of leaky units below zero
+  bool signs_identifiable = true;
+  std::string precision;            // of the oracle: "double precision", "single precision", "6 decimals"
+  std::string reading = "outputs";  // outputs, or logits: log probabilities less their mean
+  std::string oracle;               // its name
+  Index queries = 0, limit = 0;     // asked in all; the limit, 0 for none
+  Index sent = 0;                   // of those, in this run
+  std::vector<StageQuestions> stages;
+  Box box;
+  double spread = 1;  // of the fresh questions where there is no box: standard deviation
+  Index fresh = 0;
+  double logged_worst = 0, fresh_worst = 0;  // largest |y - f| over what is allowed there
+  double fresh_relative_mse = 0;
+  Index found_outside = 0;  // units that the subspace did not show
+  std::string log_digest;   // of the log of questions
+  std::string log;          // its bytes
+  std::string resumed;      // what became of an earlier log, in words; empty where there was none
+
+  // For pictures.
+  std::vector<double> line, kinks;  // ends of the first line, and its kinks
+  RowMatrix predicted, observed;    // fresh questions x m, at most 500
+};
+
+// Questions that an extraction of such a network takes, about.
+[[nodiscard]] Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimensions = 10);
+
+// Throws DataError where the oracle or the log cannot be used, std::invalid_argument for bad options,
+// Interrupted (the log then holds all that was asked).
+[[nodiscard]] ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options,
+                                    const Control& control = {});
+
+// The same extraction from a finished log alone: no question is asked.
+[[nodiscard]] ExtractResult replay_extraction(const std::string& log, const Control& control = {});
+
+}  // namespace exhume

@@ -1,0 +1,159 @@
+"""Networks that can be asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._network import Network
+from ._options import seed_of
+from ._progress import Progress, progress_callback
+from .oracles import as_oracle
+
+
+class Extraction:
+    """What `extract` found, and what is known about it."""
+
+    def __init__(self, certificate_json: str, network: Network | None, log: bytes) -> None:
+        self._json = certificate_json
+        self._network = network
+        self._certificate: dict[str, Any] = json.loads(certificate_json)
+        self.log = log
+        """The log of all questions and answers, as questions.log holds it."""
+
+    @property
+    def network(self) -> Network:
+        """The network, in canonical form. A refusal has none: then a RuntimeError says why."""
+        if self._network is None:
+            raise RuntimeError(self.verdict)
+        return self._network
+
+    @property
+    def status(self) -> str:
+        """"certified", "uncertified" or "refused"."""
+        return str(self._certificate["status"])
+
+    @property
+    def reason(self) -> str:
+        """One sentence: why this status."""
+        return str(self._certificate["reason"])
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as the report opens with it."""
+        return str(self._certificate["verdict"])
+
+    @property
+    def queries(self) -> int:
+        """Questions that were asked."""
+        return int(self._certificate["queries"])
+
+    @property
+    def activation(self) -> str:
+        """Of the units: "relu", "leaky relu", "absolute value" or "relu with a linear term"."""
+        return str(self._certificate["activation"])
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The certificate as a dictionary: all that certificate.json holds, with the same keys."""
+        return dict(self._certificate)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes network.safetensors, network.onnx, questions.log, certificate.json and report.html.
+
+        All or none; `exhume verify FOLDER` checks them again.
+        """
+        files = [
+            ("questions.log", self.log),
+            ("certificate.json", self._json.encode()),
+            ("report.html", _core.report_html(self._json).encode()),
+        ]
+        if self._network is not None:
+            core = self._network._core
+            files += [("network.safetensors", core.safetensors()), ("network.onnx", core.onnx(False))]
+        _core.write_files(os.fspath(folder), files)
+
+    def __repr__(self) -> str:
+        return f"<exhume.Extraction: {self.verdict}>"
+
+
+def extract(
+    f: Any,
+    inputs: int | None = None,
+    *,
+    queries: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    seed: int = 0,
+    fresh: int = 256,
+    batch: int = 4096,
+    log: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Extraction:
+    """Extracts the network behind a function by asking it, with a certificate.
+
+    Ask only models that are yours or that you may ask.
+
+    Parameters
+    ----------
+    f : callable, torch module, path of an .onnx file, or an object with predict
+        Answers an n x d array with n x m numbers (or n). See `exhume.oracles` for services.
+    inputs : int
+        Number of inputs d; an .onnx file and fitted scikit-learn models say it themselves.
+    queries : int
+        Most questions to ask: never passed. None for no limit.
+    low, high : float
+        What inputs may be; every question respects it.
+    seed : int
+        Of every random choice.
+    fresh : int
+        Random questions of the last check.
+    batch : int
+        Most rows asked about at once.
+    log : path
+        File in which questions and answers are kept while they are asked.
+    resume : bool
+        Go on from the log, without asking again what it answers.
+
+    >>> import exhume, numpy as np
+    >>> secret = exhume.generate(inputs=12, hidden=5, outputs=1, samples=10).network
+    >>> found = exhume.extract(secret, inputs=12)
+    >>> found.status, found.network.hidden
+    ('certified', 5)
+    """
+    oracle = as_oracle(f, inputs)
+
+    def answer(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        y = np.asarray(oracle.ask(x), dtype=np.float64)
+        if y.ndim == 1 and len(y) == len(x):
+            y = y.reshape(-1, 1)
+        if y.ndim != 2:
+            raise _core.DataError(
+                f"{oracle.name} answered {len(x)} questions with an array of shape {y.shape}; give one row each"
+            )
+        return np.ascontiguousarray(y)
+
+    with progress_callback(progress) as callback:
+        found = _core.extract(
+            answer,
+            oracle.inputs,
+            oracle.name,
+            int(batch),
+            0 if queries is None else int(queries),
+            low,
+            high,
+            seed_of(seed),
+            int(fresh),
+            "" if log is None else os.fspath(log),
+            bool(resume),
+            threads,
+            callback,
+        )
+    network = None if found.network is None else Network._wrap(found.network)
+    return Extraction(found.certificate(), network, found.log)

@@ -1,0 +1,44 @@
+"""python -m exhume.serve MODEL: makes a model file an oracle for `exhume extract --command`.
+
+MODEL is an .onnx file, or an Exhume network (.safetensors, .npz). For every batch one JSON line {"rows": n, "inputs": d}
+and n x d little-endian doubles come in; {"rows": n, "outputs": m} and n x m doubles go out.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+
+from . import Network
+from .oracles import Oracle, as_oracle, onnx
+
+
+def serve(oracle: Oracle) -> None:
+    """Answers until the input ends."""
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    while line := questions.readline():
+        sizes = json.loads(line)
+        rows, inputs = int(sizes["rows"]), int(sizes["inputs"])
+        if inputs != oracle.inputs:
+            raise SystemExit(f"{oracle.name} has {oracle.inputs} inputs, asked for {inputs}")
+        x = np.frombuffer(questions.read(8 * rows * inputs), dtype="<f8").reshape(rows, inputs)
+        y = np.asarray(oracle.ask(x), dtype="<f8").reshape(rows, -1)
+        answers.write(json.dumps({"rows": rows, "outputs": y.shape[1]}).encode() + b"\n" + y.tobytes())
+        answers.flush()
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    path = sys.argv[1]
+    if path.endswith(".onnx"):
+        serve(onnx(path))
+    else:
+        network = Network.load(path)
+        serve(as_oracle(network, network.inputs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""exhume.extract and exhume.oracles: functions, models and a service on loopback."""
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+
+import exhume
+import numpy as np
+import pytest
+
+
+def network(inputs, hidden, outputs, seed=1):
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((hidden, inputs))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    return exhume.Network(
+        W, 0.3 * rng.standard_normal(hidden), rng.standard_normal((outputs, hidden)), rng.standard_normal(outputs)
+    )
+
+
+def test_a_function_is_extracted_exactly(tmp_path, cli):
+    secret = network(30, 8, 2)
+    asked = []
+
+    def f(x):
+        asked.append(len(x))
+        return secret(x)
+
+    found = exhume.extract(f, inputs=30)
+    assert found.status == "certified"
+    assert found.queries == sum(asked)
+    assert found.network.align(secret).worst_error < 1e-10
+    found.save(tmp_path / "result")
+    assert subprocess.run([cli, "verify", tmp_path / "result"], capture_output=True).returncode == 0
+
+
+def test_the_limit_holds_and_errors_come_through():
+    secret = network(30, 8, 1)
+    found = exhume.extract(secret, inputs=30, queries=300)
+    assert found.status == "refused" and found.queries <= 300
+    with pytest.raises(RuntimeError, match="limit of 300"):
+        _ = found.network
+
+    def fails(x):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        exhume.extract(fails, inputs=3)
+    with pytest.raises(exhume.DataError, match="nan"):
+        exhume.extract(lambda x: np.full(len(x), np.nan), inputs=3)
+    with pytest.raises(ValueError, match="inputs is missing"):
+        exhume.extract(lambda x: x)
+    assert "curve" in exhume.extract(lambda x: np.tanh(x).sum(axis=1), inputs=5).reason
+
+
+def test_resumes_from_its_log(tmp_path):
+    secret = network(20, 5, 1)
+    log = tmp_path / "q.log"
+    calls = 0
+
+    def dies(x):
+        nonlocal calls
+        calls += 1
+        if calls > 8:
+            raise ConnectionError("gone")
+        return secret(x)
+
+    with pytest.raises(ConnectionError):
+        exhume.extract(dies, inputs=20, log=log)
+    dies.__qualname__ = "again"
+    with pytest.raises(exhume.DataError, match="another extraction"):
+        exhume.extract(dies, inputs=20, log=log, resume=True)
+
+
+@pytest.fixture
+def service():
+    secret = network(10, 4, 2)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        failures = 1
+
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if Handler.failures > 0:
+                Handler.failures -= 1
+                self.send_error(503)
+                return
+            answer = json.dumps({"outputs": secret(np.array(body["inputs"])).tolist()}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/", secret
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_service_on_loopback(service):
+    url, secret = service
+    found = exhume.extract(exhume.oracles.http(url, 10, batch=200))
+    assert found.status == "certified"
+    assert found.network.align(secret).worst_error < 1e-9
+    with pytest.raises(exhume.DataError, match="failed 1 times"):
+        exhume.extract(exhume.oracles.http("http://127.0.0.1:9/", 10, retries=0, timeout=2))
+
+
+def test_models_of_scikit_learn_and_onnx(tmp_path, cli):
+    sklearn = pytest.importorskip("sklearn.neural_network")
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((300, 6))
+    model = sklearn.MLPRegressor(hidden_layer_sizes=(7,), max_iter=300, random_state=0).fit(x, np.abs(x).sum(axis=1))
+    found = exhume.extract(model)
+    assert found.status == "certified" and found.network.hidden == 7
+    onnxruntime = pytest.importorskip("onnxruntime")
+    del onnxruntime
+    secret = network(12, 5, 2)
+    secret.to_onnx(tmp_path / "model.onnx")
+    assert exhume.extract(tmp_path / "model.onnx").network.align(secret).worst_error < 1e-9
+    command = f"{sys.executable} -m exhume.serve {tmp_path / 'model.onnx'}"
+    ran = subprocess.run([cli, "extract", "--command", command, "--inputs", "12", "--json"], capture_output=True)
+    assert json.loads(ran.stdout)["status"] == "certified"

@@ -1,0 +1,313 @@
+#include "exhume/extract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "base/json.h"
+#include "exhume/base/blas.h"
+#include "exhume/base/error.h"
+#include "exhume/base/version.h"
+#include "exhume/certify/entry_check.h"
+#include "exhume/certify/stored_precision.h"
+#include "exhume/oracle/logged_samples.h"
+#include "extract/columns.h"
+#include "extract/missed.h"
+#include "extract/probe.h"
+#include "extract/restricted.h"
+#include "extract/signed_network.h"
+
+namespace exhume {
+namespace {
+
+constexpr const char* kFresh = "fresh";
+constexpr Index kShown = 500;
+// Signs are read off ratios that weights give to about this many times the relative noise.
+constexpr double kSignNoise = 1e9, kLooseSigns = 0.05;
+// Answers coarser than that lose kinks far out, and probabilities underflow there: lines end nearer by.
+constexpr double kCoarse = 1e-12, kNear = 12;
+// Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
+constexpr double kBeyondPlanes = 2;
+
+std::string header(Index inputs, const std::string& oracle, const ExtractOptions& options) {
+  const Json json = {{"format", 1},
+                     {"version", kVersion},
+                     {"oracle", oracle},
+                     {"inputs", inputs},
+                     {"seed", options.seed},
+                     {"low", number(options.box.low)},
+                     {"high", number(options.box.high)},
+                     {"fresh", options.fresh},
+                     {"dimensions", options.dimensions}};
+  return json.dump();
+}
+
+ExtractOptions options_of(const Json& head) {
+  ExtractOptions options;
+  const auto whole = [&](const char* key) {
+    const Json& value = at(head, key);
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
+      throw DataError(
+          fmt::format("the log's header has no {}; it is not that of an extraction of this version", key));
+    return value.get<std::uint64_t>();
+  };
+  options.seed = whole("seed");
+  options.fresh = static_cast<Index>(whole("fresh"));
+  options.dimensions = static_cast<Index>(whole("dimensions"));
+  if (at(head, "low").is_number()) options.box = {number_of(at(head, "low")), number_of(at(head, "high"))};
+  return options;
+}
+
+// What nine in ten planes of the model do not exceed, as a distance from 0.
+double plane_distance(const SeparableModel& model) {
+  const Index k = model.units();
+  if (k == 0) return 0;
+  Vector far = model.V.col(model.inputs()).cwiseAbs();
+  std::sort(far.data(), far.data() + k);
+  return far(static_cast<Index>(0.9 * static_cast<double>(k - 1)));
+}
+
+class Extraction {
+ public:
+  Extraction(OraclePtr oracle, Index inputs, std::string name, const ExtractOptions& options,
+             QuestionLog& log, LogContents earlier, const Control& control)
+      : options_(options),
+        control_(control),
+        log_(log),
+        frame_(std::make_shared<const Frame>(inputs, std::min(options.dimensions, inputs), options.seed,
+                                             options.box)),
+        meter_(std::move(oracle), *frame_, options.queries, log, std::move(earlier), control) {
+    result_.oracle = std::move(name);
+    result_.seed = options.seed;
+    result_.limit = options.queries;
+    result_.box = options.box;
+    result_.route = "questions";
+  }
+
+  ExtractResult run() {
+    const SingleThreadedBlas single;
+    try {
+      work();
+    } catch (const OutOfQuestions& out) {
+      refuse(fmt::format(
+          "the limit of {} questions was reached: {} left for the stage '{}', which asks {} more{}",
+          options_.queries, out.left, out.stage, out.wanted, expected_words()));
+    }
+    result_.queries = result_.rows = result_.samples = meter_.asked();
+    result_.sent = meter_.sent();
+    result_.stages = meter_.stages();
+    result_.timings = clock_.laps();
+    result_.log = log_.bytes();
+    result_.log_digest = log_.digest();
+    return std::move(result_);
+  }
+
+ private:
+  void refuse(std::string reason) {
+    result_.status = Status::kRefused;
+    result_.reason = std::move(reason);
+    result_.network = {};
+  }
+
+  [[nodiscard]] std::string expected_words() const {
+    return expected_ > 0 ? fmt::format("; about {} would do for the network found so far", expected_) : "";
+  }
+
+  void work() {
+    const Probe probe = probe_oracle(meter_, options_.seed);
+    clock_.lap("probe");
+    if (!probe.refusal.empty()) {
+      refuse(probe.refusal);
+      return;
+    }
+    if (probe.reading != Reading::kPlain) result_.reading = "logits";
+    noise_ = probe.noise;
+
+    RestrictedOptions within;
+    within.seed = options_.seed;
+    within.noise = noise_;
+    if (probe.reading != Reading::kPlain || noise_.relative > kCoarse) within.farthest = kNear;
+    const Restricted restricted = restricted_network(meter_, within);
+    clock_.lap("subspace");
+    result_.line = restricted.line;
+    result_.kinks = restricted.kinks;
+    expected_ = estimated_questions(frame_->inputs(), restricted.model.units(), meter_.outputs(),
+                                    frame_->dimensions());
+    meter_.expect(expected_);
+    if (!restricted.complete) {
+      refuse(
+          fmt::format("no network of one hidden layer was found within a subspace of {} dimensions: {} units "
+                      "leave up to {:.1e} "
+                      "times the answers' rounding after {} lines; it may be deeper than one hidden layer",
+                      frame_->dimensions(), restricted.model.units(), restricted.worst, restricted.lines));
+      return;
+    }
+
+    ColumnsOptions columns_options;
+    columns_options.seed = options_.seed;
+    columns_options.noise = noise_;
+    columns_options.scale = restricted.scale;
+    Columns columns = all_columns(meter_, restricted.model, columns_options);
+    clock_.lap("columns");
+
+    MissedOptions missed_options;
+    missed_options.seed = options_.seed;
+    missed_options.noise = noise_;
+    missed_options.spread = result_.spread =
+        columns.model.units() > 0 ? std::max(1e-3, kBeyondPlanes * plane_distance(columns.model)) : 1;
+    const Missed missed = missed_units(meter_, columns.model, missed_options);
+    result_.found_outside = missed.found;
+    clock_.lap("search");
+
+    const double tolerance = std::min(kLooseSigns, std::max(1e-6, kSignNoise * noise_.relative));
+    SignedNetwork found = signed_network(columns.model, tolerance);
+    result_.network = canonical(found.network);
+    result_.activation = found.activation;
+    result_.slope = found.slope;
+    result_.signs_identifiable = found.signs_identifiable;
+    clock_.lap("signs");
+    judge();
+    clock_.lap("checks");
+  }
+
+  void judge() {
+    // Fresh questions, of which nothing above depends.
+    const RowMatrix x =
+        domain_inputs(*frame_, result_.spread, options_.seed ^ 0x9e3779b97f4a7c15u, 0, options_.fresh);
+    const RowMatrix y = meter_.ask(kFresh, plain_rows(x));
+    result_.fresh = result_.held_out = options_.fresh;
+    std::vector<LoggedBlock> blocks = meter_.history();
+    const SamplePtr logged = logged_samples(frame_, std::move(blocks));
+    const SamplePtr fresh = memory_samples(x, y);
+    StoredPrecision stored;
+    if (result_.reading == "outputs") stored = stored_precision(*logged, control_);
+    const auto check = [&](const SampleSource& rows, bool unseen) {
+      return check_entries(result_.network, rows, stored, unseen, nullptr, nullptr, {}, control_);
+    };
+    const EntryCheck all = check(*logged, false), last = check(*fresh, true);
+    result_.logged_worst = all.worst;
+    result_.fresh_worst = last.worst;
+    result_.precision = stored.words();
+    if (all.computed_in_single || last.computed_in_single) result_.precision = "single precision";
+    const RowMatrix f = evaluate(result_.network, x);
+    const RowMatrix centred = y.rowwise() - y.colwise().mean();
+    result_.fresh_relative_mse = (y - f).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
+    result_.predicted = f.topRows(std::min(kShown, f.rows()));
+    result_.observed = y.topRows(std::min(kShown, y.rows()));
+
+    Checks checks;
+    checks.require(
+        "answers every logged question", all.worst, 1, all.reproduced(),
+        fmt::format("question {} is answered {:.3g} off, output {}: {:.1f} times what the oracle's precision "
+                    "allows",
+                    all.row + 1, all.gap, all.output + 1, all.worst));
+    checks.require(
+        "answers fresh random questions", last.worst, 1, last.reproduced(),
+        fmt::format("of {} fresh questions the worst is {:.3g} off, {:.1f} times what the oracle's precision "
+                    "allows",
+                    options_.fresh, last.gap, last.worst));
+    checks.note("signs are determined", result_.signs_identifiable ? 1 : 0, 1, result_.signs_identifiable);
+    std::move(checks).conclude(
+        result_,
+        fmt::format(
+            "all {} questions are answered to the oracle's precision ({}), {} of them fresh and random",
+            meter_.asked(), result_.precision, options_.fresh));
+    result_.conclusion = frame_->box().bounded() ? fmt::format(
+                                                       "on inputs between {:g} and {:g} the oracle is this "
+                                                       "network, but for units that do not bend there",
+                                                       options_.box.low, options_.box.high)
+                                                 : fmt::format(
+                                                       "on normal inputs of standard deviation {:.3g} the "
+                                                       "oracle is this network, but for units that do "
+                                                       "not bend there",
+                                                       result_.spread);
+    result_.assumed = {
+        "the oracle is a network with one hidden layer of piecewise linear units",
+        "units that do not bend within the domain cannot be seen: they act as linear functions there"};
+  }
+
+  const ExtractOptions& options_;
+  const Control& control_;
+  QuestionLog& log_;
+  std::shared_ptr<const Frame> frame_;
+  Meter meter_;
+  AnswerNoise noise_;
+  Index expected_ = 0;
+  StageClock clock_;
+  ExtractResult result_;
+};
+
+}  // namespace
+
+void ExtractOptions::validate() const {
+  box.validate();
+  if (queries < 0)
+    throw std::invalid_argument(
+        fmt::format("queries is {}, but must be at least 1, or 0 for no limit", queries));
+  if (fresh < 1) throw std::invalid_argument(fmt::format("fresh is {}, but must be at least 1", fresh));
+  if (dimensions < 1)
+    throw std::invalid_argument(fmt::format("dimensions is {}, but must be at least 1", dimensions));
+  if (resume && log.empty()) throw std::invalid_argument("to go on from a log, name it");
+}
+
+Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimensions) {
+  const auto d = static_cast<double>(inputs), k = static_cast<double>(hidden),
+             m = static_cast<double>(outputs);
+  const double s = std::min(static_cast<double>(dimensions), d);
+  const double points = std::ceil(1.3 * (k + m) / m) + 2;
+  const double within = k * (8 + s + 2) + 2 * (k * (s + 1) + (k + s + 1) * m) / m;
+  return static_cast<Index>(within + points * (d - s + 1) + 700);
+}
+
+ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, const Control& control) {
+  options.validate();
+  const Index inputs = oracle->inputs();
+  if (inputs < 1) throw std::invalid_argument("the oracle has no inputs");
+  const std::string head = header(inputs, oracle->name(), options);
+  LogContents earlier;
+  std::string resumed;
+  std::optional<QuestionLog> log;
+  if (options.log.empty()) {
+    log.emplace(head);
+  } else if (options.resume && std::filesystem::exists(options.log)) {
+    earlier = read_question_log(options.log);
+    if (const std::string other = header_difference(earlier.header, head); !other.empty()) {
+      throw DataError(
+          fmt::format("{} belongs to another extraction: {}; give the same options, or another log",
+                      options.log.string(), other));
+    }
+    Index answered = 0;
+    for (const LoggedBlock& block : earlier.blocks) answered += block.questions.count();
+    resumed = fmt::format("{} answers taken from {}", answered, options.log.string());
+    if (earlier.dropped > 0)
+      resumed += fmt::format("; {} bytes of an unfinished record dropped", earlier.dropped);
+    if (earlier.lost > 0)
+      resumed += fmt::format("; {} questions left without their answers being kept", earlier.lost);
+    log.emplace(earlier, options.log);
+  } else {
+    log.emplace(head, options.log);
+  }
+  ExtractResult result =
+      Extraction(oracle, inputs, oracle->name(), options, *log, std::move(earlier), control).run();
+  result.resumed = std::move(resumed);
+  return result;
+}
+
+ExtractResult replay_extraction(const std::string& bytes, const Control& control) {
+  LogContents contents = parse_question_log(bytes, "the log of questions");
+  const Json head = Json::parse(contents.header, nullptr, false);
+  const ExtractOptions options = options_of(head);
+  options.validate();
+  const double inputs = number_of(at(head, "inputs"));
+  if (!(inputs >= 1 && inputs < 1e9)) throw DataError("the log's header has no inputs");
+  QuestionLog log(contents.header);
+  return Extraction(nullptr, static_cast<Index>(inputs), words(at(head, "oracle")), options, log,
+                    std::move(contents), control)
+      .run();
+}
+
+}  // namespace exhume

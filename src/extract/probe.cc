@@ -1,0 +1,165 @@
+#include "extract/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "exhume/base/random.h"
+#include "extract/missed.h"
+
+namespace exhume {
+namespace {
+
+constexpr const char* kStage = "probe";
+constexpr Index kPlaces = 6, kAgain = 4, kSteps = 5;
+// delta over the size of inputs; the lengths are 1, 10 and 100 of these.
+constexpr double kShortest = 1e-5;
+constexpr int kLengths = 3;
+// Answers to one question that differ by more than this share are not those of a function.
+constexpr double kSameAnswer = 1e-5;
+// Rows of probabilities sum to 1 this closely.
+constexpr double kSumsToOne = 1e-5;
+// What is left off a straight line may grow by this much from length to length without being curvature.
+constexpr double kCurves = 20;
+// Noise that is taken for that of doubles, at least.
+constexpr double kLeastRelative = 1e-15;
+
+// Of values at equal steps, rows of y: the largest deviation from the straight line through them (least
+// squares), and from the parabola.
+struct Deviation {
+  double line = 0, parabola = 0, change = 0;  // change: largest |y_i - y_0|
+};
+Deviation deviation(const Eigen::Ref<const RowMatrix>& y) {
+  const Index n = y.rows();
+  Matrix basis(n, 3);
+  for (Index i = 0; i < n; ++i) {
+    const double t = static_cast<double>(i) - static_cast<double>(n - 1) / 2;
+    basis.row(i) << 1, t, t * t - static_cast<double>(n * n - 1) / 12;
+  }
+  Deviation out;
+  Matrix left = y;
+  for (Index b = 0; b < 3; ++b) {
+    left -= basis.col(b) * (basis.col(b).transpose() * left) / basis.col(b).squaredNorm();
+    if (b == 1) out.line = left.cwiseAbs().maxCoeff();
+  }
+  out.parabola = left.cwiseAbs().maxCoeff();
+  out.change = (y.rowwise() - y.row(0)).cwiseAbs().maxCoeff();
+  return out;
+}
+
+bool all_probabilities(const RowMatrix& y) {
+  return y.cols() > 1 && (y.array() >= 0).all() && ((y.rowwise().sum().array() - 1).abs() < kSumsToOne).all();
+}
+bool all_log_probabilities(const RowMatrix& y) {
+  return y.cols() > 1 && (y.array() <= 0).all() &&
+         ((y.array().exp().rowwise().sum() - 1).abs() < kSumsToOne).all();
+}
+
+}  // namespace
+
+RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms) {
+  RowMatrix y = logarithms ? probabilities : RowMatrix(probabilities.array().max(kTiny).log());
+  y.colwise() -= Vector(y.rowwise().mean());
+  return y;
+}
+
+Probe probe_oracle(Meter& meter, std::uint64_t seed) {
+  Probe out;
+  const Frame& frame = meter.frame();
+  const Index d = frame.inputs();
+  const RowMatrix x = domain_inputs(frame, 1, seed, 1u << 20, kPlaces);
+  const RowMatrix y = meter.ask(kStage, plain_rows(x));
+  // The same again, backwards.
+  const RowMatrix again = meter.ask(kStage, plain_rows(x.topRows(kAgain).colwise().reverse()));
+  const double typical = std::max(y.cwiseAbs().maxCoeff(), kTiny);
+  double unequal = 0;
+  for (Index i = 0; i < kAgain; ++i) {
+    const double gap = (again.row(kAgain - 1 - i) - y.row(i)).cwiseAbs().maxCoeff();
+    unequal = std::max(unequal, gap);
+    if (gap <= kSameAnswer * typical) continue;
+    out.refusal = fmt::format(
+        "the same question was answered differently, {:.6g} apart where outputs are about {:.3g}: ask an "
+        "oracle that is "
+        "deterministic",
+        gap, typical);
+    return out;
+  }
+  if (all_probabilities(y)) {
+    out.reading = Reading::kProbabilities;
+  } else if (all_log_probabilities(y)) {
+    out.reading = Reading::kLogProbabilities;
+  }
+  // Steps along a random direction, shorter first.
+  const Stream random(seed, "extract probe directions");
+  const double size = frame.box().bounded() ? (frame.box().high - frame.box().low) : 1.0;
+  RowMatrix u(kPlaces * kLengths * kSteps, d);
+  for (Index i = 0; i < kPlaces; ++i) {
+    RowMatrix v(1, d);
+    random.fill_normal(static_cast<std::uint64_t>(i), v);
+    // Towards the middle of a box, where there is one.
+    if (frame.box().bounded())
+      v = v.cwiseAbs().cwiseProduct((frame.origin().transpose() - x.row(i)).cwiseSign());
+    for (Index length = 0; length < kLengths; ++length) {
+      const double step = kShortest * std::pow(10, static_cast<double>(length)) * size;
+      for (Index q = 0; q < kSteps; ++q)
+        u.row((i * kLengths + length) * kSteps + q) = x.row(i) + static_cast<double>(q) * step * v;
+    }
+  }
+  if (frame.box().bounded()) u = u.cwiseMax(frame.box().low).cwiseMin(frame.box().high);
+  RowMatrix answers = meter.ask(kStage, plain_rows(u));
+  if (out.reading != Reading::kPlain) {
+    const bool logarithms = out.reading == Reading::kLogProbabilities;
+    if (!(y.array().abs() > kTiny).all()) {
+      out.refusal =
+          "probabilities of 0 have no logarithm: ask for logits, or give a box of inputs in which the "
+          "classifier is "
+          "less sure";
+      return out;
+    }
+    meter.read_as([logarithms](const RowMatrix& values) { return centred_logits(values, logarithms); });
+    answers = centred_logits(answers, logarithms);
+  }
+  const double level = std::max(answers.cwiseAbs().maxCoeff(), kTiny);
+  int curved = 0, constant = 0;
+  std::vector<double> rounding;
+  for (Index i = 0; i < kPlaces; ++i) {
+    Deviation at[kLengths];
+    bool still = true;
+    for (Index length = 0; length < kLengths; ++length) {
+      at[length] = deviation(answers.middleRows((i * kLengths + length) * kSteps, kSteps));
+      still = still && at[length].change == 0;
+    }
+    if (still) ++constant;
+    rounding.push_back(at[0].line);
+    const bool grows = at[2].line > kCurves * at[1].line && at[1].line > 0 &&
+                       at[2].parabola < 0.3 * at[2].line && at[2].line > 1e-12 * level;
+    if (grows) ++curved;
+  }
+  std::set<double> different(y.data(), y.data() + y.size());
+  const bool differ = different.size() > 1;
+  if (constant == kPlaces && differ) {
+    out.refusal = fmt::format(
+        "outputs do not change at all along short steps and jump in between, as labels and decision trees do "
+        "({} "
+        "different numbers at {} inputs): ask for the scores behind them",
+        different.size(), kPlaces);
+    return out;
+  }
+  if (curved >= kPlaces - 1) {
+    out.refusal =
+        "outputs curve between kinks, as those of tanh, sigmoid, GELU or softplus units do: only piecewise "
+        "linear "
+        "activations (ReLU, leaky ReLU, absolute value) can be extracted";
+    return out;
+  }
+  std::sort(rounding.begin(), rounding.end());
+  const double measured = std::max(rounding[kPlaces / 2], unequal);
+  out.noise.typical = level;
+  out.noise.relative = std::max(kLeastRelative, 2 * measured / level);
+  return out;
+}
+
+}  // namespace exhume

@@ -1,0 +1,34 @@
+// What kind of thing answers? About a hundred questions before the extraction.
+//
+//     determinism   the same inputs again, in another order
+//     precision     five equal steps of length delta, 10 delta, 100 delta at a few inputs. Off its straight
+//                   line a piecewise linear function leaves rounding, the same for all three lengths, but
+//                   where a kink lies between
+//     curvature     what is left grows as delta^2 everywhere: tanh, sigmoid, GELU
+//     steps         answers do not change at all from step to step, but from input to input: trees, labels
+//     probabilities rows of positive numbers that sum to 1, or logarithms of such: logits up to a constant
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "exhume/oracle/meter.h"
+#include "extract/noise.h"
+
+namespace exhume {
+
+enum class Reading { kPlain, kProbabilities, kLogProbabilities };
+
+struct Probe {
+  AnswerNoise noise;
+  Reading reading = Reading::kPlain;
+  std::string refusal;  // why there is nothing to extract, one sentence; empty where there is
+};
+
+// Asks, and lets the meter read probabilities as logits.
+[[nodiscard]] Probe probe_oracle(Meter& meter, std::uint64_t seed);
+
+// log p less its mean over outputs.
+[[nodiscard]] RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms);
+
+}  // namespace exhume

@@ -1,0 +1,44 @@
+// Where questions are asked: the subspace of a frame, or the inputs themselves.
+//
+//     subspace     u in R^s,    x = x0 + B^T u
+//     inputs       u = x in R^d
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "exhume/oracle/meter.h"
+#include "extract/noise.h"
+
+namespace exhume {
+
+// Answers with what each may be off by.
+struct NoisyAnswers {
+  RowMatrix values;  // n x m
+  Vector noise;      // n
+};
+using AskNoisy = std::function<NoisyAnswers(const RowMatrix& u)>;
+
+struct Space {
+  Meter* meter = nullptr;
+  AnswerNoise noise;
+  bool whole = false;  // the inputs themselves
+
+  [[nodiscard]] Index dimensions() const {
+    return whole ? meter->frame().inputs() : meter->frame().dimensions();
+  }
+  [[nodiscard]] bool bounded() const { return meter->frame().box().bounded(); }
+  [[nodiscard]] Vector middle() const {
+    return whole ? meter->frame().origin() : Vector(Vector::Zero(dimensions()));
+  }
+  // Answers at the rows of u: n x m.
+  [[nodiscard]] RowMatrix ask(const std::string& stage, const RowMatrix& u) const {
+    return meter->ask(stage, whole ? plain_rows(u) : in_subspace(u));
+  }
+  // The largest t with u + t v still in the box; infinity where there is none.
+  [[nodiscard]] double reach(const Vector& u, const Vector& v) const {
+    return whole ? meter->frame().reach_from(u, v) : meter->frame().reach_within(u, v);
+  }
+};
+
+}  // namespace exhume

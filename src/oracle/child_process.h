@@ -1,0 +1,44 @@
+// A child process with pipes to its standard input and output.
+//
+// exchange() writes and reads at once, so that neither side waits for the other for ever; it ends when
+// `enough` says that all has come, when the child closes its output, or at the deadline. A child that went
+// away does not kill us (SIGPIPE is held back), and none is left behind: the destructor closes its input,
+// waits a moment, then ends its whole process group and reaps it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "exhume/base/control.h"
+
+namespace exhume {
+
+class ChildProcess {
+ public:
+  // Through the shell. Throws DataError where it cannot be started.
+  explicit ChildProcess(const std::string& command);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  enum class End { kEnough, kClosed, kTimeOut };
+  // Writes `out` and appends what comes to `in` until enough(in).
+  End exchange(std::string_view out, std::string& in, const std::function<bool(const std::string&)>& enough,
+               double seconds, const Control& control);
+  // Of a child that closed its output: "ended with status 3", "was ended by signal 9", "closed its output".
+  [[nodiscard]] std::string ending();
+
+ private:
+  void close_input();
+  bool reap(double seconds);
+
+  pid_t pid_ = -1;
+  int input_ = -1, output_ = -1;
+  int status_ = 0;
+  bool reaped_ = false;
+};
+
+}  // namespace exhume

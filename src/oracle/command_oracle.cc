@@ -1,0 +1,177 @@
+#include "exhume/oracle/command_oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "base/json.h"
+#include "exhume/base/error.h"
+#include "oracle/child_process.h"
+
+namespace exhume {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the byte order of questions and answers");
+
+constexpr std::size_t kLongestHeader = 4096, kLongestLine = std::size_t{1} << 24;
+constexpr Index kMostOutputs = 1 << 20;
+
+class CommandOracle final : public Oracle {
+ public:
+  CommandOracle(std::string command, const CommandOptions& options)
+      : command_(std::move(command)), options_(options) {}
+
+  [[nodiscard]] Index inputs() const override { return options_.inputs; }
+  [[nodiscard]] std::string name() const override { return command_; }
+  [[nodiscard]] Index batch_rows() const override { return options_.batch_rows; }
+
+  [[nodiscard]] RowMatrix answer(const Eigen::Ref<const RowMatrix>& x, const Control& control) override {
+    if (!child_) child_.emplace(command_);
+    return options_.text ? as_text(x, control) : raw(x, control);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw DataError(fmt::format("'{}' {}", command_, what));
+  }
+
+  void exchange(const std::string& out, std::string& in,
+                const std::function<bool(const std::string&)>& enough, const Control& control) {
+    switch (child_->exchange(out, in, enough, options_.timeout_seconds, control)) {
+      case ChildProcess::End::kEnough:
+        return;
+      case ChildProcess::End::kClosed:
+        fail(fmt::format("{} before it had answered; run it by hand to see why", child_->ending()));
+      case ChildProcess::End::kTimeOut:
+        fail(fmt::format("did not answer within {:g} seconds; allow more, or ask for fewer rows at once",
+                         options_.timeout_seconds));
+    }
+  }
+
+  [[nodiscard]] RowMatrix raw(const Eigen::Ref<const RowMatrix>& x, const Control& control) {
+    const Index n = x.rows();
+    std::string out = fmt::format("{{\"rows\": {}, \"inputs\": {}}}\n", n, x.cols());
+    const RowMatrix rows = x;
+    out.append(reinterpret_cast<const char*>(rows.data()),
+               sizeof(double) * static_cast<std::size_t>(rows.size()));
+    std::string in;
+    std::size_t line = std::string::npos, needed = 0;
+    Index outputs = 0;
+    exchange(
+        out, in,
+        [&](const std::string& so_far) {
+          if (line == std::string::npos) {
+            line = so_far.find('\n');
+            if (line == std::string::npos) {
+              if (so_far.size() > kLongestHeader) fail("did not begin its answer with a line of JSON");
+              return false;
+            }
+            outputs = outputs_of(so_far.substr(0, line), n);
+            needed = line + 1 + sizeof(double) * static_cast<std::size_t>(n * outputs);
+          }
+          return so_far.size() >= needed;
+        },
+        control);
+    if (in.size() > needed) fail(fmt::format("sent {} bytes more than it announced", in.size() - needed));
+    RowMatrix y(n, outputs);
+    std::memcpy(y.data(), in.data() + line + 1, sizeof(double) * static_cast<std::size_t>(y.size()));
+    return y;
+  }
+
+  [[nodiscard]] Index outputs_of(const std::string& header, Index rows) const {
+    const Json json = Json::parse(header, nullptr, false);
+    const Json &n = at(json, "rows"), &m = at(json, "outputs");
+    if (!n.is_number_integer() || !m.is_number_integer()) {
+      fail(fmt::format("began its answer with '{}', not with {{\"rows\": {}, \"outputs\": m}}",
+                       header.substr(0, 60), rows));
+    }
+    if (n.get<std::int64_t>() != rows)
+      fail(fmt::format("answered {} rows to {} questions", n.get<std::int64_t>(), rows));
+    const auto outputs = m.get<std::int64_t>();
+    if (outputs < 1 || outputs > kMostOutputs) fail(fmt::format("announced {} outputs", outputs));
+    return static_cast<Index>(outputs);
+  }
+
+  [[nodiscard]] RowMatrix as_text(const Eigen::Ref<const RowMatrix>& x, const Control& control) {
+    const Index n = x.rows();
+    std::string out;
+    for (Index i = 0; i < n; ++i) {
+      for (Index a = 0; a < x.cols(); ++a) {
+        char digits[32];
+        const auto end = std::to_chars(digits, digits + sizeof digits, x(i, a)).ptr;
+        if (a > 0) out += ',';
+        out.append(digits, end);
+      }
+      out += '\n';
+    }
+    std::string in;
+    Index lines = 0;
+    std::size_t seen = 0;
+    exchange(
+        out, in,
+        [&](const std::string& so_far) {
+          lines += std::count(so_far.begin() + static_cast<std::ptrdiff_t>(seen), so_far.end(), '\n');
+          seen = so_far.size();
+          if (lines == 0 && so_far.size() > kLongestLine) fail("sent a line that does not end");
+          return lines >= n;
+        },
+        control);
+    if (lines > n || in.back() != '\n')
+      fail(fmt::format("answered more than {} lines to {} questions", n, n));
+    return parse_lines(in, n);
+  }
+
+  [[nodiscard]] RowMatrix parse_lines(const std::string& text, Index n) const {
+    RowMatrix y;
+    const char* at = text.data();
+    for (Index i = 0; i < n; ++i) {
+      const char* end = std::find(at, text.data() + text.size(), '\n');
+      const Index columns = 1 + std::count(at, end, ',');
+      if (i == 0) y.resize(n, columns);
+      if (columns != y.cols())
+        fail(fmt::format("gave {} numbers in line {} and {} in the first", columns, i + 1, y.cols()));
+      for (Index o = 0; o < columns; ++o) {
+        while (at < end && (*at == ' ' || *at == '\t' || *at == '+')) ++at;
+        const auto [next, error] = std::from_chars(at, end, y(i, o));
+        const char* after = next;
+        while (after < end && (*after == ' ' || *after == '\r' || *after == '\t')) ++after;
+        if (error != std::errc() || (after != end && *after != ',')) {
+          fail(fmt::format("answered '{}', which is no row of numbers",
+                           std::string(at, std::min<std::ptrdiff_t>(end - at, 40))));
+        }
+        at = after + 1;
+      }
+      at = end + 1;
+    }
+    return y;
+  }
+
+  std::string command_;
+  CommandOptions options_;
+  std::optional<ChildProcess> child_;
+};
+
+}  // namespace
+
+void CommandOptions::validate() const {
+  if (inputs < 1) throw std::invalid_argument(fmt::format("inputs is {}, but must be at least 1", inputs));
+  if (batch_rows < 1)
+    throw std::invalid_argument(fmt::format("batch_rows is {}, but must be at least 1", batch_rows));
+  if (!(timeout_seconds > 0))
+    throw std::invalid_argument(fmt::format("timeout_seconds is {}, but must be above 0", timeout_seconds));
+}
+
+OraclePtr command_oracle(std::string command, const CommandOptions& options) {
+  options.validate();
+  if (command.empty()) throw std::invalid_argument("the command is empty; give a program to ask");
+  return std::make_shared<CommandOracle>(std::move(command), options);
+}
+
+}  // namespace exhume

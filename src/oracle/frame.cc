@@ -1,0 +1,137 @@
+#include "exhume/oracle/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <stdexcept>
+
+#include "exhume/base/random.h"
+
+namespace exhume {
+namespace {
+
+// How far the origin lies off the middle, so that it is no special point: in inputs where there is no box, as
+// a share of half a side where there is one.
+constexpr double kOffset = 0.1;
+
+// The largest t >= 0 with low <= x + t v <= high.
+double largest_step(const Box& box, const Vector& x, const Vector& v) {
+  double most = std::numeric_limits<double>::infinity();
+  if (!box.bounded()) return most;
+  for (Index n = 0; n < x.size(); ++n) {
+    if (v(n) > 0) most = std::min(most, (box.high - x(n)) / v(n));
+    if (v(n) < 0) most = std::min(most, (box.low - x(n)) / v(n));
+  }
+  return std::max(most, 0.0);
+}
+
+}  // namespace
+
+void Box::validate() const {
+  const bool neither = std::isinf(low) && low < 0 && std::isinf(high) && high > 0;
+  const bool both = std::isfinite(low) && std::isfinite(high) && low < high;
+  if (neither || both) return;
+  throw std::invalid_argument(fmt::format(
+      "inputs from {} to {} are no box; give a low end and a larger high end, or neither", low, high));
+}
+
+Questions Questions::part(Index first, Index count) const {
+  Questions out;
+  out.plain = plain;
+  out.rows = rows.middleRows(first, count);
+  if (!direction.empty()) {
+    out.direction.assign(direction.begin() + first, direction.begin() + first + count);
+    out.step = step.segment(first, count);
+  }
+  return out;
+}
+
+Questions in_subspace(RowMatrix u) {
+  Questions out;
+  out.rows = std::move(u);
+  return out;
+}
+
+Questions plain_rows(RowMatrix x) {
+  Questions out;
+  out.rows = std::move(x);
+  out.plain = true;
+  return out;
+}
+
+Frame::Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box)
+    : box_(box), origin_(inputs), basis_(dimensions, inputs) {
+  box.validate();
+  if (dimensions < 1 || dimensions > inputs) {
+    throw std::invalid_argument(
+        fmt::format("a subspace of {} dimensions does not lie in {} inputs", dimensions, inputs));
+  }
+  cosine_.resize(static_cast<std::size_t>(4 * inputs));
+  for (std::size_t j = 0; j < cosine_.size(); ++j) {
+    cosine_[j] = std::cos(std::numbers::pi * static_cast<double>(j) / (2 * static_cast<double>(inputs)));
+  }
+  const Stream signs(seed, "frame signs"), order(seed, "frame order"), origin(seed, "frame origin");
+  for (Index n = 0; n < inputs; ++n)
+    sign_.push_back(signs.uniforms(static_cast<std::uint64_t>(n), 0).first < 0.5 ? -1 : 1);
+  order_.resize(static_cast<std::size_t>(inputs));
+  std::iota(order_.begin(), order_.end(), 0);
+  for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[order.below(i, i)]);
+  for (Index a = 0; a < dimensions; ++a) basis_.row(a) = direction(a);
+  for (Index n = 0; n < inputs; ++n) {
+    const auto row = static_cast<std::uint64_t>(n);
+    origin_(n) = box.bounded() ? (box.low + box.high) / 2 + kOffset * (box.high - box.low) / 2 *
+                                                                (2 * origin.uniforms(row, 0).first - 1)
+                               : kOffset * origin.normals(row, 0).first;
+  }
+}
+
+Eigen::RowVectorXd Frame::direction(Index i) const {
+  const Index d = inputs();
+  const std::int64_t k = order_[static_cast<std::size_t>(i)];
+  const double scale = std::sqrt((k == 0 ? 1.0 : 2.0) / static_cast<double>(d));
+  Eigen::RowVectorXd out(d);
+  for (Index n = 0; n < d; ++n)
+    out(n) = scale * sign_[static_cast<std::size_t>(n)] *
+             cosine_[static_cast<std::size_t>((2 * n + 1) * k % (4 * d))];
+  return out;
+}
+
+Matrix Frame::directions(Index first, Index count) const {
+  Matrix out(count, inputs());
+  for (Index i = 0; i < count; ++i) out.row(i) = direction(first + i);
+  return out;
+}
+
+RowMatrix Frame::points(const Questions& questions) const {
+  if (questions.plain) return questions.rows;
+  RowMatrix x = questions.rows * basis_;
+  x.rowwise() += origin_.transpose();
+  std::int32_t known = -1;
+  Eigen::RowVectorXd along;
+  for (Index q = 0; q < x.rows() && !questions.direction.empty(); ++q) {
+    const std::int32_t i = questions.direction[static_cast<std::size_t>(q)];
+    if (i != known) along = direction(i);
+    known = i;
+    x.row(q) += questions.step(q) * along;
+  }
+  // Rounding must not leave the box by its last bit.
+  if (box_.bounded()) x = x.cwiseMax(box_.low).cwiseMin(box_.high);
+  return x;
+}
+
+double Frame::reach(const Vector& u, const Vector& along) const {
+  if (!box_.bounded()) return std::numeric_limits<double>::infinity();
+  return largest_step(box_, origin_ + basis_.transpose() * u, along);
+}
+
+double Frame::reach_from(const Vector& x, const Vector& v) const { return largest_step(box_, x, v); }
+
+double Frame::reach_within(const Vector& u, const Vector& v) const {
+  if (!box_.bounded()) return std::numeric_limits<double>::infinity();
+  return reach(u, basis_.transpose() * v);
+}
+
+}  // namespace exhume

@@ -1,0 +1,163 @@
+#include "exhume/oracle/meter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "exhume/base/error.h"
+
+namespace exhume {
+namespace {
+
+constexpr int kTries = 4;
+constexpr auto kFirstWait = std::chrono::milliseconds(200);  // doubled from try to try
+
+bool same(const Questions& a, const Questions& b) {
+  return a.plain == b.plain && a.rows.rows() == b.rows.rows() && a.rows.cols() == b.rows.cols() &&
+         a.rows == b.rows && a.direction == b.direction && a.step.size() == b.step.size() && a.step == b.step;
+}
+
+}  // namespace
+
+OutOfQuestions::OutOfQuestions(std::string stage_name, Index wanted_now, Index left_now)
+    : std::runtime_error(fmt::format("the limit leaves {} questions, and {} needs {} more", left_now,
+                                     stage_name, wanted_now)),
+      stage(std::move(stage_name)),
+      wanted(wanted_now),
+      left(left_now) {}
+
+Meter::Meter(OraclePtr oracle, const Frame& frame, Index limit, QuestionLog& log, LogContents earlier,
+             const Control& control)
+    : oracle_(std::move(oracle)),
+      frame_(&frame),
+      limit_(limit),
+      log_(log),
+      earlier_(std::move(earlier)),
+      control_(control),
+      asked_(earlier_.lost) {
+  for (const LoggedBlock& block : earlier_.blocks) asked_ += block.questions.count();
+  if (earlier_.lost > 0) count("answers lost", earlier_.lost);
+}
+
+Index Meter::left() const {
+  return limit_ == 0 ? std::numeric_limits<Index>::max() : std::max<Index>(0, limit_ - asked_);
+}
+
+void Meter::count(const std::string& stage, Index questions) {
+  const auto known =
+      std::find_if(stages_.begin(), stages_.end(), [&](const auto& each) { return each.stage == stage; });
+  if (known != stages_.end()) {
+    known->questions += questions;
+  } else {
+    stages_.push_back({stage, questions});
+  }
+}
+
+void Meter::read_as(std::function<RowMatrix(const RowMatrix&)> reading) {
+  reading_ = std::move(reading);
+  for (LoggedBlock& block : history_) block.answers = reading_(block.answers);
+}
+
+RowMatrix Meter::ask(const std::string& stage, const RowMatrix& u) { return ask(stage, in_subspace(u)); }
+
+RowMatrix Meter::ask(const std::string& stage, const Questions& questions) {
+  // Parts that answers of a log can be told by: their size does not depend on the oracle's.
+  constexpr Index kPart = 4096;
+  const Index n = questions.count();
+  RowMatrix out;
+  for (Index first = 0; first < n; first += kPart) {
+    const Index count = std::min(kPart, n - first);
+    const RowMatrix part = ask_block(stage, questions.part(first, count));
+    if (out.size() == 0) out.resize(n, part.cols());
+    out.middleRows(first, count) = part;
+  }
+  return out;
+}
+
+RowMatrix Meter::ask_block(const std::string& stage, const Questions& questions) {
+  control_.check();
+  RowMatrix answers;
+  if (next_ < earlier_.blocks.size()) {
+    answers = from_log(stage, questions);
+  } else {
+    answers = send(stage, questions);
+  }
+  outputs_ = answers.cols();
+  if (reading_) answers = reading_(answers);
+  count(stage, questions.count());
+  history_.push_back({stage, questions, answers});
+  const double share = expected_ > 0 ? static_cast<double>(asked_) / static_cast<double>(expected_) : 0;
+  control_.report(fmt::format("{}: {} asked", stage, asked_), std::min(0.99, share));
+  return answers;
+}
+
+RowMatrix Meter::from_log(const std::string& stage, const Questions& questions) {
+  const LoggedBlock& block = earlier_.blocks[next_++];
+  if (block.stage == stage && same(block.questions, questions)) return block.answers;
+  throw DataError(fmt::format(
+      "the log's block {} ({}) holds other questions than those asked now ({}); it belongs to another "
+      "extraction, version or machine: start a new log",
+      next_, block.stage, stage));
+}
+
+RowMatrix Meter::send(const std::string& stage, const Questions& questions) {
+  const Index n = questions.count();
+  if (!oracle_) {
+    throw DataError(fmt::format(
+        "the log ends before {} questions of the stage {}; it is not that of a finished extraction", n,
+        stage));
+  }
+  if (n > left()) throw OutOfQuestions(stage, n, left());
+  const RowMatrix x = frame_->points(questions);
+  RowMatrix answers;
+  const Index most = std::max<Index>(1, oracle_->batch_rows());
+  for (Index first = 0; first < n; first += most) {
+    const Index rows = std::min(most, n - first);
+    auto wait = kFirstWait;
+    for (int attempt = 1;; ++attempt) {
+      if (rows > left()) throw OutOfQuestions(stage, rows, left());
+      log_.asking(rows);
+      asked_ += rows;
+      sent_ += rows;
+      try {
+        const RowMatrix part = oracle_->answer(x.middleRows(first, rows), control_);
+        if (part.rows() != rows || part.cols() < 1) {
+          throw DataError(
+              fmt::format("{} gave {} rows of {} numbers to {} questions; it must give one row each",
+                          oracle_->name(), part.rows(), part.cols(), rows));
+        }
+        if (outputs_ != 0 && part.cols() != outputs_) {
+          throw DataError(
+              fmt::format("{} gave {} outputs, and {} before", oracle_->name(), part.cols(), outputs_));
+        }
+        if (!part.allFinite()) {
+          for (Index i = 0; i < part.size(); ++i) {
+            if (std::isfinite(part.data()[i])) continue;
+            throw DataError(fmt::format("{} answered question {} with {}; all outputs must be finite numbers",
+                                        oracle_->name(), asked_ - rows + i / part.cols() + 1,
+                                        part.data()[i]));
+          }
+        }
+        if (answers.size() == 0) answers.resize(n, part.cols());
+        outputs_ = part.cols();
+        answers.middleRows(first, rows) = part;
+        break;
+      } catch (const OracleFault& fault) {
+        if (attempt == kTries)
+          throw DataError(
+              fmt::format("{} failed {} times in a row: {}", oracle_->name(), kTries, fault.what()));
+        control_.check();
+        std::this_thread::sleep_for(wait);
+        wait *= 2;
+      }
+    }
+  }
+  log_.answered({stage, questions, answers});
+  return answers;
+}
+
+}  // namespace exhume

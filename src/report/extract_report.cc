@@ -1,0 +1,153 @@
+// What a network that was asked has to say.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "certify/certificate_writer.h"
+#include "exhume/report/report.h"
+#include "exhume/report/svg.h"
+#include "report/rounded.h"
+#include "report/sections.h"
+
+namespace exhume {
+namespace {
+
+std::string grouped(Index value) { return svg::group_thousands(fmt::format("{}", value)); }
+
+// "36,105 = 2^15.14"
+std::string as_power(Index questions) {
+  return questions > 0
+             ? fmt::format("{} = 2^{:.2f}", grouped(questions), std::log2(static_cast<double>(questions)))
+             : "0";
+}
+
+std::string activation_words(const ExtractResult& result) {
+  if (result.activation == "leaky relu") return fmt::format("leaky ReLU of slope {:.6g}", result.slope);
+  if (result.activation == "absolute value") return "absolute value";
+  return result.activation == "relu" ? "ReLU" : "ReLU with a linear term";
+}
+
+std::string domain_words(const ExtractResult& result) {
+  return result.box.bounded() ? fmt::format("inputs from {:g} to {:g}", result.box.low, result.box.high)
+                              : fmt::format("normal inputs of standard deviation {:.3g}", result.spread);
+}
+
+Json own_keys(const ExtractResult& result) {
+  const bool refused = result.status == Status::kRefused;
+  const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
+  Json json;
+  json["oracle"] = result.oracle;
+  json["inputs"] = result.network.inputs();
+  json["hidden_units"] = result.network.hidden();
+  json["outputs"] = result.network.outputs();
+  json["activation"] = result.activation;
+  json["slope"] = measured(result.slope);
+  json["linear_term"] = result.network.has_linear_term();
+  json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
+  json["precision"] = result.precision;
+  json["reading"] = result.reading;
+  json["queries"] = result.queries;
+  json["queries_limit"] = result.limit == 0 ? Json(nullptr) : Json(result.limit);
+  json["queries_this_run"] = result.sent;
+  json["queries_by_stage"] = Json::object();
+  for (const StageQuestions& stage : result.stages) json["queries_by_stage"][stage.stage] = stage.questions;
+  json["low"] = number(result.box.low);
+  json["high"] = number(result.box.high);
+  json["spread"] = measured(result.spread);
+  json["fresh_questions"] = result.fresh;
+  json["logged_worst"] = measured(result.logged_worst);
+  json["fresh_worst"] = measured(result.fresh_worst);
+  json["heldout_relative_mse"] = measured(result.fresh_relative_mse);
+  json["found_outside_subspace"] = result.found_outside;
+  json["log_digest"] = result.log_digest;
+  if (!result.resumed.empty()) json["resumed"] = result.resumed;
+  return json;
+}
+
+Json sections(const ExtractResult& result) {
+  Json list = Json::array();
+  list.push_back(facts_section(facts(result)));
+  Json rows = Json::array();
+  for (const StageQuestions& stage : result.stages) rows.push_back({stage.stage, grouped(stage.questions)});
+  list.push_back(table_section("Questions by stage", "Every question that left is counted.",
+                               {"stage", "questions"}, std::move(rows)));
+  if (!result.kinks.empty()) {
+    svg::Chart chart;
+    svg::Series series;
+    for (std::size_t i = 0; i < result.kinks.size(); ++i) {
+      series.x.push_back(result.kinks[i]);
+      series.y.push_back(static_cast<double>(i + 1));
+    }
+    series.name = "kinks";
+    chart.x.label = "position on the line";
+    chart.y.label = "kinks so far";
+    // The outermost lie far from all others.
+    const std::size_t edge = result.kinks.size() / 20;
+    chart.series.push_back(std::move(series));
+    list.push_back(chart_section(
+        "Kinks on the first line",
+        fmt::format("{} kinks, nine in ten of them between {:.3g} and {:.3g}: each is where a unit switches.",
+                    result.kinks.size(), result.kinks[edge], result.kinks[result.kinks.size() - 1 - edge]),
+        chart));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string verdict(const ExtractResult& result) {
+  const Network& n = result.network;
+  const std::string shape =
+      fmt::format("{} input{}, {} hidden unit{}, {} output{}", n.inputs(), plural(n.inputs()), n.hidden(),
+                  plural(n.hidden()), n.outputs(), plural(n.outputs()));
+  switch (result.status) {
+    case Status::kCertified:
+    case Status::kEstimated:
+      return fmt::format(
+          "The network was extracted ({}) with {} questions; it answers all of them, {} of them fresh and "
+          "random, to "
+          "{}.",
+          shape, grouped(result.queries), grouped(result.fresh), result.precision);
+    case Status::kUncertified:
+      return fmt::format("A network was found ({}) but is not certified: {}", shape, result.reason);
+    case Status::kRefused:
+      return fmt::format("No network was returned: {}", result.reason);
+  }
+  return result.reason;
+}
+
+std::vector<Fact> facts(const ExtractResult& result) {
+  std::vector<Fact> list = {{"oracle", result.oracle}};
+  if (result.status != Status::kRefused) {
+    list.push_back(
+        {"network", fmt::format("{}-{}-{}, {}{}", result.network.inputs(), result.network.hidden(),
+                                result.network.outputs(), activation_words(result),
+                                result.signs_identifiable ? "" : "; the units' signs are not determined")});
+    list.push_back({"precision", result.precision});
+  }
+  list.push_back(
+      {"questions", as_power(result.queries) +
+                        (result.limit > 0 ? fmt::format(", of {} allowed", grouped(result.limit)) : "")});
+  if (!result.resumed.empty())
+    list.push_back({"resumed", fmt::format("{}; {} asked now", result.resumed, grouped(result.sent))});
+  if (result.status == Status::kRefused) return list;
+  if (result.reading == "logits")
+    list.push_back({"outputs", "logits up to a constant a row: log probabilities less their mean"});
+  if (result.found_outside > 0)
+    list.push_back({"outside", fmt::format("{} units found beyond the subspace", result.found_outside)});
+  list.push_back({"fresh questions",
+                  fmt::format("{} over {}: {:.3g} of the outputs' variance left", grouped(result.fresh),
+                              domain_words(result), result.fresh_relative_mse)});
+  return list;
+}
+
+std::string to_json(const ExtractResult& result) {
+  return write_certificate(result, {.kind = "extracted network",
+                                    .verdict = verdict(result),
+                                    .own = own_keys(result),
+                                    .sections = sections(result)});
+}
+
+}  // namespace exhume

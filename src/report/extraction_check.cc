@@ -1,0 +1,149 @@
+#include "exhume/report/extraction_check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "certify/certificate_writer.h"
+#include "exhume/base/error.h"
+#include "exhume/certify/entry_check.h"
+#include "exhume/certify/stored_precision.h"
+#include "exhume/extract.h"
+#include "exhume/oracle/logged_samples.h"
+#include "extract/missed.h"
+#include "extract/probe.h"
+
+namespace exhume {
+namespace {
+
+// Questions are made again from coordinates, off by the last bits on other machines.
+constexpr double kSameQuestion = 1e-9;
+
+class Checker {
+ public:
+  Checker(const std::string& text, const Network& network, const std::string& log, const Control& control)
+      : text_(text), json_(parse_certificate(text)), network_(network), log_(log), control_(control) {}
+
+  CertificateCheck run() {
+    if (digest_matches(text_)) {
+      good("certificate", "its digest is that of its content");
+    } else {
+      bad("certificate", "its digest is not that of its content: it was edited");
+    }
+    LogContents contents = parse_question_log(log_, "questions.log");
+    check_log(contents);
+    check_answers(contents);
+    check_replay();
+    return std::move(out_);
+  }
+
+ private:
+  void good(std::string part, std::string what) {
+    out_.findings.push_back({std::move(part), Outcome::kGood, std::move(what)});
+  }
+  void bad(std::string part, std::string what) {
+    out_.findings.push_back({std::move(part), Outcome::kBad, std::move(what)});
+  }
+
+  void check_log(const LogContents& contents) {
+    if (contents.digest == words(at(json_, "log_digest")) && contents.dropped == 0) {
+      good("log", "it is the log that the certificate speaks of");
+    } else {
+      bad("log", "it is not the log that the certificate speaks of");
+    }
+    Index asked = contents.lost;
+    for (const LoggedBlock& block : contents.blocks) asked += block.questions.count();
+    const double stated = number_of(at(json_, "queries")), limit = number_of(at(json_, "queries_limit"));
+    if (static_cast<double>(asked) != stated) {
+      bad("log", fmt::format("it holds {} questions, the certificate states {}", asked, stated));
+    } else if (static_cast<double>(asked) > limit) {
+      bad("log", fmt::format("it holds {} questions, more than the limit of {}", asked, limit));
+    } else {
+      good("log", fmt::format("{} questions, as stated", asked));
+    }
+  }
+
+  void check_answers(LogContents& contents) {
+    const Json head = Json::parse(contents.header, nullptr, false);
+    const double inputs = number_of(at(head, "inputs")), dimensions = number_of(at(head, "dimensions"));
+    if (!(inputs == static_cast<double>(network_.inputs())) || !(dimensions >= 1) ||
+        contents.blocks.empty() || contents.blocks.back().answers.cols() != network_.outputs()) {
+      bad("network", "it has other inputs or outputs than the log");
+      return;
+    }
+    Box box;
+    if (at(head, "low").is_number()) box = {number_of(at(head, "low")), number_of(at(head, "high"))};
+    const Json& seed_json = at(head, "seed");
+    const auto seed = seed_json.is_number_unsigned() ? seed_json.get<std::uint64_t>() : 0;
+    const auto frame = std::make_shared<const Frame>(
+        network_.inputs(), std::min(static_cast<Index>(dimensions), network_.inputs()), seed, box);
+    const bool logits = words(at(json_, "reading")) == "logits";
+    StoredPrecision stored;
+    check_fresh(contents, *frame, seed);
+    if (logits) {
+      const bool logarithms = (contents.blocks.front().answers.array() <= 0).all();
+      for (LoggedBlock& block : contents.blocks) block.answers = centred_logits(block.answers, logarithms);
+    }
+    const SamplePtr samples = logged_samples(frame, std::move(contents.blocks));
+    if (!logits) stored = stored_precision(*samples, control_);
+    out_.whole = verify(network_, *samples, control_);
+    const EntryCheck check = check_entries(network_, *samples, stored, false, nullptr, nullptr, {}, control_);
+    if (check.reproduced()) {
+      good("network",
+           fmt::format("it answers all {} logged questions to the oracle's precision", samples->rows()));
+    } else {
+      bad("network",
+          fmt::format("it answers question {} {:.3g} off, {:.1f} times what the oracle's precision allows",
+                      check.row + 1, check.gap, check.worst));
+    }
+  }
+
+  void check_fresh(const LogContents& contents, const Frame& frame, std::uint64_t seed) {
+    const LoggedBlock& last = contents.blocks.back();
+    const double spread = number_of(at(json_, "spread"));
+    if (last.stage != "fresh" || !last.questions.plain || !std::isfinite(spread)) {
+      bad("fresh questions", "the log does not end with them");
+      return;
+    }
+    const RowMatrix x = domain_inputs(frame, spread, seed ^ 0x9e3779b97f4a7c15u, 0, last.questions.count());
+    const double apart = (x - last.questions.rows).cwiseAbs().maxCoeff();
+    if (apart <= kSameQuestion * std::max(1.0, x.cwiseAbs().maxCoeff())) {
+      good("fresh questions", fmt::format("{} of them, those that the seed draws", last.questions.count()));
+    } else {
+      bad("fresh questions", "they are not those that the seed draws");
+    }
+  }
+
+  void check_replay() {
+    try {
+      const ExtractResult again = replay_extraction(log_, control_);
+      const Alignment apart = align(network_, again.network);
+      if (apart.comparable && apart.worst_error <= kSameQuestion) {
+        good("replay", "the extraction made again from the log gives this network");
+      } else {
+        bad("replay", "the extraction made again from the log gives another network");
+      }
+    } catch (const DataError& error) {
+      out_.findings.push_back(
+          {"replay", Outcome::kUnchecked, fmt::format("not made again: {}", error.what())});
+    }
+  }
+
+  const std::string& text_;
+  Json json_;
+  const Network& network_;
+  const std::string& log_;
+  const Control& control_;
+  CertificateCheck out_;
+};
+
+}  // namespace
+
+CertificateCheck check_extraction(const std::string& json, const Network& network, const std::string& log,
+                                  const Control& control) {
+  return Checker(json, network, log, control).run();
+}
+
+}  // namespace exhume

@@ -1,0 +1,248 @@
+// Networks that can be asked: extracted from few questions, exactly, or refused with the reason.
+#include "exhume/extract.h"
+
+#include <gtest/gtest.h>
+
+#include "exhume/base/error.h"
+#include "exhume/base/random.h"
+#include "exhume/report/extraction_check.h"
+#include "exhume/report/report.h"
+#include "extract/line.h"
+#include "refusal.h"
+#include "temp_dir.h"
+
+namespace exhume {
+namespace {
+
+Network planted(Index d, Index k, Index m, std::uint64_t seed) {
+  Network network;
+  network.W = Stream(seed, "W").normal_matrix(k, d);
+  network.W.rowwise().normalize();
+  network.b = 0.3 * Stream(seed, "b").normal_matrix(k, 1);
+  network.A = Stream(seed, "A").normal_matrix(m, k);
+  network.c = Stream(seed, "c").normal_matrix(m, 1);
+  return network;
+}
+
+// A max(z, slope z) + c.
+OraclePtr leaky(const Network& n, double slope) {
+  return function_oracle(
+      [n, slope](const Eigen::Ref<const RowMatrix>& x) {
+        Matrix z = x * n.W.transpose();
+        z.rowwise() += n.b.transpose();
+        RowMatrix y = z.cwiseMax(slope * z) * n.A.transpose();
+        y.rowwise() += n.c.transpose();
+        return y;
+      },
+      n.inputs(), "leaky");
+}
+
+TEST(KinksOnLine, FindsThemAllEvenCloseOnes) {
+  const std::vector<double> at = {-30, -1, 0.5, 0.5001, 2, 700};
+  const Matrix c = Stream(3, "c").normal_matrix(static_cast<Index>(at.size()), 1);
+  Index asked = 0;
+  LineOptions options;
+  const LineKinks found = kinks_on_line(
+      [&](const std::vector<double>& t) {
+        LineAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
+        asked += static_cast<Index>(t.size());
+        for (std::size_t i = 0; i < t.size(); ++i) {
+          for (std::size_t j = 0; j < at.size(); ++j)
+            out.values(static_cast<Index>(i), 0) += c(static_cast<Index>(j)) * std::max(t[i] - at[j], 0.0);
+          out.noise(static_cast<Index>(i)) = 4e-16 * (std::abs(out.values(static_cast<Index>(i), 0)) + 1);
+        }
+        return out;
+      },
+      options);
+  ASSERT_EQ(found.at.size(), at.size());
+  for (std::size_t i = 0; i < at.size(); ++i) EXPECT_NEAR(found.at[i], at[i], 1e-9 * (1 + std::abs(at[i])));
+  EXPECT_EQ(found.given_up, 0);
+  EXPECT_LT(asked, 260);
+}
+
+TEST(Extract, OneHiddenLayerExactly) {
+  struct Case {
+    Index d, k, m;
+  };
+  for (const auto [d, k, m] :
+       {Case{1, 3, 1}, Case{3, 5, 2}, Case{10, 12, 1}, Case{60, 20, 1}, Case{60, 40, 5}}) {
+    for (const std::uint64_t seed : {1, 2}) {
+      const Network network = planted(d, k, m, seed);
+      ExtractOptions options;
+      options.seed = seed;
+      const ExtractResult result = extract(network_oracle(network), options);
+      EXPECT_EQ(result.status, Status::kCertified)
+          << d << "-" << k << "-" << m << " " << seed << result.reason;
+      const Alignment apart = align(network, result.network, {.free_signs = !result.signs_identifiable});
+      EXPECT_LT(apart.worst_error, 1e-9) << d << "-" << k << "-" << m << " seed " << seed;
+      EXPECT_EQ(result.activation, "relu");
+      EXPECT_LE(result.queries, estimated_questions(d, k, m) + 500);
+    }
+  }
+}
+
+TEST(Extract, FewQuestionsForManyInputs) {
+  const Network network = planted(784, 32, 1, 4);
+  const ExtractResult result = extract(network_oracle(network), {});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_LT(result.queries, 40342);  // 2^15.3
+  EXPECT_LT(align(network, result.network).worst_error, 1e-10);
+}
+
+TEST(Extract, LeakyUnitsAndAbsoluteValues) {
+  const Network network = planted(30, 8, 2, 5);
+  const ExtractResult with_leak = extract(leaky(network, 0.1), {});
+  EXPECT_EQ(with_leak.status, Status::kCertified) << with_leak.reason;
+  EXPECT_EQ(with_leak.activation, "leaky relu");
+  EXPECT_NEAR(with_leak.slope, 0.1, 1e-9);
+  const ExtractResult absolute = extract(leaky(network, -1), {});
+  EXPECT_EQ(absolute.status, Status::kCertified) << absolute.reason;
+  EXPECT_EQ(absolute.activation, "absolute value");
+}
+
+TEST(Extract, EveryQuestionLiesInTheBox) {
+  Network network = planted(64, 16, 3, 6);
+  network.b -= 0.5 * network.W.rowwise().sum();
+  double low = 1, high = 0;
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        low = std::min(low, x.minCoeff());
+        high = std::max(high, x.maxCoeff());
+        return evaluate(network, x);
+      },
+      64);
+  ExtractOptions options;
+  options.box = {0, 1};
+  const ExtractResult result = extract(oracle, options);
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_GE(low, 0);
+  EXPECT_LE(high, 1);
+}
+
+TEST(Extract, ProbabilitiesAreReadAsLogits) {
+  const Network network = planted(20, 8, 3, 7);
+  for (const bool logarithms : {false, true}) {
+    const OraclePtr oracle = function_oracle(
+        [&](const Eigen::Ref<const RowMatrix>& x) {
+          RowMatrix y = evaluate(network, x);
+          y.colwise() -= Vector(y.rowwise().maxCoeff());
+          y.colwise() -= Vector(y.array().exp().rowwise().sum().log());
+          return logarithms ? y : RowMatrix(y.array().exp());
+        },
+        20);
+    const ExtractResult result = extract(oracle, {});
+    EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+    EXPECT_EQ(result.reading, "logits");
+    EXPECT_EQ(result.network.hidden(), 8);
+  }
+}
+
+TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
+  const Network n = planted(60, 10, 1, 11);
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        Eigen::MatrixXf z = x.cast<float>() * n.W.transpose().cast<float>();
+        z.rowwise() += n.b.transpose().cast<float>();
+        Eigen::MatrixXf y = z.cwiseMax(0.0F) * n.A.transpose().cast<float>();
+        y.rowwise() += n.c.transpose().cast<float>();
+        return RowMatrix(y.cast<double>());
+      },
+      60);
+  const ExtractResult result = extract(oracle, {});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.precision, "single precision");
+  EXPECT_EQ(result.network.hidden(), 10);
+  EXPECT_LT(align(n, result.network).worst_error, 1e-3);
+}
+
+TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
+  const Network n = planted(20, 8, 3, 8);
+  const auto refused = [&](const AnswerFunction& function) {
+    const ExtractResult result = extract(function_oracle(function, 20), {});
+    EXPECT_EQ(result.status, Status::kRefused);
+    EXPECT_LE(result.queries, 150);
+    return result.reason;
+  };
+  EXPECT_NE(
+      refused([&](const auto& x) { return RowMatrix((x * n.W.transpose()).array().tanh()); }).find("curve"),
+      std::string::npos);
+  EXPECT_NE(
+      refused([&](const auto& x) { return RowMatrix((x * n.W.transpose()).array().sign()); }).find("labels"),
+      std::string::npos);
+  int call = 0;
+  EXPECT_NE(refused([&](const auto& x) {
+              return RowMatrix((evaluate(n, x).array() + 0.1 * ++call));
+            }).find("same question"),
+            std::string::npos);
+}
+
+TEST(Extract, TheLimitIsNeverPassed) {
+  const Network network = planted(50, 10, 1, 9);
+  for (const Index limit : {1, 100, 300, 700}) {
+    Index asked = 0;
+    const OraclePtr oracle = function_oracle(
+        [&](const Eigen::Ref<const RowMatrix>& x) {
+          asked += x.rows();
+          return evaluate(network, x);
+        },
+        50);
+    ExtractOptions options;
+    options.queries = limit;
+    const ExtractResult result = extract(oracle, options);
+    EXPECT_EQ(result.status, Status::kRefused);
+    EXPECT_LE(asked, limit);
+    EXPECT_NE(result.reason.find("limit"), std::string::npos);
+  }
+}
+
+TEST(Extract, GoesOnFromItsLogWithoutAskingAgain) {
+  const TempDir folder;
+  const Network network = planted(40, 10, 2, 10);
+  ExtractOptions options;
+  const ExtractResult whole = extract(network_oracle(network), options);
+  for (const Index until : {50, 130, 400, 900}) {
+    const auto path = folder / ("log" + std::to_string(until));
+    options.log = path;
+    options.resume = false;
+    Index asked = 0;
+    const auto counted = [&](Index most) {
+      return function_oracle(
+          [&asked, &network, most](const Eigen::Ref<const RowMatrix>& x) {
+            if (asked + x.rows() > most) throw Interrupted();
+            asked += x.rows();
+            return evaluate(network, x);
+          },
+          40);
+    };
+    EXPECT_THROW((void)extract(counted(until), options), Interrupted);
+    expect_refused<DataError>([&] { (void)extract(counted(1 << 20), options); }, {"exists"});
+    options.resume = true;
+    const ExtractResult result = extract(counted(1 << 20), options);
+    EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+    EXPECT_EQ(asked, whole.queries);
+    EXPECT_EQ(result.network.W, whole.network.W);
+    EXPECT_EQ(result.network.A, whole.network.A);
+    ExtractOptions other = options;
+    other.seed = 1;
+    expect_refused<DataError>([&] { (void)extract(counted(1 << 20), other); }, {"seed 0, now it is 1"});
+  }
+}
+
+TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
+  const Network network = planted(30, 6, 2, 11);
+  ExtractResult result = extract(network_oracle(network), {});
+  const ExtractResult again = replay_extraction(result.log);
+  EXPECT_EQ(again.network.W, result.network.W);
+  const std::string json = to_json(result);
+  for (const Finding& finding : check_extraction(json, result.network, result.log).findings)
+    EXPECT_EQ(finding.outcome, Outcome::kGood) << finding.part << ": " << finding.words;
+  Network wrong = result.network;
+  wrong.W(0, 0) += 1e-5;
+  bool caught = false;
+  for (const Finding& finding : check_extraction(json, wrong, result.log).findings)
+    caught = caught || finding.bad();
+  EXPECT_TRUE(caught);
+}
+
+}  // namespace
+}  // namespace exhume

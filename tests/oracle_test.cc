@@ -1,0 +1,206 @@
+// Oracles, their meter and their log: counts, limits, answers that are none, logs that were cut or changed.
+#include <gtest/gtest.h>
+
+#include "exhume/base/error.h"
+#include "exhume/base/random.h"
+#include "exhume/oracle/command_oracle.h"
+#include "exhume/oracle/logged_samples.h"
+#include "exhume/oracle/meter.h"
+#include "refusal.h"
+#include "temp_dir.h"
+
+namespace exhume {
+namespace {
+
+OraclePtr sums(Index inputs) {
+  return function_oracle([](const Eigen::Ref<const RowMatrix>& x) { return RowMatrix(x.rowwise().sum()); },
+                         inputs, "sums", 7);
+}
+
+TEST(Frame, DirectionsAreOrthonormal) {
+  constexpr double kRounding = 1e-13;
+  for (const Index d : {1, 2, 7, 64}) {
+    const Frame frame(d, std::min<Index>(3, d), 5, {});
+    const Matrix B = frame.directions(0, d);
+    EXPECT_LT((B * B.transpose() - Matrix::Identity(d, d)).cwiseAbs().maxCoeff(), kRounding) << d;
+  }
+}
+
+TEST(Frame, ReachEndsAtTheBox) {
+  const Frame frame(50, 4, 3, {0, 1});
+  const Vector u = Vector::Zero(4), v = Vector::Unit(4, 1);
+  const double t = frame.reach_within(u, v);
+  RowMatrix at = (t * v).transpose();
+  const RowMatrix x = frame.points(in_subspace(at));
+  EXPECT_GE(x.minCoeff(), 0);
+  EXPECT_LE(x.maxCoeff(), 1);
+  EXPECT_TRUE(x.minCoeff() < 1e-12 || x.maxCoeff() > 1 - 1e-12);
+  expect_refused<std::invalid_argument>([] { Box{1, 0}.validate(); }, {"no box"});
+  expect_refused<std::invalid_argument>(
+      [] {
+        Box{0, std::numeric_limits<double>::infinity()}.validate();
+      },
+      {"no box"});
+}
+
+TEST(Meter, CountsByStageAndStopsAtTheLimit) {
+  const Frame frame(5, 2, 1, {});
+  QuestionLog log("{}");
+  Control control;
+  Meter meter(sums(5), frame, 20, log, {}, control);
+  EXPECT_EQ(meter.ask("first", RowMatrix::Zero(12, 2)).rows(), 12);
+  EXPECT_EQ(meter.asked(), 12);
+  EXPECT_THROW((void)meter.ask("second", RowMatrix::Zero(9, 2)), OutOfQuestions);
+  EXPECT_EQ(meter.asked(), 12);
+  EXPECT_EQ(meter.ask("second", RowMatrix::Zero(8, 2)).cols(), 1);
+  EXPECT_EQ(meter.left(), 0);
+  ASSERT_EQ(meter.stages().size(), 2u);
+  EXPECT_EQ(meter.stages()[1].questions, 8);
+}
+
+TEST(Meter, AnswersThatAreNoneAreNamed) {
+  const Frame frame(3, 2, 1, {});
+  Control control;
+  const auto ask = [&](const AnswerFunction& function) {
+    QuestionLog log("{}");
+    Meter meter(function_oracle(function, 3, "it"), frame, 0, log, {}, control);
+    (void)meter.ask("stage", RowMatrix::Zero(4, 2));
+  };
+  expect_refused<DataError>([&] { ask([](const auto&) { return RowMatrix::Zero(3, 1); }); },
+                            {"it gave 3 rows", "4 questions"});
+  expect_refused<DataError>(
+      [&] { ask([](const auto& x) { return RowMatrix::Constant(x.rows(), 2, std::nan("")); }); },
+      {"question 1", "nan"});
+}
+
+TEST(Meter, FaultsAreAskedAgainAndCounted) {
+  const Frame frame(3, 2, 1, {});
+  Control control;
+  QuestionLog log("{}");
+  int calls = 0;
+  Meter meter(function_oracle(
+                  [&](const Eigen::Ref<const RowMatrix>& x) {
+                    if (++calls == 1) throw OracleFault("busy");
+                    return RowMatrix(x.leftCols(1));
+                  },
+                  3),
+              frame, 0, log, {}, control);
+  EXPECT_EQ(meter.ask("stage", RowMatrix::Zero(4, 2)).rows(), 4);
+  EXPECT_EQ(meter.asked(), 8);
+  EXPECT_EQ(parse_question_log(log.bytes(), "log").lost, 4);
+}
+
+TEST(QuestionLog, ComesBackBitForBitAndIsGoneOnFrom) {
+  const TempDir folder;
+  const auto path = folder / "q.log";
+  const Frame frame(5, 2, 1, {});
+  Control control;
+  RowMatrix first(6, 2), second(3, 2);
+  Stream(1, "u").fill_normal(0, first);
+  Stream(2, "u").fill_normal(0, second);
+  RowMatrix answers;
+  {
+    QuestionLog log(R"({"seed": 1})", path);
+    Meter meter(sums(5), frame, 0, log, {}, control);
+    answers = meter.ask("a", first);
+  }
+  LogContents contents = read_question_log(path);
+  ASSERT_EQ(contents.blocks.size(), 1u);
+  EXPECT_EQ(contents.blocks[0].answers, answers);
+  EXPECT_EQ(contents.header, R"({"seed": 1})");
+  {
+    QuestionLog log(contents, path);
+    Meter meter(sums(5), frame, 10, log, contents, control);
+    EXPECT_EQ(meter.ask("a", first), answers);
+    EXPECT_EQ(meter.sent(), 0);
+    (void)meter.ask("b", second);
+    EXPECT_EQ(meter.sent(), 3);
+    EXPECT_EQ(meter.asked(), 9);
+    EXPECT_THROW((void)meter.ask("c", second), OutOfQuestions);
+  }
+  contents = read_question_log(path);
+  EXPECT_EQ(contents.blocks.size(), 2u);
+  // Other questions than the logged ones are refused.
+  QuestionLog log(contents, path);
+  Meter meter(sums(5), frame, 0, log, contents, control);
+  expect_refused<DataError>([&] { (void)meter.ask("a", second); }, {"other questions"});
+}
+
+TEST(QuestionLog, AnEndThatWasCutIsDroppedAndAChangeIsRefused) {
+  const Frame frame(5, 2, 1, {});
+  Control control;
+  QuestionLog log("{}");
+  Meter meter(sums(5), frame, 0, log, {}, control);
+  (void)meter.ask("a", RowMatrix::Ones(6, 2));
+  const std::size_t whole = log.bytes().size();
+  (void)meter.ask("b", RowMatrix::Ones(2, 2));
+  const std::string& bytes = log.bytes();
+  for (std::size_t cut = whole; cut < bytes.size(); ++cut) {
+    const LogContents contents = parse_question_log(bytes.substr(0, cut), "log");
+    EXPECT_EQ(contents.blocks.size(), 1u) << cut;
+    EXPECT_EQ(contents.kept + contents.dropped, cut);
+  }
+  EXPECT_EQ(parse_question_log(bytes, "log").digest, log.digest());
+  for (const std::size_t at : {std::size_t{30}, whole - 40, bytes.size() - 50}) {
+    std::string changed = bytes;
+    changed[at] ^= 1;
+    EXPECT_THROW((void)parse_question_log(changed, "log"), DataError) << at;
+  }
+  expect_refused<DataError>([] { (void)parse_question_log("nothing", "log"); }, {"log is not a log"});
+}
+
+TEST(QuestionLog, DifferencesOfOptionsAreNamed) {
+  EXPECT_EQ(header_difference(R"({"seed":1})", R"({"seed":1})"), "");
+  EXPECT_NE(header_difference(R"({"seed":1})", R"({"seed":2})").find("seed 1, now it is 2"),
+            std::string::npos);
+}
+
+TEST(LoggedSamples, AreTheQuestionsAsInputs) {
+  auto frame = std::make_shared<const Frame>(5, 2, 1, Box());
+  Control control;
+  QuestionLog log("{}");
+  Meter meter(sums(5), *frame, 0, log, {}, control);
+  (void)meter.ask("a", RowMatrix::Ones(6, 2));
+  (void)meter.ask("b", plain_rows(RowMatrix::Constant(3, 5, 2)));
+  const SamplePtr samples = logged_samples(frame, meter.history());
+  ASSERT_EQ(samples->rows(), 9);
+  SampleBlock block;
+  samples->read(4, 4, block);
+  for (Index i = 0; i < 4; ++i) EXPECT_NEAR(block.x().row(i).sum(), block.y()(i, 0), 1e-14);
+  EXPECT_EQ(block.y()(3, 0), 10);
+}
+
+TEST(CommandOracle, TextThereAndBack) {
+  CommandOptions options;
+  options.inputs = 3;
+  options.text = true;
+  const OraclePtr oracle = command_oracle("cat", options);
+  RowMatrix x(2, 3);
+  x << 0.1, -2, 3e-300, 4, 5, 1.0 / 3;
+  EXPECT_EQ(oracle->answer(x, {}), x);
+  EXPECT_EQ(oracle->answer(x.topRows(1), {}), x.topRows(1));
+}
+
+TEST(CommandOracle, FailuresAreOneSentence) {
+  CommandOptions options;
+  options.inputs = 3;
+  options.timeout_seconds = 0.5;
+  const RowMatrix x = RowMatrix::Ones(2, 3);
+  const auto ask = [&](const char* command, bool text) {
+    options.text = text;
+    (void)command_oracle(command, options)->answer(x, {});
+  };
+  expect_refused<DataError>([&] { ask("exit 3", false); }, {"status 3"});
+  expect_refused<DataError>([&] { ask("kill -9 $$", false); }, {"signal 9"});
+  expect_refused<DataError>([&] { ask("sleep 5", false); }, {"within 0.5 seconds"});
+  expect_refused<DataError>([&] { ask("no-such-program-here 2>/dev/null", false); }, {"status 127"});
+  expect_refused<DataError>([&] { ask("echo hello; sleep 5", false); }, {"'hello'"});
+  expect_refused<DataError>([&] { ask(R"(echo '{"rows": 1, "outputs": 1}'; sleep 5)", false); },
+                            {"1 rows to 2"});
+  expect_refused<DataError>([&] { ask("echo 1,2; echo 3; sleep 5", true); }, {"line 2"});
+  expect_refused<DataError>([&] { ask("echo 1,x; echo 1,2; sleep 5", true); }, {"no row of numbers"});
+  expect_refused<std::invalid_argument>([&] { ask("", false); }, {"empty"});
+}
+
+}  // namespace
+}  // namespace exhume
