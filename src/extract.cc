@@ -186,7 +186,7 @@ class Extraction {
     StoredPrecision stored;
     if (result_.reading == "outputs") stored = stored_precision(*logged, control_);
     const auto check = [&](const SampleSource& rows, bool unseen) {
-      return check_entries(result_.network, rows, stored, unseen, nullptr, nullptr, {}, control_);
+      return check_entries({result_.network, nullptr, nullptr}, rows, stored, unseen, {}, control_);
     };
     const EntryCheck all = check(*logged, false), last = check(*fresh, true);
     result_.logged_worst = all.worst;

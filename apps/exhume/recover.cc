@@ -1,5 +1,5 @@
 // exhume recover: samples in, network, certificate and report out.
-#include "exhume/recover.h"
+#include "exhume/recover_layers.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 #include <stdexcept>
+#include <variant>
 
 #include "command.h"
 #include "delivery.h"
@@ -15,7 +16,6 @@
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/routes/deep/deep.h"
 #include "exhume/routes/table.h"
 
 namespace exhume::cli {
@@ -142,32 +142,24 @@ class Recover final : public Command {
     OpenedSamples opened = open_sample_files(files_, session.control);
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     if (layers >= 2) return run_deep(delivery, opened, layers, widths, session.control);
-    RecoverOptions options = options_;
-    // The deeper ones need most of the time.
-    if (layers == 0) options.budget_seconds *= kShallowShare;
-    RecoverResult result = exhume::recover(opened.samples, options, session.control);
-    const bool deeper = layers == 0 && result.status == Status::kUncertified && !options_.hidden;
-    if (deeper) return run_deeper(delivery, opened, result, session.control);
-    if (delivery.writes() && result.status != Status::kRefused) add_files(delivery, result);
-    return code_of(delivery.finish(result, opened), result);
+    if (layers == 0 && !options_.hidden) {
+      AnyDepth any = recover_layers(opened.samples, options_, session.control);
+      if (auto* deep = std::get_if<DeepResult>(&any)) return deliver(delivery, opened, *deep);
+      return deliver(delivery, opened, std::get<RecoverResult>(any));
+    }
+    RecoverResult result = exhume::recover(opened.samples, options_, session.control);
+    return deliver(delivery, opened, result);
   }
 
  private:
-  // Of the budget, for one hidden layer where the number of layers is to be found.
-  static constexpr double kShallowShare = 0.2;
-  static constexpr Index kDeepest = 3;  // that auto tries
-
   [[nodiscard]] int code_of(int code, const Certificate& result) const {
     const bool enough = require_ != to_string(Status::kCertified) || result.status == Status::kCertified;
     return enough ? code : kNotCertified;
   }
 
-  [[nodiscard]] DeepOptions deep_options(Index layers, double budget) const {
-    DeepOptions options;
-    options.layers = layers;
-    options.seed = options_.seed;
-    options.budget_seconds = budget;
-    return options;
+  int deliver(Delivery& delivery, const OpenedSamples& opened, RecoverResult& result) const {
+    if (delivery.writes() && result.status != Status::kRefused) add_files(delivery, result);
+    return code_of(delivery.finish(result, opened), result);
   }
 
   int deliver(Delivery& delivery, const OpenedSamples& opened, DeepResult& result) const {
@@ -184,35 +176,15 @@ class Recover final : public Command {
       throw std::invalid_argument(fmt::format(
           "--route {} finds one hidden layer; several are found by the route deep", options_.route));
     }
-    DeepOptions options = deep_options(layers, options_.budget_seconds);
+    DeepOptions options;
+    options.layers = layers;
+    options.seed = options_.seed;
+    options.budget_seconds = options_.budget_seconds;
     if (!widths.empty()) options.widths = widths;
     if (!first_layer_.empty()) options.first_layer = read_first_layer(first_layer_);
     DeepResult result = recover_deep(opened.samples, options, control);
     return deliver(delivery, opened, result);
   }
-
-  // One hidden layer did not do: two, then more, each with an even share of the time that is left.
-  int run_deeper(Delivery& delivery, const OpenedSamples& opened, const RecoverResult& shallow,
-                 const Control& control) const {
-    std::optional<DeepResult> best;
-    double left = options_.budget_seconds * (1 - kShallowShare);
-    for (Index layers = 2; layers <= kDeepest; ++layers) {
-      const double share = left / static_cast<double>(layers == kDeepest ? 1 : 2);
-      DeepResult result = recover_deep(opened.samples, deep_options(layers, share), control);
-      for (const StageTime& stage : result.timings) left -= stage.seconds;
-      std::vector<Attempt> tried = best ? best->tried : shallow.tried;
-      tried.insert(tried.end(), result.tried.begin(), result.tried.end());
-      if (!best || result.status == Status::kCertified ||
-          result.heldout_relative_mse < best->heldout_relative_mse)
-        best = std::move(result);
-      best->tried = std::move(tried);
-      if (best->status == Status::kCertified || !(left > 1) || best->heldout_relative_mse < kExactly) break;
-    }
-    return deliver(delivery, opened, *best);
-  }
-
-  // Held-out error of a function that is found: more layers would not make it better.
-  static constexpr double kExactly = 1e-20;
 
   static Matrix read_first_layer(const std::string& file) {
     const bool zipped = file.size() >= 4 && file.substr(file.size() - 4) == ".npz";

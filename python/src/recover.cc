@@ -1,9 +1,10 @@
 // recover, and what its result has to say.
-#include "exhume/recover.h"
+#include "exhume/recover_layers.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -35,6 +36,38 @@ RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, c
   options.validate();
   Call call(threads, std::move(progress));
   return call.run([&](const Control& control) { return recover(samples.source, options, control); });
+}
+
+DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vector<Index>> widths,
+                    const std::optional<Rows>& first_layer, std::uint64_t seed, double budget, int threads,
+                    nb::object progress) {
+  DeepOptions options;
+  options.layers = layers;
+  options.widths = std::move(widths);
+  if (first_layer) options.first_layer = map(*first_layer);
+  options.seed = seed;
+  options.budget_seconds = budget;
+  options.validate(samples.source->inputs());
+  Call call(threads, std::move(progress));
+  return call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
+}
+
+AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget, int threads,
+                       nb::object progress) {
+  RecoverOptions options;
+  options.seed = seed;
+  options.budget_seconds = budget;
+  options.validate();
+  Call call(threads, std::move(progress));
+  return call.run([&](const Control& control) { return recover_layers(samples.source, options, control); });
+}
+
+std::string deep_certificate(DeepResult result, const Samples& samples) {
+  result.files = samples.digests();
+  result.written = {{"network", "network.safetensors", sha256(network_bytes(result.network))},
+                    {"network for other programs", "network.onnx", sha256(onnx_bytes(result.network))}};
+  stamp(result);
+  return to_json(result);
 }
 
 std::optional<Network> unless_empty(const Network& network) {
@@ -76,6 +109,18 @@ void bind_recover(nb::module_& m) {
                    })
       .def("certificate", &certificate, nb::arg("samples"))
       .def_ro("support", &RecoverResult::support);
+  nb::class_<DeepResult>(m, "DeepResult")
+      .def_prop_ro("network", [](const DeepResult& r) { return r.network; })
+      .def_prop_ro(
+          "predicted", [](const DeepResult& r) { return array(RowMatrix(r.predicted)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "observed", [](const DeepResult& r) { return array(RowMatrix(r.observed)); }, nb::rv_policy::move)
+      .def("certificate", &deep_certificate, nb::arg("samples"));
+  m.def("recover_deep", &run_deep, nb::arg("samples"), nb::arg("layers"), nb::arg("widths").none(),
+        nb::arg("first_layer").none(), nb::arg("seed"), nb::arg("budget"), nb::arg("threads"),
+        nb::arg("progress").none());
+  m.def("recover_any_depth", &run_any_depth, nb::arg("samples"), nb::arg("seed"), nb::arg("budget"),
+        nb::arg("threads"), nb::arg("progress").none());
   nb::class_<RouteInfo>(m, "RouteInfo")
       .def_ro("name", &RouteInfo::name)
       .def_ro("group", &RouteInfo::group)

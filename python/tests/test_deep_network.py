@@ -187,3 +187,47 @@ def test_the_digits_network_reads_digits(root):
     spread = x.std(axis=0)
     x = (x - x.mean(axis=0)) / np.where(spread == 0, 1, spread)
     assert (network(x).argmax(axis=1) == data["y"]).mean() > 0.98
+
+
+def small_teacher(seed: int) -> tuple[exhume.DeepNetwork, np.ndarray, np.ndarray]:
+    """5-4-3-2, unit rows below, and 6,000 of its samples."""
+    rng = np.random.default_rng(seed)
+    first = rng.normal(size=(4, 5))
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    layers = [
+        (first, 0.3 * rng.normal(size=4)),
+        (rng.normal(size=(3, 4)), 0.3 * rng.normal(size=3)),
+        (rng.normal(size=(2, 3)), rng.normal(size=2)),
+    ]
+    network = exhume.DeepNetwork(layers)
+    x = rng.normal(size=(6000, 5))
+    return network, x, network(x)
+
+
+def test_recover_two_hidden_layers() -> None:
+    network, x, y = small_teacher(3)
+    result = exhume.recover(x, y, layers=2, budget=120)
+    assert result.status == "certified"
+    assert isinstance(result.network, exhume.DeepNetwork)
+    assert result.network.widths == [4, 3]
+    assert result.network.align(network).worst_error < 1e-9
+    assert result.certificate["kind"] == "deep network"
+    first = network.layers[0]
+    known = np.column_stack([first.W, first.b]) * np.array([[-2.0], [0.5], [3.0], [-1.0]])
+    peeled = exhume.recover(x, y, first_layer=known)
+    assert peeled.status == "certified"
+    assert peeled.network.align(network).worst_error < 1e-9
+
+
+def test_layers_are_checked() -> None:
+    _, x, y = small_teacher(4)
+    for options, words in [
+        ({"layers": 0}, "at least 1"),
+        ({"layers": "many"}, "expected 'auto'"),
+        ({"layers": 2, "hidden": 5}, "one width a layer"),
+        ({"layers": 3, "hidden": (4, 3)}, "has 2 widths"),
+        ({"layers": 9}, "between 2 and 8"),
+        ({"first_layer": np.ones((4, 5))}, "units of 4 inputs"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            exhume.recover(x, y, **options)

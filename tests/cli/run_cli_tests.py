@@ -109,6 +109,9 @@ class Usage(CommandLineTest):
             [], ["nonsense"], ["generate"], ["generate", "--samples", "many", "--out", "o"], ["compare", "a"],
             ["recover"], ["recover", "a.npy"], ["recover", "a", "b", "c"], ["verify", "n"],
             ["recover", "a.npy", "b.npy", "--hidden", "0"], ["recover", "a.npy", "b.npy", "--hidden", "few"],
+            ["recover", "a.npy", "b.npy", "--layers", "0"], ["recover", "a.npy", "b.npy", "--layers", "many"],
+            ["recover", "a.npy", "b.npy", "--layers", "9"], ["recover", "a.npy", "b.npy", "--hidden", "3,x"],
+            ["recover", "a.npy", "b.npy", "--hidden", "3,auto"],
             ["recover", "a.npy", "b.npy", "--budget", "-1"], ["recover", "a.npy", "b.npy", "--route", "no such route"],
             ["generate", "-d", "2", "-k", "2", "-m", "1", "-n", "0", "-o", "o"],
             ["generate", "-d", "0", "-k", "2", "-m", "1", "-n", "9", "-o", "o"],
@@ -444,6 +447,47 @@ class SeveralLayers(CommandLineTest):
         self.network["layers.1.W"][1][4] += 1e-3
         write_safetensors(self.folder / "deep/network.safetensors", self.network)
         self.assertIn("Does not agree", self.run_exhume(*files, code=NOT_CERTIFIED).stdout)
+
+    def test_recover(self):
+        files = ["deep/x.npy", "deep/y.npy"]
+        answer = json.loads(self.run_exhume("recover", *files, "--layers", 2, "--out", "found", "--json").stdout)
+        self.assertEqual((answer["status"], answer["hidden_units"], answer["kind"]), ("certified", [5, 3], "deep network"))
+        self.assertLess(answer["heldout_relative_mse"], 1e-24)
+        self.run_exhume("compare", "found/network.safetensors", "deep/network.safetensors", "--tolerance", "1e-9")
+        self.run_exhume("verify", "found")
+        page = (self.folder / "found/report.html").read_text()
+        self.assertIn("Layers", page)
+        certificate = json.loads((self.folder / "found/certificate.json").read_text())
+        self.assertFalse(certificate["skip_terms"])
+        # The same bytes on one thread.
+        self.run_exhume("recover", *files, "--layers", 2, "--out", "again", "--threads", 1)
+        self.assertEqual((self.folder / "found/network.safetensors").read_bytes(),
+                         (self.folder / "again/network.safetensors").read_bytes())
+        # A network that was changed is not the one that was certified.
+        self.network["layers.1.b"][1][1] += 0.25
+        write_safetensors(self.folder / "found/network.safetensors", self.network)
+        self.run_exhume("verify", "found", code=NOT_CERTIFIED)
+
+    def test_recover_on_a_first_layer(self):
+        (k, p), weights = self.network["layers.0.W"]
+        turned = [(-1) ** i * (i + 0.5) for i in range(k)]
+        units = {"W": ([k, p], [turned[i] * weights[i * p + j] for i in range(k) for j in range(p)]),
+                 "b": ([k], [turned[i] * self.network["layers.0.b"][1][i] for i in range(k)])}
+        write_safetensors(self.folder / "units.safetensors", units)
+        arguments = ["recover", "deep/x.npy", "deep/y.npy", "--first-layer", "units.safetensors"]
+        answer = json.loads(self.run_exhume(*arguments, "--json").stdout)
+        self.assertEqual((answer["status"], answer["hidden_units"]), ("certified", [5, 3]))
+        units["W"] = ([k, p - 1], units["W"][1][:k * (p - 1)])
+        write_safetensors(self.folder / "units.safetensors", units)
+        self.assert_one_sentence(self.run_exhume(*arguments, code=USAGE), "first layer has units of 3 inputs")
+        self.assert_one_sentence(self.run_exhume(*arguments[:-1], "none.safetensors", code=BAD_DATA), "none.safetensors")
+
+    def test_depth_is_found(self):
+        deep = json.loads(self.run_exhume("recover", "deep/x.npy", "deep/y.npy", "--layers", "auto", "--json").stdout)
+        self.assertEqual((deep["status"], deep["hidden_units"]), ("certified", [5, 3]))
+        self.plant("flat", layers="4")
+        flat = json.loads(self.run_exhume("recover", "flat/x.npy", "flat/y.npy", "--layers", "auto", "--json").stdout)
+        self.assertEqual((flat["status"], flat["hidden_units"], flat["kind"]), ("certified", 4, "network"))
 
     def exchanged(self):
         """The same function: units of both layers in another order, scaled by 2 and what stands on them by 1/2."""

@@ -25,3 +25,29 @@ def units_of(hidden: Any) -> int | None:
         return operator.index(hidden)
     except TypeError:
         raise ValueError(f"hidden is {hidden!r}, expected 'auto' or a whole number of at least 1") from None
+
+
+def depth_of(layers: Any, hidden: Any, first_layer: Any) -> tuple[int | None, list[int] | None]:
+    """The number of hidden layers, None for "auto", and their widths where they are given."""
+    widths = None
+    if not isinstance(hidden, str) and hasattr(hidden, "__len__"):
+        widths = [operator.index(units) for units in hidden]
+        if len(widths) == 1:
+            raise ValueError("hidden has one width; give a number for one hidden layer")
+        if layers not in (1, "auto", len(widths)):
+            raise ValueError(f"layers is {layers!r}, but hidden has {len(widths)} widths")
+        return len(widths), widths
+    if isinstance(layers, str):
+        if layers != "auto":
+            raise ValueError(f"layers is {layers!r}, expected 'auto' or a whole number of at least 1")
+        if first_layer is None and units_of(hidden) is None:
+            return None, None
+        layers = 1
+    depth = operator.index(layers)
+    if depth < 1:
+        raise ValueError(f"layers is {depth}, expected 'auto' or a whole number of at least 1")
+    if first_layer is not None and depth == 1:
+        depth = 2
+    if depth > 1 and units_of(hidden) is not None:
+        raise ValueError(f"hidden is {hidden!r}, expected one width a layer, such as (20, 20), or 'auto'")
+    return depth, None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _core
+from ._arrays import as_rows
 from ._deep_network import DeepNetwork
 from ._network import Network
-from ._options import seed_of, units_of
+from ._options import depth_of, seed_of, units_of
 from ._progress import Progress, progress_callback
 from ._result import Result, from_core
 from ._samples import opened
@@ -16,8 +18,10 @@ from ._samples import opened
 def recover(
     x: Any,
     y: Any = None,
-    hidden: int | str = "auto",
+    hidden: int | str | Sequence[int] = "auto",
     *,
+    layers: int | str = 1,
+    first_layer: Any = None,
     route: str = "auto",
     leak: float = 0.0,
     seed: int = 0,
@@ -25,7 +29,7 @@ def recover(
     threads: int = 0,
     progress: Progress = None,
 ) -> Result:
-    """Recovers the two-layer ReLU network behind samples, with a certificate of what was recovered.
+    """Recovers the ReLU network behind samples, with a certificate of what was recovered.
 
     Parameters
     ----------
@@ -38,8 +42,13 @@ def recover(
         with the number of rows. The result is the same, bit by bit, as from one array.
     x, y : paths
         Files: .npy, .csv; or one .npz with both. Read block by block.
-    hidden : int or "auto"
-        Number of hidden units; found from the data with "auto".
+    hidden : int, sequence of ints or "auto"
+        Number of hidden units, one number a layer where there are several; found from the data with "auto".
+    layers : int or "auto"
+        Number of hidden layers. "auto" tries one first, then more while structure is left and time remains.
+    first_layer : array, k x (d + 1)
+        The first of two hidden layers where it is known, rows (w, b) up to scale and sign: the rest is found on
+        top of it.
     route : str
         "auto", or a route by name (see `exhume.routes`).
     leak : float
@@ -77,17 +86,27 @@ def recover(
     >>> result.network.align(planted.network).worst_error < 1e-9
     True
     """
+    depth, widths = depth_of(layers, hidden, first_layer)
     with opened(x, y, threads) as samples, progress_callback(progress) as callback:
-        found = _core.recover(
-            samples,
-            units_of(hidden),
-            route,
-            float(leak),
-            seed_of(seed),
-            float(budget),
-            threads,
-            callback,
-        )
+        found: _core.RecoverResult | _core.DeepResult
+        if depth == 1:
+            found = _core.recover(
+                samples,
+                units_of(hidden),
+                route,
+                float(leak),
+                seed_of(seed),
+                float(budget),
+                threads,
+                callback,
+            )
+        elif depth is None:
+            found = _core.recover_any_depth(samples, seed_of(seed), float(budget), threads, callback)
+        else:
+            first = None if first_layer is None else as_rows(first_layer, "first_layer")
+            found = _core.recover_deep(
+                samples, depth, widths, first, seed_of(seed), float(budget), threads, callback
+            )
         return from_core(found, found.certificate(samples))
 
 

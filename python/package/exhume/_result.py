@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats, frozen
+from ._deep_network import DeepNetwork
 from ._network import Network
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Result:
     def __init__(
         self,
         certificate_json: str,
-        network: Network | None,
+        network: Network | DeepNetwork | None,
         standard_errors: Network | None,
         singular_values: Floats,
         predicted: Floats,
@@ -202,8 +203,11 @@ class Result:
         ax.set(xlabel="step", ylabel="relative mean squared error", title="Polish")
 
 
-def from_core(found: _core.RecoverResult, certificate: str) -> Result:
+def from_core(found: _core.RecoverResult | _core.DeepResult, certificate: str) -> Result:
     """A Result of what the library returned."""
+    if isinstance(found, _core.DeepResult):
+        layers = DeepNetwork._wrap(found.network)
+        return Result(certificate, layers, None, np.zeros(0), frozen(found.predicted), frozen(found.observed), [])
     network, errors = found.network, found.standard_errors
     return Result(
         certificate,

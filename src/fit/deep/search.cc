@@ -29,6 +29,7 @@ constexpr double kAgree = 1e-3;       // distance of units that two students agr
 constexpr double kDistinct = 5e-3;    // and below which two of one student are the same
 // Steps of the first student, factor when one led nowhere, and where that ends.
 constexpr double kFirstSteps = 60'000, kLonger = 1.5, kMostSteps = 400'000;
+constexpr int kFirstPolish = 20, kSecondPolish = 40;  // steps at most
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
@@ -128,7 +129,7 @@ class Search {
     for (double share : {0.4, 0.0}) {
       const DeepForm start = share > 0 ? best_units(form, share, data_, control_) : form;
       if (share == 0 && flops(start) > kDenseFlops) break;
-      const DeepPolished polished = polish_to_rounding(start, share > 0 ? 16 : 24);
+      const DeepPolished polished = polish_to_rounding(start, share > 0 ? kFirstPolish : kSecondPolish);
       double& best = attempts_.back().polished;
       best = best == 0 ? polished.relative_mse : std::min(best, polished.relative_mse);
       consider(polished);
@@ -201,7 +202,7 @@ class Search {
       const Peeled peeled = peel(lower, 2, data_, options_.seed + number, some);
       if (!peeled.searched || peeled.relative_mse > kTrained) return;
       attempts_.push_back({peeled.form.widths(), peeled.relative_mse, 0});
-      const DeepPolished polished = polish_to_rounding(peeled.form, 24);
+      const DeepPolished polished = polish_to_rounding(peeled.form, kSecondPolish);
       attempts_.back().polished = polished.relative_mse;
       consider(polished);
       if (polished.relative_mse < options_.exact) return;

@@ -23,6 +23,7 @@ using Floats = Eigen::MatrixXf;
 using FloatMap = Eigen::Map<Floats>;
 
 constexpr Index kChunkRows = 256;  // of a batch, each by one thread
+constexpr Index kPiece = 512;      // parameters that are updated at once
 constexpr Index kCheckEvery = 64;  // steps between looks at the control
 constexpr double kMeanOver = 100;  // steps over which the error is averaged
 // Parts of the training at which it is looked up which rows are hard, and the share of rows that counts as such.
@@ -128,7 +129,9 @@ class Training {
         for (Index c = worker; c < static_cast<Index>(chunks_.size()); c += workers) chunk(c, step);
         meet.arrive_and_wait();
         if (worker == 0) tally();
-        update(step, places_.size * worker / workers, places_.size * (worker + 1) / workers);
+        // Pieces that do not depend on the number of threads: where vectors begin and end shows in the last bits.
+        for (Index at = worker * kPiece; at < places_.size; at += workers * kPiece)
+          update(step, at, std::min(at + kPiece, places_.size));
         meet.arrive_and_wait();
       }
     };

@@ -55,7 +55,6 @@ Route deep_route() {
           .about = "Several hidden layers: wide students, polish of all layers, units pruned, signs",
           .condition = "always; asked for by the number of hidden layers",
           .finds = Finds::kDeepNetwork,
-          .automatic = true,
           .search_share = kFitShare,
           .demands = demand_rows,
           .finish = search};
