@@ -241,7 +241,7 @@ TEST(DeepDetermined, SaysWhichLayerIsOpen) {
 }
 
 TEST(DeepSearch, RecoversASmallNetworkAndFindsItsWidths) {
-  const Planted planted = lively({5, 4, 3, 2}, 5000, 31);
+  const Planted planted = lively({5, 4, 3, 2}, 8000, 31);
   DeepSearchOptions options;
   options.seed = 5;
   Control control;

@@ -17,10 +17,12 @@
 namespace exhume {
 namespace {
 
-constexpr Index kMostRows = 200'000;    // that are polished and pruned on
-constexpr Index kCheckEach = 10;        // one row of so many is looked at but not fitted
-constexpr double kTrained = 1e-4;       // relative error of a student that is worth a polish
-constexpr double kTwins = 0.9999;       // correlation of features above which units are merged
+constexpr Index kMostRows = 200'000;      // that are polished and pruned on
+constexpr Index kCheckEach = 10;          // one row of so many is looked at but not fitted
+constexpr double kTrained = 1e-4;         // relative error of a student that is worth a polish
+constexpr double kTwins = 0.9999;         // correlation of features above which units are merged
+constexpr double kStudentEquations = 20;  // an unknown, of the first student
+constexpr Index kLeastWidth = 8;
 constexpr double kEquations = 12;       // an unknown, for the first polish
 constexpr double kPlainEquations = 40;  // for the last one
 constexpr double kLastDigits = 1e-31;
@@ -29,7 +31,7 @@ constexpr double kAgree = 1e-3;       // distance of units that two students agr
 constexpr double kDistinct = 5e-3;    // and below which two of one student are the same
 // Steps of the first student, factor when one led nowhere, and where that ends.
 constexpr double kFirstSteps = 60'000, kLonger = 1.5, kMostSteps = 400'000;
-constexpr int kFirstPolish = 20, kSecondPolish = 40;  // steps at most
+constexpr int kFirstPolish = 20, kSecondPolish = 40;             // steps at most
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
@@ -82,7 +84,7 @@ class Search {
 
   DeepFound run() {
     const auto depth = static_cast<std::size_t>(options_.depth);
-    std::vector<Index> widths(depth, options_.first_width);
+    std::vector<Index> widths(depth, first_width());
     if (options_.widths) {
       for (std::size_t l = 0; l < depth; ++l) widths[l] = std::max<Index>(8, 3 * (*options_.widths)[l]);
     }
@@ -111,6 +113,18 @@ class Search {
   }
 
  private:
+  // With few rows, as many units as these can tell apart.
+  [[nodiscard]] Index first_width() const {
+    const auto equations = static_cast<double>(data_.rows() * data_.y.cols());
+    Index width = options_.first_width;
+    for (; width > kLeastWidth; --width) {
+      const DeepForm form = random_student(
+          data_.x.cols(), 1, std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
+      if (kStudentEquations * static_cast<double>(form.unknowns()) <= equations) break;
+    }
+    return width;
+  }
+
   // Trains a student and polishes what it found; returns the student's error.
   double attempt(const std::vector<Index>& widths, Index steps, std::uint64_t number) {
     StudentOptions training;
