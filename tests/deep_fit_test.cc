@@ -223,6 +223,26 @@ TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
   EXPECT_LT(peeled.relative_mse, 1e-24);
 }
 
+TEST(DeepSearch, AWrongFirstLayerLeadsToNothing) {
+  const Planted planted({5, 4, 3, 1}, 3000, 37);
+  DeepSearchOptions options;
+  options.first_layer = Stream(38, "wrong").normal_matrix(2, 6);
+  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, Control().within(10));
+  EXPECT_FALSE(found.exact);
+  EXPECT_EQ(found.form.depth(), 2u);
+  EXPECT_EQ(to_deep(found.form).outputs(), 1);
+}
+
+TEST(DeepSigns, ALayerWithoutUnits) {
+  DeepForm form;
+  form.inputs = 3;
+  form.V = {Matrix(0, 4), Matrix(0, 4)};
+  form.C = Matrix::Ones(4, 2);
+  EXPECT_EQ(find_signs(form).form.widths(), (std::vector<Index>{0, 0}));
+  DeepData data(Stream(1, "x").normal_matrix(50, 3), Stream(1, "y").normal_matrix(50, 2));
+  EXPECT_LT(polish(form, data, {}, {}).relative_mse, 1);
+}
+
 TEST(DeepDetermined, SaysWhichLayerIsOpen) {
   const Planted planted({5, 4, 3, 2}, 6000, 29);
   const Determined good = how_determined(to_plain_form(planted.network), planted.data(), {});

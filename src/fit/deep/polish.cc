@@ -246,7 +246,8 @@ DeepPolished polish(const DeepForm& start, const DeepData& data, const DeepPolis
   double damping = options.damping, at_hope = now.squares;
   int stalled = 0;
   const auto relative = [&](double squares) { return squares / data.variation; };
-  while (result.iterations < options.max_iterations && relative(now.squares) > options.enough_relative) {
+  const int most = start.unknowns() > 0 ? options.max_iterations : 0;
+  while (result.iterations < most && relative(now.squares) > options.enough_relative) {
     if (control.out_of_time()) {
       result.in_time = false;
       break;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -80,7 +79,13 @@ class Search {
         control_(control),
         data_(shuffled_rows(standard, options.seed)),
         check_(last_rows(data_)),
-        single_(standard, options.seed, control) {}
+        single_(standard, options.seed, control) {
+    // To begin with, a function that is linear.
+    found_.form.inputs = data_.x.cols();
+    found_.form.V.assign(static_cast<std::size_t>(options.depth), Matrix(0, data_.x.cols() + 1));
+    found_.relative_mse = fit_linear_part(found_.form, data_, control);
+    error_ = relative_error(found_.form, check_, control);
+  }
 
   DeepFound run() {
     const auto depth = static_cast<std::size_t>(options_.depth);
@@ -281,8 +286,8 @@ class Search {
   std::vector<First> firsts_;
   std::vector<DeepAttempt> attempts_;
   DeepFound found_;
-  double error_ = std::numeric_limits<double>::infinity();  // of found_, on check_
-  bool confirmed_ = false;                                  // found_ is exact there too
+  double error_ = 0;        // of found_, on check_
+  bool confirmed_ = false;  // found_ is exact there too
 };
 
 }  // namespace

@@ -51,10 +51,15 @@ DeepSigns find_signs(const DeepForm& sign_free, double tolerance) {
     const Index k = v.rows();
     const Matrix U = above.leftCols(k), R = above.rightCols(above.cols() - k);
     LayerSigns signs = solve_layer(v, U, R);
+    if (k == 0) {  // nothing but the constant is passed on, and BLAS complains of empty products
+      plain.V.emplace_back(0, row.cols());
+      row = R.rightCols(1);
+      out.layers.push_back(std::move(signs));
+      continue;
+    }
     out.determined = out.determined && signs.smallest_singular >= kRegular;
     out.plain = out.plain && signs.off <= tolerance && signs.residual <= tolerance;
-    const Vector s =
-        k == 0 ? Vector() : Vector((signs.s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k)));
+    const Vector s = (signs.s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k));
     plain.V.emplace_back(s.asDiagonal() * row);
     // On h = (s q + |q|) / 2: U |q| + R P = 2 U h + (R - U s v) P, and of the last only the constant is left.
     row.resize(above.rows(), k + 1);
