@@ -61,6 +61,13 @@ void bind_deep_network(nb::module_& m) {
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def(
+          "onnx",
+          [](const DeepNetwork& n, bool single) {
+            const std::string bytes = onnx_bytes(n, precision(single));
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          nb::arg("single"))
+      .def(
           "save", [](const DeepNetwork& n, const std::string& path) { write_network(path, n); },
           nb::arg("path"))
       .def(

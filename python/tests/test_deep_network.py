@@ -204,7 +204,7 @@ def small_teacher(seed: int) -> tuple[exhume.DeepNetwork, np.ndarray, np.ndarray
     return network, x, network(x)
 
 
-def test_recover_two_hidden_layers() -> None:
+def test_recover_two_hidden_layers(tmp_path) -> None:
     network, x, y = small_teacher(3)
     result = exhume.recover(x, y, layers=2, budget=120)
     assert result.status == "certified"
@@ -212,6 +212,9 @@ def test_recover_two_hidden_layers() -> None:
     assert result.network.widths == [4, 3]
     assert result.network.align(network).worst_error < 1e-9
     assert result.certificate["kind"] == "deep network"
+    result.save(tmp_path / "found")
+    assert DeepNetwork.load(tmp_path / "found" / "network.safetensors") == result.network
+    assert (tmp_path / "found" / "network.onnx").stat().st_size > 0
     first = network.layers[0]
     known = np.column_stack([first.W, first.b]) * np.array([[-2.0], [0.5], [3.0], [-1.0]])
     peeled = exhume.recover(x, y, first_layer=known)

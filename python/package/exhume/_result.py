@@ -66,8 +66,11 @@ class Result:
         """(stage, relative mean squared error) of every step of the polish."""
 
     @property
-    def network(self) -> Network:
-        """The network, in canonical form. A refusal has none: then a RuntimeError says why."""
+    def network(self) -> Any:
+        """The network, in canonical form: a `Network`, or a `DeepNetwork` where there are several hidden layers.
+
+        A refusal has none: then a RuntimeError says why.
+        """
         if self._network is None:
             raise RuntimeError(self.verdict)
         return self._network
