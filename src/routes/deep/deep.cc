@@ -89,10 +89,21 @@ class DeepJudge {
     }
   }
 
+  // What the rounding of the training rows does to the fit, on average over rows: in the outputs' own units.
+  [[nodiscard]] FitErrors rounding_errors() {
+    const StoredPrecision& stored = data_.precision();
+    if (!stored.coarse()) return {};
+    const double n = static_cast<double>(data_.training()->rows() * result_.network.outputs());
+    const double share = std::sqrt(std::min(1.0, 4 * static_cast<double>(result_.network.parameters()) / n));
+    const Eigen::RowVectorXd errors = share * stored.mean_square.cwiseSqrt().transpose();
+    return [errors](const Eigen::Ref<const RowMatrix>& x) { return Matrix(errors.replicate(x.rows(), 1)); };
+  }
+
   void check_entries_of(Checks& checks) {
     const EntryModel model(result_.network, &data_.coordinates());
+    const FitErrors errors = rounding_errors();
     const auto require = [&](const char* name, const SamplePtr& rows, bool unseen) {
-      const EntryCheck check = check_entries(model, *rows, data_.precision(), unseen, {}, control_);
+      const EntryCheck check = check_entries(model, *rows, data_.precision(), unseen, errors, control_);
       checks.require(name, check.worst, 1, check.reproduced(),
                      fmt::format("{} is not met: output {} of row {} is {:.6g} and differs by {:.2g}", name,
                                  check.output, check.row, check.value, check.gap));
