@@ -6,25 +6,10 @@
 #include <string>
 
 #include "exhume/base/random.h"
+#include "random_deep.h"
 
 namespace exhume {
 namespace {
-
-// d-k_1-...-m, weights and biases normal; skip terms where asked for.
-DeepNetwork random_network(const std::vector<Index>& sizes, std::uint64_t seed, bool skips) {
-  DeepNetwork network;
-  Index lower = 0;
-  for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
-    const std::string name = std::to_string(l);
-    Layer layer;
-    layer.W = Stream(seed, "W" + name).normal_matrix(sizes[l + 1], sizes[l]);
-    layer.b = Stream(seed, "b" + name).normal_matrix(sizes[l + 1], 1).col(0);
-    if (skips && l > 0) layer.L = Stream(seed, "L" + name).normal_matrix(sizes[l + 1], lower);
-    lower += sizes[l];
-    network.layers.push_back(std::move(layer));
-  }
-  return network;
-}
 
 // The equation of the header, one row and one number at a time.
 Vector by_hand(const DeepNetwork& network, const Vector& x) {
@@ -52,7 +37,7 @@ double apart(const DeepNetwork& p, const DeepNetwork& q) {
 
 TEST(DeepNetwork, EvaluatesItsEquation) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_network({4, 6, 5, 3, 2}, 5, skips);
+    const DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 5, skips);
     network.validate();
     EXPECT_EQ(network.has_skip_terms(), skips);
     EXPECT_EQ(network.widths(), (std::vector<Index>{6, 5, 3}));
@@ -63,17 +48,17 @@ TEST(DeepNetwork, EvaluatesItsEquation) {
 }
 
 TEST(DeepNetwork, OneHiddenLayerIsANetwork) {
-  const DeepNetwork deep = random_network({4, 6, 2}, 8, true);
+  const DeepNetwork deep = random_deep({4, 6, 2}, 8, true);
   const Network flat = to_network(deep);
   const RowMatrix x = Stream(9, "x").normal_matrix(20, 4);
   EXPECT_LT((evaluate(deep, x) - evaluate(flat, x)).cwiseAbs().maxCoeff(), 1e-14);
   EXPECT_EQ(align(to_deep(flat), deep).worst_error, 0);
-  EXPECT_THROW((void)to_network(random_network({4, 3, 3, 1}, 1, false)), std::invalid_argument);
+  EXPECT_THROW((void)to_network(random_deep({4, 3, 3, 1}, 1, false)), std::invalid_argument);
 }
 
 TEST(DeepNetwork, TurningUnitsKeepsTheFunction) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_network({4, 6, 5, 3, 2}, 11, skips);
+    const DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 11, skips);
     for (Index l = 0; l < 3; ++l) {
       const DeepNetwork turned = with_units_turned(network, l, {0, 2});
       turned.validate();
@@ -85,7 +70,7 @@ TEST(DeepNetwork, TurningUnitsKeepsTheFunction) {
 
 TEST(DeepNetwork, AlignmentUndoesPermutationScaleAndSigns) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_network({4, 6, 5, 2}, 21, skips);
+    const DeepNetwork network = random_deep({4, 6, 5, 2}, 21, skips);
     DeepNetwork other = network;
     for (Index i = 0; i < 6; ++i) {
       const Index j = (5 * i + 2) % 6;
@@ -110,7 +95,7 @@ TEST(DeepNetwork, AlignmentUndoesPermutationScaleAndSigns) {
 
 TEST(DeepNetwork, CanonicalKeepsTheFunctionAndDropsIdleUnits) {
   for (bool skips : {false, true}) {
-    DeepNetwork network = random_network({4, 6, 5, 3, 2}, 31, skips);
+    DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 31, skips);
     network.layers[0].W.row(2).setZero();  // a constant
     network.layers[1].W.row(1).setZero();
     if (skips) network.layers[1].L.row(1).setZero();
@@ -127,21 +112,21 @@ TEST(DeepNetwork, CanonicalKeepsTheFunctionAndDropsIdleUnits) {
     }
     const DeepNetwork again = canonical(form);
     EXPECT_LT(align(form, again).worst_error, 1e-14);
-    EXPECT_FALSE(align(network, random_network({4, 6, 5, 3, 2}, 31, skips)).comparable);
+    EXPECT_FALSE(align(network, random_deep({4, 6, 5, 3, 2}, 31, skips)).comparable);
   }
 }
 
 TEST(DeepNetwork, RefusesShapesThatDoNotFit) {
-  DeepNetwork network = random_network({4, 6, 5, 2}, 41, false);
+  DeepNetwork network = random_deep({4, 6, 5, 2}, 41, false);
   network.layers[1].b.conservativeResize(4);
   EXPECT_THROW(network.validate(), std::invalid_argument);
-  network = random_network({4, 6, 5, 2}, 41, true);
+  network = random_deep({4, 6, 5, 2}, 41, true);
   network.layers[2].L.conservativeResize(2, 9);
   EXPECT_THROW(network.validate(), std::invalid_argument);
-  network = random_network({4, 6, 5, 2}, 41, false);
+  network = random_deep({4, 6, 5, 2}, 41, false);
   network.layers[0].W(1, 1) = std::nan("");
   EXPECT_THROW(network.validate(), std::invalid_argument);
-  EXPECT_THROW((void)evaluate(random_network({4, 3, 1}, 1, false), RowMatrix::Zero(2, 5)),
+  EXPECT_THROW((void)evaluate(random_deep({4, 3, 1}, 1, false), RowMatrix::Zero(2, 5)),
                std::invalid_argument);
 }
 

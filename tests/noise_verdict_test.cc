@@ -7,25 +7,17 @@
 #include "exhume/data/planted.h"
 #include "exhume/fit/polish.h"
 #include "exhume/recover.h"
+#include "planted_data.h"
 
 namespace exhume {
 namespace {
 
-struct Noisy {
-  Network network;
-  RowMatrix x, y;   // without noise
+struct Noisy : PlantedData {
   RowMatrix noise;  // of variance 1
 };
 
 Noisy noisy_data(Index d, Index k, Index m, Index n, std::uint64_t seed) {
-  Noisy out;
-  out.network = plant({.inputs = d, .hidden = k, .outputs = m, .seed = seed});
-  const SamplePtr samples = load(*planted_samples(out.network, {.samples = n, .seed = seed}));
-  SampleBlock block;
-  samples->read(0, n, block);
-  out.x = block.x();
-  out.y = block.y();
-  out.noise.resize(n, m);
+  Noisy out{planted_data(d, k, m, n, seed), RowMatrix(n, m)};
   Stream(seed, "test noise").fill_normal(0, out.noise);
   return out;
 }

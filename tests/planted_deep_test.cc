@@ -6,17 +6,12 @@
 
 #include "exhume/certify/verify.h"
 #include "exhume/data/planted.h"
+#include "planted_data.h"
 #include "random_deep.h"
 #include "refusal.h"
 
 namespace exhume {
 namespace {
-
-SampleBlock read(const SampleSource& source, Index first, Index count) {
-  SampleBlock block;
-  source.read(first, count, block);
-  return block;
-}
 
 TEST(PlantedDeep, LayersAreDrawnAsStated) {
   const DeepNetwork network = plant_deep({.inputs = 30, .widths = {80, 60}, .outputs = 3, .seed = 5});

@@ -6,15 +6,10 @@
 #include <cmath>
 
 #include "exhume/base/random.h"
+#include "planted_data.h"
 
 namespace exhume {
 namespace {
-
-SampleBlock read(const SampleSource& source, Index first, Index count) {
-  SampleBlock block;
-  source.read(first, count, block);
-  return block;
-}
 
 TEST(Planted, HasUnitRowsAndBiasesInRange) {
   const Network network = plant({.inputs = 7, .hidden = 50, .outputs = 3, .bias = 0.8, .seed = 5});

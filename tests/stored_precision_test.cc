@@ -11,6 +11,7 @@
 #include "exhume/certify/entry_check.h"
 #include "exhume/data/planted.h"
 #include "exhume/recover.h"
+#include "planted_data.h"
 
 namespace exhume {
 namespace {
@@ -32,22 +33,6 @@ double as_half(double y) {
   if (y == 0) return 0;
   const int unit = std::max(std::ilogb(y), -14) - 10;
   return std::ldexp(std::nearbyint(std::ldexp(y, -unit)), unit);
-}
-
-struct Data {
-  Network network;
-  RowMatrix x, y;
-};
-
-Data planted_data(Index d, Index k, Index m, Index n, std::uint64_t seed) {
-  Data out;
-  out.network = plant({.inputs = d, .hidden = k, .outputs = m, .seed = seed});
-  const SamplePtr samples = load(*planted_samples(out.network, {.samples = n, .seed = seed}));
-  SampleBlock block;
-  samples->read(0, n, block);
-  out.x = block.x();
-  out.y = block.y();
-  return out;
 }
 
 RowMatrix stored(const RowMatrix& y, const std::function<double(double)>& as) { return y.unaryExpr(as); }
@@ -108,11 +93,12 @@ TEST(StoredPrecision, HalfAUnitBoundsTheRounding) {
 }
 
 TEST(EntryCheck, OneHugeRowDoesNotExcuseTheOthers) {
-  Data data = planted_data(4, 3, 2, 2000, 7);
+  PlantedData data = planted_data(4, 3, 2, 2000, 7);
   for (Index i = 0; i < 2000; i += 10) data.x.row(i) *= 1e11;
   data.y = evaluate(data.network, data.x);
   const auto check = [&] {
-    return check_entries({data.network, nullptr, nullptr}, *memory_samples(data.x, data.y), {}, false, {}, {});
+    return check_entries({data.network, nullptr, nullptr}, *memory_samples(data.x, data.y), {}, false, {},
+                         {});
   };
   EXPECT_TRUE(check().reproduced());
   data.y(17, 1) += 1e-3;
@@ -124,7 +110,7 @@ TEST(EntryCheck, OneHugeRowDoesNotExcuseTheOthers) {
 }
 
 TEST(EntryCheck, NoiseAmongHugeRowsIsNotCertified) {
-  Data data = planted_data(4, 3, 1, 3000, 8);
+  PlantedData data = planted_data(4, 3, 1, 3000, 8);
   for (Index i = 0; i < 3000; i += 10) data.x.row(i) *= 1e11;
   data.y = evaluate(data.network, data.x);
   for (Index i = 0; i < 3000; ++i) {
@@ -136,7 +122,7 @@ TEST(EntryCheck, NoiseAmongHugeRowsIsNotCertified) {
 }
 
 TEST(EntryCheck, ValuesComputedInSinglePrecisionAreRecognised) {
-  Data data = planted_data(6, 5, 3, 2000, 9);
+  PlantedData data = planted_data(6, 5, 3, 2000, 9);
   const Eigen::MatrixXf W = data.network.W.cast<float>(), A = data.network.A.cast<float>();
   const Eigen::VectorXf b = data.network.b.cast<float>(), c = data.network.c.cast<float>();
   data.x = data.x.cast<float>().cast<double>();
@@ -159,7 +145,7 @@ TEST(EntryCheck, ValuesComputedInSinglePrecisionAreRecognised) {
 }
 
 TEST(Recover, RoundedOutputsAreCertifiedToTheirPrecision) {
-  const Data data = planted_data(5, 4, 2, 2000, 10);
+  const PlantedData data = planted_data(5, 4, 2, 2000, 10);
   const std::function<double(double)> kinds[] = {[](double v) { return static_cast<float>(v); }, as_half,
                                                  [](double v) { return with_digits(v, 6); },
                                                  [](double v) { return with_decimals(v, 6); }};

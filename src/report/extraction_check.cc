@@ -89,7 +89,8 @@ class Checker {
     const SamplePtr samples = logged_samples(frame, std::move(contents.blocks));
     if (!logits) stored = stored_precision(*samples, control_);
     out_.whole = verify(network_, *samples, control_);
-    const EntryCheck check = check_entries({network_, nullptr, nullptr}, *samples, stored, false, {}, control_);
+    const EntryCheck check =
+        check_entries({network_, nullptr, nullptr}, *samples, stored, false, {}, control_);
     if (check.reproduced()) {
       good("network",
            fmt::format("it answers all {} logged questions to the oracle's precision", samples->rows()));

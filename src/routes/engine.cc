@@ -62,7 +62,8 @@ class Traveller {
   // One route to its end. True if nothing better can be expected.
   bool attempt(const Route& route, const Control& control, const Found& repaired) {
     const bool named = plan_.route != "auto";
-    Job job{*journey_.data, plan_.options, plan_.layer, plan_.deep, control, clock_, named, !only_exact_will_do_};
+    Job job{*journey_.data, plan_.options, plan_.layer, plan_.deep,
+            control,        clock_,        named,       !only_exact_will_do_};
     if (route.applies != nullptr) {
       Applies condition = route.applies(job);
       for (Assumption& a : condition.looked_at) certificate_.assumptions.push_back(std::move(a));

@@ -12,6 +12,7 @@
 #include "exhume/fit/deep/peel.h"
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/student.h"
+#include "fit/deep/shuffled.h"
 
 namespace exhume {
 namespace {
@@ -39,13 +40,7 @@ DeepData shuffled_rows(const SampleSource& samples, std::uint64_t seed) {
   const Index n = some->rows();
   SampleBlock block;
   some->read(0, n, block);
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
-  const Stream stream(seed, "deep order");
-  for (Index i = n - 1; i > 0; --i) {
-    const auto j = stream.below(static_cast<std::uint64_t>(i) + 1, static_cast<std::uint64_t>(i));
-    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);
-  }
+  const std::vector<Index> order = shuffled(n, Stream(seed, "deep order"));
   return {block.x()(order, Eigen::all), block.y()(order, Eigen::all)};
 }
 

@@ -15,6 +15,7 @@
 #include "exhume/base/parallel.h"
 #include "exhume/base/random.h"
 #include "fit/deep/rows.h"
+#include "fit/deep/shuffled.h"
 
 namespace exhume {
 namespace {
@@ -243,13 +244,7 @@ StudentData::StudentData(const SampleSource& samples, std::uint64_t seed, const 
 }
 
 void StudentData::shuffle(std::uint64_t seed) {
-  std::vector<Index> order(static_cast<std::size_t>(rows()));
-  std::iota(order.begin(), order.end(), Index{0});
-  const Stream stream(seed, "student order");
-  for (Index i = rows() - 1; i > 0; --i) {
-    const auto j = stream.below(static_cast<std::uint64_t>(i) + 1, static_cast<std::uint64_t>(i));
-    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);
-  }
+  const std::vector<Index> order = shuffled(rows(), Stream(seed, "student order"));
   x = x(order, Eigen::all).eval();
   y = y(order, Eigen::all).eval();
 }
