@@ -1,6 +1,6 @@
 # The short way to everything. Each target sets the machine up first, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check test bench battery coverage fuzz faults format lint sanitize install clean
+.PHONY: help setup build demo check test bench battery coverage fuzz faults format lint sanitize bundle test-gpu install clean
 
 JOBS ?= 2
 PREFIX ?= /usr/local
@@ -11,7 +11,7 @@ RUN := $(if $(filter tsan,$(PRESET)),$(shell setarch -R true 2>/dev/null && echo
 CXX_FILES = git ls-files -z --cached --others --exclude-standard '*.cc' '*.h'
 
 help:  ## print this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
 	while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 	@echo
 	@echo '  JOBS=$(JOBS) parallel jobs   PRESET=$(PRESET) (dev, release, asan, tsan)   PREFIX=$(PREFIX) of install'
@@ -61,6 +61,16 @@ lint: setup  ## clang-format and clang-tidy; ALL=1 for unchanged files too
 sanitize: setup  ## the tests under address+undefined and thread sanitizers
 	@$(MAKE) --no-print-directory check PRESET=asan
 	@$(MAKE) --no-print-directory check PRESET=tsan
+
+bundle: setup  ## one folder that runs where nothing is installed but a CUDA driver; needs the CUDA toolkit
+	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
+	@cmake --build build/cuda -j $(JOBS) --target exhume_cli exhume_tests exhume_cuda
+	@scripts/bundle.sh build/cuda build/bundle $(BUNDLE)
+
+test-gpu:  ## the tests of devices, where there is a card
+	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
+	@cmake --build build/cuda -j $(JOBS) --target exhume_tests exhume_cuda
+	@build/cuda/tests/exhume_tests --gtest_filter='Device.*'
 
 install: build  ## install library, headers and command line into PREFIX
 	@cmake --install $(BUILD)

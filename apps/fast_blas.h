@@ -17,7 +17,9 @@ inline void restart_with_fast_blas(char** argv) {
   const std::string kernels = better_blas_kernels();
   if (kernels.empty()) return;
   setenv("OPENBLAS_CORETYPE", kernels.c_str(), 1);
-  execv("/proc/self/exe", argv);  // returns only on failure: then go on, slower
+  // A program that a script starts through a loader of its own (make bundle) is started by that again.
+  const char* start = std::getenv("EXHUME_START");
+  execv(start != nullptr ? start : "/proc/self/exe", argv);  // returns only on failure: then go on, slower
 }
 
 }  // namespace exhume

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "delivery.h"
 #include "exhume/base/error.h"
+#include "exhume/engine/open_device.h"
 #include "exhume/io/npz.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
@@ -99,6 +100,9 @@ class Recover final : public Command {
         "--mirrored", mirrored_,
         "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
     app->add_option("--leak", options_.leak, "Slope of the units below zero; route symmetric [0]");
+    app->add_option("--device", device_,
+                    "Where heavy sums run: auto, cpu or cuda; several hidden layers [auto]")
+        ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which routes that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
@@ -138,16 +142,18 @@ class Recover final : public Command {
       throw std::invalid_argument("--method belongs to --route rectified");
     }
     options_.validate();
+    Control control = session.control;
+    if (layers != 1) control.device = open_device(device_).device;  // one hidden layer is fitted here
     Delivery delivery(session, out_);
     OpenedSamples opened = open_sample_files(files_, session.control);
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
-    if (layers >= 2) return run_deep(delivery, opened, layers, widths, session.control);
+    if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);
     if (layers == 0 && !options_.hidden) {
-      AnyDepth any = recover_layers(opened.samples, options_, session.control);
+      AnyDepth any = recover_layers(opened.samples, options_, control);
       if (auto* deep = std::get_if<DeepResult>(&any)) return deliver(delivery, opened, *deep);
       return deliver(delivery, opened, std::get<RecoverResult>(any));
     }
-    RecoverResult result = exhume::recover(opened.samples, options_, session.control);
+    RecoverResult result = exhume::recover(opened.samples, options_, control);
     return deliver(delivery, opened, result);
   }
 
@@ -218,7 +224,7 @@ class Recover final : public Command {
 
   std::vector<std::string> files_;
   std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_,
-              require_ = to_string(Status::kEstimated);
+              device_ = "auto", require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
 };
 

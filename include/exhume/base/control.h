@@ -1,6 +1,6 @@
-// How a caller watches and steers long work: number of threads, progress, interruption, a deadline.
+// How a caller watches and steers long work: threads, a device, progress, interruption, a deadline.
 //
-// Results never depend on `threads`. The callbacks may be called from any worker thread, one call at a time.
+// Results never depend on `threads`; those of a device agree with the processor's to rounding. The callbacks may be called from any worker thread, one call at a time.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,8 @@
 #include <string_view>
 
 namespace exhume {
+
+class Device;  // engine/device.h
 
 // One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done.
 struct Progress {
@@ -25,6 +27,8 @@ class Control {
   std::function<void(const Progress&)> on_progress;       // empty: silent
   std::function<bool()> should_stop;                      // true ends the work with Interrupted
   Clock::time_point deadline = Clock::time_point::max();  // searches stop here and return their best
+
+  std::shared_ptr<Device> device;  // where heavy sums may run; empty: here
 
   // Worker threads that will be used: `threads`, or the number of cores where it is 0. At least 1.
   [[nodiscard]] int workers() const;

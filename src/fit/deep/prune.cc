@@ -13,8 +13,12 @@
 namespace exhume {
 namespace {
 
-constexpr Index kMergeRows = 4096;     // from which features are compared
-constexpr double kEquations = 12;      // an unknown
+constexpr Index kMergeRows = 4096;  // from which features are compared
+constexpr double kEquations = 12;   // an unknown
+// On which a trial is begun, equations an unknown and rows at least: what fails there fails on more.
+constexpr double kFewEquations = 2;
+constexpr Index kFewRows = 1000;
+constexpr double kPromising = 1e-4;    // a trial below this is not given up for being slow
 constexpr double kCheapFlops = 1.5e9;  // of a step, up to which rows beyond those are taken too
 constexpr int kRounds = 6;             // of rows brought forward
 constexpr double kHard = 0.1;          // of the rows in use that may be such, a round
@@ -55,14 +59,25 @@ class Pruning {
     polishing.damping = 1e-4;
     polishing.enough_relative = kEnough;
     polishing.hope = 5;
-    polishing.hopeful = options_.exact;
+    polishing.hopeful = std::max(options_.exact, kPromising);
     const double limit = std::max(options_.exact, options_.loss * now_.relative_mse);
-    DeepPolished trial =
-        polish_all(without(now_.form, l, gone), data_, kEquations, limit, polishing, control_);
+    DeepPolished trial{without(now_.form, l, gone), 0, 0, true};
+    if (now_.relative_mse < options_.exact) {
+      trial = polish(trial.form, few_rows(trial.form), polishing, control_);
+      if (!(trial.relative_mse < limit)) return false;
+    }
+    trial = polish_all(trial.form, data_, kEquations, limit, polishing, control_);
     if (!(trial.relative_mse < limit)) return false;
     now_ = std::move(trial);
     report();
     return true;
+  }
+
+  [[nodiscard]] DeepData few_rows(const DeepForm& form) const {
+    const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data_.y.cols());
+    const double needed = kFewEquations * (p / m + static_cast<double>(form.features()));
+    const Index rows = std::min(data_.rows(), std::max(kFewRows, static_cast<Index>(needed)));
+    return {data_.x.topRows(rows), data_.y.topRows(rows)};
   }
 
   void report() const {

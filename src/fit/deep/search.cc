@@ -26,11 +26,20 @@ constexpr Index kLeastWidth = 8;
 constexpr double kEquations = 12;       // an unknown, for the first polish
 constexpr double kPlainEquations = 40;  // for the last one
 constexpr double kLastDigits = 1e-31;
-constexpr double kDenseFlops = 4e12;  // of one step of the polish that is still taken
-constexpr double kAgree = 1e-3;       // distance of units that two students agree on
-constexpr double kDistinct = 5e-3;    // and below which two of one student are the same
+constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14;  // of one step of the polish that is still taken
+// Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
+// time, one of so many.
+constexpr double kLighter = 50, kLightest = 1e-7;
+constexpr std::size_t kAtOnce = 12;
+constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
+constexpr double kAgree = 1e-3;            // distance of units that two students agree on
+constexpr double kDistinct = 5e-3;         // and below which two of one student are the same
 // Steps of the first student, factor when one led nowhere, and where that ends.
 constexpr double kFirstSteps = 60'000, kLonger = 1.5, kMostSteps = 400'000;
+constexpr double kKnownSteps = 30'000;  // of a student on a known first layer
+// Numbers of the students that look for a plainer network, and of those on a known first layer.
+constexpr std::uint64_t kAgain = 1'000'003, kOnKnown = 2'000'003;
+constexpr std::uint64_t kPeelFrom = 2;  // number of the student from which on the layer above is searched too
 constexpr int kFirstPolish = 20, kSecondPolish = 40;             // steps at most
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
 
@@ -50,18 +59,24 @@ DeepData last_rows(DeepData& data) {
   return data.take_out(listed);
 }
 
-// The form without the share of units of every layer that is worth least.
-DeepForm best_units(DeepForm form, double share, const DeepData& data, const Control& control) {
-  for (std::size_t l = form.depth(); l-- > 0;) {
-    const DeepData rows = enough_rows(data, form, kEquations);
-    fit_linear_part(form, rows, control);
-    const Vector worth = unit_worth(form, l, rows, control);
-    std::vector<Index> order(static_cast<std::size_t>(worth.size()));
-    std::iota(order.begin(), order.end(), Index{0});
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
-    order.resize(static_cast<std::size_t>(std::ceil((1 - share) * static_cast<double>(worth.size()))));
-    std::sort(order.begin(), order.end());
-    form = with_units(form, l, order);
+// The form without units, layers above the known ones, that it can do without: those worth least, a few at a
+// time, as long as the error with C solved again stays below `limit`.
+DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepData& data,
+                   const Control& control) {
+  for (std::size_t l = form.depth(); l-- > known;) {
+    while (form.V[l].rows() > 1 && !control.out_of_time()) {
+      const DeepData rows = enough_rows(data, form, kEquations);
+      fit_linear_part(form, rows, control);
+      const Vector worth = unit_worth(form, l, rows, control);
+      std::vector<Index> order(static_cast<std::size_t>(worth.size()));
+      std::iota(order.begin(), order.end(), Index{0});
+      std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
+      order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
+      std::sort(order.begin(), order.end());
+      DeepForm fewer = with_units(form, l, order);
+      if (!(fit_linear_part(fewer, rows, control) < limit)) break;
+      form = std::move(fewer);
+    }
   }
   return form;
 }
@@ -89,7 +104,7 @@ class Search {
       for (std::size_t l = 0; l < depth; ++l) widths[l] = std::max<Index>(8, 3 * (*options_.widths)[l]);
     }
     if (options_.first_layer.rows() > 0) {
-      peel_first(options_.first_layer, 0);
+      above_known(options_.first_layer);
       found_.attempts = std::move(attempts_);
       return std::move(found_);
     }
@@ -100,13 +115,19 @@ class Search {
         break;
       }
       const double trained = attempt(widths, static_cast<Index>(steps), number);
-      if (!confirmed_ && depth == 2 && !control_.out_of_time()) peel_first(recurring(), number);
+      if (!confirmed_ && !control_.out_of_time()) on_recurring(number);
       const Index widest = *std::max_element(widths.begin(), widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
         for (Index& w : widths) w *= 2;
       } else if (steps < kMostSteps) {
         steps *= kLonger;
       }
+    }
+    // Units that others could stand for are kept where no single one can go: once more on the first layer alone.
+    if (confirmed_ && !found_.plain && found_.minimal && found_.form.V[0].rows() > 0) {
+      std::vector<Index> widths = found_.form.widths();
+      for (std::size_t l = 1; l < depth; ++l) widths[l] = std::max<Index>(kLeastWidth, 2 * widths[l]);
+      attempt(widths, static_cast<Index>(kFirstSteps), kAgain, {found_.form.V[0]});
     }
     found_.attempts = std::move(attempts_);
     return std::move(found_);
@@ -125,34 +146,48 @@ class Search {
     return width;
   }
 
-  // Trains a student and polishes what it found; returns the student's error.
-  double attempt(const std::vector<Index>& widths, Index steps, std::uint64_t number) {
+  // Trains a student and polishes what it found; returns the student's error. `known`: lowest layers, up to
+  // scale and sign, that the student does not have to learn.
+  double attempt(const std::vector<Index>& widths, Index steps, std::uint64_t number,
+                 const std::vector<Matrix>& known = {}) {
     StudentOptions training;
     training.steps = steps;
     training.batch = *std::max_element(widths.begin(), widths.end()) <= kNarrow ? kSmallBatch : kBatch;
     training.seed = options_.seed + 7919 * number;
+    training.frozen = known.size();
     control_.report(fmt::format("student {}", fmt::join(widths, "-")), 0);
-    Student student = train(random_student(data_.x.cols(), data_.y.cols(), widths, training.seed), single_,
-                            training, control_);
+    DeepForm start = random_student(data_.x.cols(), data_.y.cols(), widths, training.seed);
+    std::copy(known.begin(), known.end(), start.V.begin());
+    Student student = train(start, single_, training, control_);
     attempts_.push_back({widths, student.relative_mse, 0});
     consider({student.form, student.relative_mse, 0, true});
     if (student.relative_mse > kTrained || control_.out_of_time()) return student.relative_mse;
     DeepForm form = std::move(student.form);
-    for (std::size_t l = 0; l < form.depth(); ++l) form = merge_units(form, l, kTwins, data_, control_);
+    std::copy(known.begin(), known.end(), form.V.begin());  // as they were, not in single precision
+    for (std::size_t l = known.size(); l < form.depth(); ++l)
+      form = merge_units(form, l, kTwins, data_, control_);
     // The fewer units, the cheaper the polish; but with too few it gets stuck.
-    for (double share : {0.4, 0.0}) {
-      const DeepForm start = share > 0 ? best_units(form, share, data_, control_) : form;
-      if (share == 0 && flops(start) > kDenseFlops) break;
-      const DeepPolished polished = polish_to_rounding(start, share > 0 ? kFirstPolish : kSecondPolish);
+    const double limit =
+        known.empty() ? std::clamp(kLighter * student.relative_mse, kLightest, kTrained) : kTrained;
+    const DeepForm lighter = lightened(form, known.size(), limit, data_, control_);
+    for (const bool all : {false, true}) {
+      const DeepForm& begin = all ? form : lighter;
+      if (all && (form.widths() == lighter.widths() || flops(form) > most_flops())) break;
+      const DeepPolished polished = polish_to_rounding(begin, all ? kSecondPolish : kFirstPolish);
       double& best = attempts_.back().polished;
       best = best == 0 ? polished.relative_mse : std::min(best, polished.relative_mse);
       consider(polished);
       if (confirmed_ || control_.out_of_time()) break;
-      remember(polished);
+      if (known.empty()) remember(polished);
       if (polished.relative_mse < options_.exact) break;
+      // The next students may agree with this one, which costs less than a polish of all units.
+      if (known.empty() && attempts_.size() < kStudentsFirst) break;
     }
     return student.relative_mse;
   }
+
+  // Of one step of the polish that is still taken.
+  [[nodiscard]] double most_flops() const { return control_.device ? kDeviceFlops : kDenseFlops; }
 
   [[nodiscard]] double flops(const DeepForm& form) const {
     const auto p = static_cast<double>(form.unknowns());
@@ -174,7 +209,7 @@ class Search {
     if (polished.relative_mse > kTrained || polished.form.depth() < 2) return;
     DeepForm form = polished.form;
     normalise(form);
-    firsts_.push_back({form.V[0], polished.relative_mse, attempts_.size()});
+    firsts_.push_back({form.V[0], form.widths(), polished.relative_mse, attempts_.size()});
   }
 
   // Units of the first layer that independent students agree on, from the better one each.
@@ -203,10 +238,55 @@ class Search {
     return units;
   }
 
-  // Units that students agree on are the network's: with the first layer known, the layer above is a problem
-  // of one hidden layer. What the polish makes of it is a better first layer, so up to three times.
-  void peel_first(const Matrix& first, std::uint64_t number) {
+  // The first layer is known: students learn what stands on it.
+  void above_known(const Matrix& first) {
+    DeepForm lower;
+    lower.inputs = data_.x.cols();
+    lower.V.push_back(first);
+    normalise(lower);
+    const auto depth = static_cast<std::size_t>(options_.depth);
+    std::vector<Index> widths(depth, 2 * first_width());
+    widths[0] = first.rows();
+    double steps = kKnownSteps;
+    for (std::uint64_t number = 0; !confirmed_; ++number) {
+      if (control_.out_of_time()) {
+        found_.out_of_time = true;
+        return;
+      }
+      const double trained = attempt(widths, static_cast<Index>(steps), number, lower.V);
+      const Index widest = *std::max_element(widths.begin() + 1, widths.end());
+      if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
+        for (std::size_t l = 1; l < depth; ++l) widths[l] *= 2;
+      } else if (steps < kMostSteps) {
+        steps *= kLonger;
+      }
+    }
+  }
+
+  // Units that students agree on are the network's: with the first layer known, what stands on it is learnt
+  // faster and further. Where that leads nowhere the search for units of one layer has its turn.
+  void on_recurring(std::uint64_t number) {
+    const Matrix first = recurring();
     if (first.rows() == 0) return;
+    const auto depth = static_cast<std::size_t>(options_.depth);
+    std::vector<Index> least = firsts_.front().widths;
+    for (const First& other : firsts_)
+      for (std::size_t l = 0; l < depth; ++l) least[l] = std::min(least[l], other.widths[l]);
+    // Two, three and four times the units that the lightest student needed.
+    for (Index times = 2; times <= 4 && !confirmed_ && !control_.out_of_time(); ++times) {
+      std::vector<Index> widths = least;
+      for (Index& width : widths) width = std::max<Index>(kLeastWidth, times * width);
+      widths[0] = first.rows();
+      const std::uint64_t own = kOnKnown + 10 * number + static_cast<std::uint64_t>(times);
+      attempt(widths, static_cast<Index>(kKnownSteps), own, {first});
+    }
+    if (!confirmed_ && depth == 2 && number >= kPeelFrom && !control_.out_of_time())
+      peel_first(first, number);
+  }
+
+  // The layer above, found by the search for units of one layer. What the polish makes of it is a better first
+  // layer, so up to three times.
+  void peel_first(const Matrix& first, std::uint64_t number) {
     DeepForm lower;
     lower.inputs = data_.x.cols();
     lower.V.push_back(first);
@@ -232,10 +312,14 @@ class Search {
     now.exact = polished.relative_mse < options_.exact;
     if (now.exact) finish(polished, now);
     const double error = relative_error(now.form, check_, control_);
-    if (error < error_) {
+    const bool confirmed = now.exact && error < options_.exact;
+    // Of two that are exact the plain one, and otherwise the smaller error.
+    const bool plainer = confirmed && now.plain && !found_.plain;
+    const bool worse = confirmed_ && (!confirmed || (found_.plain && !now.plain));
+    if (plainer || (!worse && error < error_)) {
       error_ = error;
       found_ = std::move(now);
-      confirmed_ = found_.exact && error < options_.exact;
+      confirmed_ = confirmed;
     }
   }
 
@@ -269,6 +353,7 @@ class Search {
 
   struct First {
     Matrix V;
+    std::vector<Index> widths;  // of all its layers
     double error = 1;
     std::size_t student = 0;
   };

@@ -6,16 +6,13 @@
 #include <cmath>
 #include <exception>
 #include <mutex>
-#include <numbers>
-#include <numeric>
 #include <optional>
 #include <thread>
 
 #include "exhume/base/blas.h"
-#include "exhume/base/parallel.h"
 #include "exhume/base/random.h"
-#include "fit/deep/rows.h"
-#include "fit/deep/shuffled.h"
+#include "fit/deep/device_student.h"
+#include "fit/deep/schedule.h"
 
 namespace exhume {
 namespace {
@@ -25,27 +22,6 @@ using FloatMap = Eigen::Map<Floats>;
 
 constexpr Index kChunkRows = 256;  // of a batch, each by one thread
 constexpr Index kPiece = 512;      // parameters that are updated at once
-constexpr Index kCheckEvery = 64;  // steps between looks at the control
-constexpr double kMeanOver = 100;  // steps over which the error is averaged
-// Parts of the training at which it is looked up which rows are hard, and the share of rows that counts as such.
-constexpr double kLookAt[] = {0.4, 0.6, 0.8};
-constexpr double kHardShare = 0.02;
-constexpr float kFirst = 0.9F, kSecond = 0.999F, kEpsilon = 1e-8F;
-
-// All parameters one after the other: V_1, ..., V_D (k_l x columns), C (q x m), column-major.
-struct Places {
-  explicit Places(const DeepForm& form) : layout(form), m(form.C.cols()) {
-    for (const Matrix& v : form.V) {
-      at.push_back(size);
-      size += v.size();
-    }
-    top = size;
-    size += form.C.size();
-  }
-  DeepLayout layout;
-  std::vector<Index> at;
-  Index top = 0, size = 0, m = 0;
-};
 
 // One chunk of a batch: its rows through the student and back.
 class Chunk {
@@ -63,8 +39,9 @@ class Chunk {
     for (Index column : places.layout.ones) P_.col(column).setOnes();
   }
 
-  // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs).
-  void run(const StudentData& data, Index first, float* parameters, float share) {
+  // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs). No gradient for the
+  // `frozen` lowest layers.
+  void run(const StudentData& data, Index first, float* parameters, float share, std::size_t frozen) {
     const DeepLayout& layout = places_.layout;
     const Index rows = P_.rows();
     P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, rows);
@@ -82,13 +59,13 @@ class Chunk {
     E_ *= share;
     FloatMap(gradient.data() + places_.top, layout.columns, places_.m).noalias() = P_.transpose() * E_;
     g_.noalias() = E_ * C.transpose();
-    for (std::size_t l = Q_.size(); l-- > 0;) {
+    for (std::size_t l = Q_.size(); l-- > frozen;) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
       S_[l] = (Q_[l].array() < 0).select(-g_.middleCols(to, units), g_.middleCols(to, units));
       FloatMap(gradient.data() + places_.at[l], units, count).noalias() =
           S_[l].transpose() * P_.middleCols(from, count);
-      if (l == 0) break;
+      if (l == frozen) break;
       const FloatMap V(parameters + places_.at[l], units, count);
       g_.middleCols(from, count).noalias() += S_[l] * V;
     }
@@ -112,11 +89,8 @@ class Training {
     const Index count = std::max<Index>(1, batch / kChunkRows);
     rows_ = batch / count;
     for (Index i = 0; i < count; ++i) chunks_.emplace_back(start, places_, rows_);
-    parameters_.resize(places_.size);
     first_ = second_ = Eigen::VectorXf::Zero(places_.size);
-    for (std::size_t l = 0; l < start.depth(); ++l)
-      parameters_.segment(places_.at[l], start.V[l].size()) = start.V[l].reshaped().cast<float>();
-    parameters_.tail(start.C.size()) = start.C.reshaped().cast<float>();
+    parameters_ = places_.joined(start);
   }
 
   Student run() {
@@ -131,7 +105,8 @@ class Training {
         meet.arrive_and_wait();
         if (worker == 0) tally();
         // Pieces that do not depend on the number of threads: where vectors begin and end shows in the last bits.
-        for (Index at = worker * kPiece; at < places_.size; at += workers * kPiece)
+        for (Index at = places_.learnt_from(options_.frozen) + worker * kPiece; at < places_.size;
+             at += workers * kPiece)
           update(step, at, std::min(at + kPiece, places_.size));
         meet.arrive_and_wait();
       }
@@ -147,8 +122,7 @@ class Training {
 
  private:
   void begin(Index step) {
-    for (double part : kLookAt) {
-      if (step != static_cast<Index>(part * static_cast<double>(options_.steps)) || step == 0) continue;
+    if (looks_at(step, options_.steps)) {
       emphasised_ = data_.with_hard_rows(result().form, kHardShare,
                                          options_.seed + static_cast<std::uint64_t>(step), control_);
       rows_from_ = &*emphasised_;
@@ -173,7 +147,8 @@ class Training {
     const auto places = static_cast<std::uint64_t>(rows_from_->rows() - batch + 1);
     const auto first = static_cast<Index>(order.below(places, static_cast<std::uint64_t>(step)));
     const float share = 2.0F / static_cast<float>(batch * places_.m);
-    chunks_[static_cast<std::size_t>(c)].run(*rows_from_, first + c * rows_, parameters_.data(), share);
+    chunks_[static_cast<std::size_t>(c)].run(*rows_from_, first + c * rows_, parameters_.data(), share,
+                                             options_.frozen);
   }
 
   void tally() {
@@ -187,27 +162,17 @@ class Training {
   void update(Index step, Index from, Index to) {
     const Index size = to - from;
     if (size == 0) return;
-    const double share = static_cast<double>(step) / static_cast<double>(options_.steps);
-    const double t = static_cast<double>(step) + 1;
-    const double rate = options_.rate * (0.5 * (1 + std::cos(std::numbers::pi * share)) + 5e-4);
-    const auto scaled = static_cast<float>(rate / (1 - std::pow(kFirst, t)));
-    const auto root = static_cast<float>(1 / std::sqrt(1 - std::pow(kSecond, t)));
+    const Rate rate(options_, step);
     auto g = chunks_[0].gradient.segment(from, size);
     for (std::size_t c = 1; c < chunks_.size(); ++c) g += chunks_[c].gradient.segment(from, size);
     auto m = first_.segment(from, size), v = second_.segment(from, size);
-    m += (1 - kFirst) * (g - m);
-    v += (1 - kSecond) * (g.cwiseAbs2() - v);
-    parameters_.segment(from, size).array() -= scaled * m.array() / (root * v.array().sqrt() + kEpsilon);
+    m += (1 - kFirstMean) * (g - m);
+    v += (1 - kSecondMean) * (g.cwiseAbs2() - v);
+    parameters_.segment(from, size).array() -=
+        rate.scaled * m.array() / (rate.root * v.array().sqrt() + kEpsilon);
   }
 
-  [[nodiscard]] Student result() const {
-    Student out{start_, mean_, in_time_};
-    for (std::size_t l = 0; l < start_.depth(); ++l) {
-      out.form.V[l].reshaped() = parameters_.segment(places_.at[l], start_.V[l].size()).cast<double>();
-    }
-    out.form.C.reshaped() = parameters_.tail(start_.C.size()).cast<double>();
-    return out;
-  }
+  [[nodiscard]] Student result() const { return {places_.parted(start_, parameters_), mean_, in_time_}; }
 
   const DeepForm& start_;
   const StudentData& data_;
@@ -226,57 +191,6 @@ class Training {
 };
 
 }  // namespace
-
-StudentData::StudentData(const SampleSource& samples, std::uint64_t seed, const Control& control) {
-  const Index n = samples.rows();
-  x.resize(n, samples.inputs());
-  y.resize(n, samples.outputs());
-  constexpr Index kRows = 4096;
-  SampleBlock block;
-  for (Index at = 0; at < n; at += kRows) {
-    control.check();
-    const Index count = std::min(kRows, n - at);
-    samples.read(at, count, block);
-    x.middleRows(at, count) = block.x().cast<float>();
-    y.middleRows(at, count) = block.y().cast<float>();
-  }
-  shuffle(seed);
-}
-
-void StudentData::shuffle(std::uint64_t seed) {
-  const std::vector<Index> order = shuffled(rows(), Stream(seed, "student order"));
-  x = x(order, Eigen::all).eval();
-  y = y(order, Eigen::all).eval();
-}
-
-StudentData StudentData::with_hard_rows(const DeepForm& form, double share, std::uint64_t seed,
-                                        const Control& control) const {
-  const Index n = rows();
-  Eigen::VectorXf left(n);
-  constexpr Index kRows = 4096;
-  parallel_for((n + kRows - 1) / kRows, control, [&](Index b) {
-    const Index at = b * kRows, count = std::min(kRows, n - at);
-    const RowMatrix f = evaluate(form, x.middleRows(at, count).cast<double>());
-    left.segment(at, count) = (f.cast<float>() - y.middleRows(at, count)).rowwise().squaredNorm();
-  });
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
-  const Index hard = std::max<Index>(1, static_cast<Index>(share * static_cast<double>(n)));
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return left(i) > left(j); });
-  order.resize(static_cast<std::size_t>(hard));
-  StudentData out;
-  out.x.resize(2 * n, x.cols());
-  out.y.resize(2 * n, y.cols());
-  out.x.topRows(n) = x;
-  out.y.topRows(n) = y;
-  for (Index i = 0; i < n; ++i) {
-    const Index from = order[static_cast<std::size_t>(i % hard)];
-    out.x.row(n + i) = x.row(from);
-    out.y.row(n + i) = y.row(from);
-  }
-  out.shuffle(seed);
-  return out;
-}
 
 DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths, std::uint64_t seed) {
   DeepForm form;
@@ -298,6 +212,7 @@ DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& w
 Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
+  if (control.device) return train_on_device(control.device, start, data, options, control);
   return Training(start, data, options, control).run();
 }
 

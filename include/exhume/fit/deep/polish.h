@@ -16,26 +16,10 @@
 #pragma once
 
 #include "exhume/base/control.h"
+#include "exhume/fit/deep/data.h"
 #include "exhume/fit/deep/form.h"
 
 namespace exhume {
-
-// Rows that are fitted, in memory, outputs with mean about 0. Whoever needs only some takes the first ones.
-struct DeepData {
-  RowMatrix x, y;
-  double variation = 1;  // sum of squares of y about its mean: what residuals are measured against
-
-  DeepData(RowMatrix inputs, RowMatrix outputs);
-  [[nodiscard]] Index rows() const { return x.rows(); }
-  // The squared residual of every row, summed over outputs.
-  [[nodiscard]] Vector squares(const DeepForm& form, const Control& control) const;
-  // Exchanges the rows that the form fits worst, at most `most` of those with a squared residual above `least`,
-  // for the first ones; returns how many.
-  Index bring_forward(const DeepForm& form, Index most, double least, const Control& control);
-  // Rows that are listed, in increasing order, taken out; the others keep their order.
-  [[nodiscard]] DeepData take_out(const std::vector<Index>& listed);
-  void append(const DeepData& other);
-};
 
 struct DeepPolishOptions {
   int max_iterations = 60;

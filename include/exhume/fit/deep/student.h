@@ -7,49 +7,19 @@
 // One of the teacher's own widths gets stuck.
 //
 // Rows that are fitted worst are shown more often in the second half, because a unit that bends within a few
-// rows in a thousand is learnt from no others. Batches are windows of the rows in an order drawn once; the rate falls by a cosine. A step is done in
-// chunks of rows whose gradients are added in a fixed order: the same seed gives the same bits on any number
-// of threads.
+// rows in a thousand is learnt from no others. Batches are windows of the rows in an order drawn once; the
+// rate falls by a cosine. A step is done in chunks of rows whose gradients are added in a fixed order: the same
+// seed gives the same bits on any number of threads.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "exhume/base/control.h"
-#include "exhume/data/samples.h"
 #include "exhume/fit/deep/form.h"
+#include "exhume/fit/deep/student_data.h"
 
 namespace exhume {
-
-// Samples as students see them: single precision, in an order drawn from the seed.
-class StudentData {
- public:
-  StudentData(const SampleSource& samples, std::uint64_t seed, const Control& control);
-  [[nodiscard]] Index rows() const { return x.rows(); }
-  // The same rows, and as many again from those that the form fits worst: a unit that bends within few rows is
-  // learnt from those.
-  [[nodiscard]] StudentData with_hard_rows(const DeepForm& form, double share, std::uint64_t seed,
-                                           const Control& control) const;
-
-  Eigen::MatrixXf x, y;  // n x d, n x m
-
- private:
-  StudentData() = default;
-  void shuffle(std::uint64_t seed);
-};
-
-struct StudentOptions {
-  Index steps = 20'000;
-  Index batch = 512;
-  double rate = 1e-2;  // of Adam, at first
-  std::uint64_t seed = 0;
-};
-
-struct Student {
-  DeepForm form;
-  double relative_mse = 0;  // over the last steps, of outputs with variance 1
-  bool in_time = true;      // false: the deadline came first
-};
 
 // Entries uniform in +-1/sqrt(number of columns), as usual.
 [[nodiscard]] DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths,

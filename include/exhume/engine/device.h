@@ -1,0 +1,136 @@
+// A device that computes beside the processor: memory of its own, and the few operations that heavy loops need.
+//
+//     A, B, C   column-major matrices in its memory, float or double, with a stride: blocks are views
+//
+// One queue: operations are done in the order in which they are asked for, and the same calls give the same
+// bits on every run of the same device. What needs an answer (download, cholesky, synchronise) waits for it.
+// Algorithms are written against this interface, so that they run on any device, and in tests on the processor
+// itself (`host_device`). This header knows nothing of Eigen: compilers for devices read it too.
+//
+// Throws ResourceError where memory ends or the device fails.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace exhume {
+
+// rows x cols entries, column by column, columns `stride` apart.
+template <class T>
+struct DeviceView {
+  T* data = nullptr;
+  std::ptrdiff_t rows = 0, cols = 0, stride = 0;
+
+  [[nodiscard]] DeviceView block(std::ptrdiff_t row, std::ptrdiff_t col, std::ptrdiff_t r,
+                                 std::ptrdiff_t c) const {
+    return {data + row + col * stride, r, c, stride};
+  }
+  [[nodiscard]] DeviceView columns(std::ptrdiff_t first, std::ptrdiff_t count) const {
+    return block(0, first, rows, count);
+  }
+};
+
+// What Adam (1 / (1 - beta^t) already in rate and root) does to parameters.
+struct AdamStep {
+  float rate = 0, root = 1, first = 0.9F, second = 0.999F, epsilon = 1e-8F;
+};
+
+class Device {
+ public:
+  using Size = std::ptrdiff_t;
+  enum class Kind { kAbsolute, kRectified };  // |q|, max(q, 0)
+
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual double bytes_free() const = 0;
+
+  [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  // Columns of `bytes` bytes each, strides in bytes.
+  virtual void upload(void* to, std::size_t to_stride, const void* from, std::size_t from_stride,
+                      std::size_t bytes, Size columns) = 0;
+  virtual void download(void* to, std::size_t to_stride, const void* from, std::size_t from_stride,
+                        std::size_t bytes, Size columns) = 0;
+  virtual void synchronise() = 0;
+
+#define EXHUME_DEVICE_OPERATIONS(T)                                                                 \
+  /* C = alpha op(A) op(B) + beta C */                                                              \
+  virtual void product(T alpha, DeviceView<T> A, bool turn_a, DeviceView<T> B, bool turn_b, T beta, \
+                       DeviceView<T> C) = 0;                                                        \
+  virtual void copy(DeviceView<T> from, DeviceView<T> to) = 0;                                      \
+  virtual void fill(DeviceView<T> A, T value) = 0;                                                  \
+  /* every row of A = the vector (1 x cols) */                                                      \
+  virtual void fill_rows(DeviceView<T> A, DeviceView<T> row) = 0;                                   \
+  /* P = |Q| or max(Q, 0) */                                                                        \
+  virtual void activate(Kind kind, DeviceView<T> Q, DeviceView<T> P) = 0;                           \
+  /* S = g times the slope of the activation at Q */                                                \
+  virtual void slope(Kind kind, DeviceView<T> Q, DeviceView<T> g, DeviceView<T> S) = 0;             \
+  /* E = scale (E - Y); sum (1 x 1, double) += the squares of E - Y */                              \
+  virtual void residual(DeviceView<T> E, DeviceView<T> Y, T scale, DeviceView<double> sum) = 0;
+
+  EXHUME_DEVICE_OPERATIONS(float)
+  EXHUME_DEVICE_OPERATIONS(double)
+#undef EXHUME_DEVICE_OPERATIONS
+
+  virtual void adam(Size count, float* parameters, const float* gradient, float* mean, float* square,
+                    AdamStep step) = 0;
+  // C = alpha A^T A + beta C, lower triangle.
+  virtual void gram(double alpha, DeviceView<double> A, double beta, DeviceView<double> C) = 0;
+  // J(i, j w + c) = S(i, j) P(i, c), w the columns of P: rows of S and P multiplied out.
+  virtual void row_products(DeviceView<double> S, DeviceView<double> P, DeviceView<double> J) = 0;
+  // diagonal(A) += d (rows x 1)
+  virtual void add_diagonal(DeviceView<double> A, DeviceView<double> d) = 0;
+  // A = L L^T in its lower triangle; false where A is not positive definite.
+  [[nodiscard]] virtual bool cholesky(DeviceView<double> A) = 0;
+  // B = L^-1 B
+  virtual void solve_lower(DeviceView<double> L, DeviceView<double> B) = 0;
+  // B = (L L^T)^-1 B
+  virtual void solve_cholesky(DeviceView<double> L, DeviceView<double> B) = 0;
+};
+
+// A matrix in the device's memory, released with it.
+template <class T>
+class DeviceMatrix {
+ public:
+  DeviceMatrix() = default;
+  DeviceMatrix(Device& device, std::ptrdiff_t rows, std::ptrdiff_t cols)
+      : memory_(device.allocate(sizeof(T) * static_cast<std::size_t>(rows * cols > 0 ? rows * cols : 1)),
+                Release{&device}),
+        view_{static_cast<T*>(memory_.get()), rows, cols, rows} {}
+
+  [[nodiscard]] DeviceView<T> view() const { return view_; }
+  [[nodiscard]] T* data() const { return view_.data; }
+
+ private:
+  struct Release {
+    Device* device = nullptr;
+    void operator()(void* memory) const noexcept { device->release(memory); }
+  };
+  std::unique_ptr<void, Release> memory_;
+  DeviceView<T> view_;
+};
+
+template <class T>
+void upload(Device& device, const T* from, std::ptrdiff_t from_stride, DeviceView<T> to) {
+  if (to.rows == 0 || to.cols == 0) return;
+  device.upload(to.data, sizeof(T) * static_cast<std::size_t>(to.stride), from,
+                sizeof(T) * static_cast<std::size_t>(from_stride),
+                sizeof(T) * static_cast<std::size_t>(to.rows), to.cols);
+}
+template <class T>
+void download(Device& device, DeviceView<T> from, T* to, std::ptrdiff_t to_stride) {
+  if (from.rows == 0 || from.cols == 0) return;
+  device.download(to, sizeof(T) * static_cast<std::size_t>(to_stride), from.data,
+                  sizeof(T) * static_cast<std::size_t>(from.stride),
+                  sizeof(T) * static_cast<std::size_t>(from.rows), from.cols);
+}
+
+// The processor as a device: what tests compare with, and where device code runs without one.
+[[nodiscard]] std::shared_ptr<Device> host_device();
+
+}  // namespace exhume

@@ -1,0 +1,170 @@
+#include "fit/deep/device_student.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "exhume/base/random.h"
+#include "fit/deep/schedule.h"
+
+namespace exhume {
+namespace {
+
+using Floats = DeviceMatrix<float>;
+using View = DeviceView<float>;
+
+// Rows in the device's memory.
+struct Sent {
+  Sent(Device& device, const StudentData& data)
+      : x(device, data.x.rows(), data.x.cols()), y(device, data.y.rows(), data.y.cols()) {
+    upload(device, data.x.data(), data.x.rows(), x.view());
+    upload(device, data.y.data(), data.y.rows(), y.view());
+  }
+  Floats x, y;
+};
+
+class DeviceTraining {
+ public:
+  DeviceTraining(std::shared_ptr<Device> device, const DeepForm& start, const StudentData& data,
+                 const StudentOptions& options, const Control& control)
+      : device_(std::move(device)),
+        start_(start),
+        data_(data),
+        options_(options),
+        control_(control),
+        places_(start),
+        batch_(std::min(options.batch, data.rows())),
+        sent_(std::in_place, *device_, data),
+        parameters_(*device_, places_.size, 1),
+        gradient_(*device_, places_.size, 1),
+        mean_(*device_, places_.size, 1),
+        square_(*device_, places_.size, 1),
+        P_(*device_, batch_, places_.layout.columns),
+        g_(*device_, batch_, places_.layout.columns),
+        E_(*device_, batch_, places_.m),
+        squares_(*device_, 1, 1) {
+    const Eigen::VectorXf joined = places_.joined(start);
+    upload(*device_, joined.data(), joined.size(), parameters_.view());
+    device_->fill(mean_.view(), 0.0F);
+    device_->fill(square_.view(), 0.0F);
+    device_->fill(squares_.view(), 0.0);
+    for (const Matrix& v : start.V) {
+      Q_.emplace_back(*device_, batch_, v.rows());
+      S_.emplace_back(*device_, batch_, v.rows());
+    }
+    for (Index column : places_.layout.ones) device_->fill(P_.view().columns(column, 1), 1.0F);
+  }
+
+  Student run() {
+    Student out{start_, 1, true};
+    for (Index step = 0; step < options_.steps; ++step) {
+      if (looks_at(step, options_.steps)) {
+        const StudentData emphasised = data_.with_hard_rows(
+            now(), kHardShare, options_.seed + static_cast<std::uint64_t>(step), control_);
+        sent_.reset();
+        sent_.emplace(*device_, emphasised);
+      }
+      if (step % kCheckEvery == 0) {
+        control_.check();
+        control_.report("student", static_cast<double>(step) / static_cast<double>(options_.steps));
+        if (step > 0) tally();
+        if (control_.out_of_time()) {
+          out.in_time = false;
+          break;
+        }
+      }
+      learn(step);
+    }
+    tally();
+    out.form = now();
+    out.relative_mse = error_ < 0 ? 1 : error_;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] View part(const Floats& of, Index at, Index rows, Index cols) const {
+    return {of.data() + at, rows, cols, rows};
+  }
+
+  void learn(Index step) {
+    const DeepLayout& layout = places_.layout;
+    const Stream order(options_.seed, "student batches");
+    const Index rows = sent_->x.view().rows;
+    const auto first = static_cast<Index>(
+        order.below(static_cast<std::uint64_t>(rows - batch_ + 1), static_cast<std::uint64_t>(step)));
+    const View P = P_.view(), g = g_.view(), E = E_.view();
+    const View C = part(parameters_, places_.top, layout.columns, places_.m);
+    device_->copy(sent_->x.view().block(first, 0, batch_, layout.inputs.count),
+                  P.columns(layout.inputs.first, layout.inputs.count));
+    for (std::size_t l = 0; l < Q_.size(); ++l) {
+      const auto [to, units] = layout.hidden[l];
+      const auto [from, count] = layout.below[l];
+      device_->product(1, P.columns(from, count), false, part(parameters_, places_.at[l], units, count), true,
+                       0, Q_[l].view());
+      device_->activate(Device::Kind::kAbsolute, Q_[l].view(), P.columns(to, units));
+    }
+    device_->product(1, P, false, C, false, 0, E);
+    device_->residual(E, sent_->y.view().block(first, 0, batch_, places_.m),
+                      2.0F / static_cast<float>(batch_ * places_.m), squares_.view());
+    ++since_;
+    device_->product(1, P, true, E, false, 0, part(gradient_, places_.top, layout.columns, places_.m));
+    device_->product(1, E, false, C, true, 0, g);
+    for (std::size_t l = Q_.size(); l-- > options_.frozen;) {
+      const auto [to, units] = layout.hidden[l];
+      const auto [from, count] = layout.below[l];
+      device_->slope(Device::Kind::kAbsolute, Q_[l].view(), g.columns(to, units), S_[l].view());
+      device_->product(1, S_[l].view(), true, P.columns(from, count), false, 0,
+                       part(gradient_, places_.at[l], units, count));
+      if (l == options_.frozen) break;
+      device_->product(1, S_[l].view(), false, part(parameters_, places_.at[l], units, count), false, 1,
+                       g.columns(from, count));
+    }
+    const Rate rate(options_, step);
+    const Index learnt = places_.learnt_from(options_.frozen);
+    device_->adam(places_.size - learnt, parameters_.data() + learnt, gradient_.data() + learnt,
+                  mean_.data() + learnt, square_.data() + learnt,
+                  {rate.scaled, rate.root, kFirstMean, kSecondMean, kEpsilon});
+  }
+
+  // The mean squared error of the steps since the last look, averaged with those before.
+  void tally() {
+    if (since_ == 0) return;
+    double sum = 0;
+    download(*device_, squares_.view(), &sum, 1);
+    device_->fill(squares_.view(), 0.0);
+    const double now = sum / static_cast<double>(since_ * batch_ * places_.m);
+    const double share = std::min(1.0, static_cast<double>(since_) / kMeanOver);
+    error_ = error_ < 0 ? now : error_ + share * (now - error_);
+    since_ = 0;
+  }
+
+  [[nodiscard]] DeepForm now() const {
+    Eigen::VectorXf joined(places_.size);
+    download(*device_, parameters_.view(), joined.data(), joined.size());
+    return places_.parted(start_, joined);
+  }
+
+  std::shared_ptr<Device> device_;
+  const DeepForm& start_;
+  const StudentData& data_;
+  const StudentOptions& options_;
+  const Control& control_;
+  Places places_;
+  Index batch_;
+  std::optional<Sent> sent_;  // the rows, or with hard rows shown more
+  Floats parameters_, gradient_, mean_, square_, P_, g_, E_;
+  DeviceMatrix<double> squares_;
+  std::vector<Floats> Q_, S_;
+  Index since_ = 0;
+  double error_ = -1;
+};
+
+}  // namespace
+
+Student train_on_device(const std::shared_ptr<Device>& device, const DeepForm& start, const StudentData& data,
+                        const StudentOptions& options, const Control& control) {
+  return DeviceTraining(device, start, data, options, control).run();
+}
+
+}  // namespace exhume

@@ -1,0 +1,15 @@
+// A student trained on a device (fit/deep/student.h): the same steps, in the same order, there.
+#pragma once
+
+#include <memory>
+
+#include "exhume/engine/device.h"
+#include "exhume/fit/deep/student_data.h"
+
+namespace exhume {
+
+[[nodiscard]] Student train_on_device(const std::shared_ptr<Device>& device, const DeepForm& start,
+                                      const StudentData& data, const StudentOptions& options,
+                                      const Control& control);
+
+}  // namespace exhume
