@@ -1,8 +1,8 @@
-# The short way to everything. Each target sets the machine up first, which takes a moment when that was done.
+# The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check test bench battery coverage fuzz faults format lint sanitize bundle test-gpu install clean
+.PHONY: help program build demo check test bench battery coverage fuzz faults format lint sanitize bundle test-gpu install wheel deb clean
 
-JOBS ?= 2
+JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -16,15 +16,23 @@ help:  ## print this list
 	@echo
 	@echo '  JOBS=$(JOBS) parallel jobs   PRESET=$(PRESET) (dev, release, asan, tsan)   PREFIX=$(PREFIX) of install'
 
-setup:
-	@scripts/setup.sh
+# The library and the command line, nothing that tests or measures them.
+program:
+	@scripts/setup.sh build
+	@echo "exhume: building the library and the command line in $(BUILD) with $(JOBS) jobs; some minutes, once"
+	@mkdir -p build
+	@cmake --preset $(PRESET) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $$(scripts/without_tests.sh $(BUILD)) > $(BUILD).log 2>&1 || \
+	{ cat $(BUILD).log; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) --target exhume_cli --target exhume_pages
 
-build: setup
+# Everything.
+build:
+	@scripts/setup.sh test
 	@mkdir -p build
 	@cmake --preset $(PRESET) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@$(RUN) cmake --build $(BUILD) -j $(JOBS)
 
-demo: build  ## plant a network, recover it from its samples, compare
+demo: program  ## ask a trained network, recover it from its answers, compare
 	@scripts/demo.sh $(BUILD)/apps/exhume
 
 check: build
@@ -51,29 +59,43 @@ fuzz:  ## fuzz the readers of files with libFuzzer; SECONDS=60 a target, TARGETS
 faults: build  ## 500 kills, full disks, limits, closed outputs, files that change; KILLS=, SEED=
 	@tests/faults/run_fault_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),500) --seed $(or $(SEED),1)
 
-format: setup  ## lay out every C++ file with clang-format
+format:  ## lay out every C++ file with clang-format
+	@scripts/setup.sh lint
 	@$(CXX_FILES) | xargs -0 clang-format -i
 
-lint: setup  ## clang-format and clang-tidy; ALL=1 for unchanged files too
+lint:  ## clang-format and clang-tidy; ALL=1 for unchanged files too
+	@scripts/setup.sh lint
 	@cmake --preset lint > /dev/null
 	@scripts/lint.sh $(if $(ALL),--all) build/lint
 
-sanitize: setup  ## the tests under address+undefined and thread sanitizers
+sanitize:  ## the tests under address+undefined and thread sanitizers
 	@$(MAKE) --no-print-directory check PRESET=asan
 	@$(MAKE) --no-print-directory check PRESET=tsan
 
-bundle: setup  ## one folder that runs where nothing is installed but a CUDA driver; needs the CUDA toolkit
+bundle:  ## one folder that runs where nothing is installed but a CUDA driver; needs the CUDA toolkit
+	@scripts/setup.sh test
+	@mkdir -p build
 	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
 	@cmake --build build/cuda -j $(JOBS) --target exhume_cli exhume_tests exhume_cuda
 	@scripts/bundle.sh build/cuda build/bundle $(BUNDLE)
 
 test-gpu:  ## the tests of devices, where there is a card
+	@scripts/setup.sh test
+	@mkdir -p build
 	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
 	@cmake --build build/cuda -j $(JOBS) --target exhume_tests exhume_cuda
 	@build/cuda/tests/exhume_tests --gtest_filter='Device.*'
 
-install: build  ## install library, headers and command line into PREFIX
+install: program  ## install library, headers, command line, manual pages and completion into PREFIX
 	@cmake --install $(BUILD)
 
+wheel: program  ## a wheel for machines without any compiler or -dev package, in dist/
+	@scripts/setup.sh python
+	@scripts/wheel.sh $(BUILD)
+
+deb: program  ## a Debian package, in dist/
+	@scripts/setup.sh deb
+	@scripts/deb.sh $(BUILD)
+
 clean:  ## remove builds and Python environments
-	@rm -rf build .venv-test .venv-bench
+	@rm -rf build dist .venv-test .venv-bench .venv-wheel

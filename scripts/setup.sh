@@ -1,21 +1,38 @@
 #!/usr/bin/env bash
-# Installs the Debian or Ubuntu packages that Exhume is built, tested and measured with. Asks nothing; does
-# nothing, quickly, when all of them are there. `setup.sh fuzz` also installs those of `make fuzz`.
+# setup.sh [PURPOSE...]
+#
+# Installs the Debian or Ubuntu packages that a purpose needs: build (the default), python, test, lint, deb, fuzz. Asks
+# nothing; does nothing, quickly, when all of them are there.
 set -euo pipefail
 
-packages=(
-  git make g++ cmake ninja-build ccache pkg-config    # build
+build=(
+  make g++ cmake ninja-build ccache pkg-config        # build
   libeigen3-dev libopenblas-dev liblapacke-dev        # linear algebra
   coinor-libclp-dev                                   # linear programs
   libzip-dev libfmt-dev nlohmann-json3-dev libssl-dev # files and reports
   libcli11-dev                                        # command line
   librandom123-dev libboost-dev                       # random numbers, quantiles
-  libgtest-dev librapidcheck-dev libbenchmark-dev     # tests and benchmarks
-  python3 python3-venv python3-dev ca-certificates    # checks from Python
-  chromium fonts-dejavu-core                         # the report as it is seen
-  clang-format clang-tidy                             # style
 )
-[[ ${1:-} != fuzz ]] || packages+=(clang libclang-rt-dev) # libFuzzer and its sanitizers
+python=("${build[@]}" python3 python3-venv python3-dev ca-certificates)
+test=("${python[@]}" git libgtest-dev librapidcheck-dev libbenchmark-dev chromium fonts-dejavu-core)
+lint=("${build[@]}" git clang-format clang-tidy libgtest-dev librapidcheck-dev libbenchmark-dev)
+deb=("${build[@]}" dpkg-dev file)
+fuzz=("${build[@]}" clang libclang-rt-dev) # libFuzzer and its sanitizers
+
+packages=()
+(($#)) || set -- build
+for purpose in "$@"; do
+  case $purpose in
+    build | python | test | lint | deb | fuzz)
+      declare -n wanted=$purpose
+      packages+=("${wanted[@]}")
+      ;;
+    *)
+      echo "setup: '$purpose' is none of build, python, test, lint, deb, fuzz" >&2
+      exit 2
+      ;;
+  esac
+done
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not a Debian or Ubuntu system; install the equivalents of: ${packages[*]}" >&2
@@ -24,6 +41,7 @@ fi
 
 missing=()
 for package in "${packages[@]}"; do
+  [[ " ${missing[*]} " != *" $package "* ]] || continue
   state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
   [[ $state == installed ]] || missing+=("$package")
 done

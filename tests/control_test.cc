@@ -56,6 +56,30 @@ TEST(Control, ReportsWhatItIsGiven) {
   EXPECT_EQ(seen, (std::vector<std::pair<std::string, double>>{{"moments", 0.25}, {"polish", 1}}));
 }
 
+TEST(Control, TellsTheBestNetworkSoFar) {
+  Control control;
+  std::vector<std::pair<double, std::ptrdiff_t>> seen;
+  control.on_progress = [&](const Progress& progress) { seen.emplace_back(progress.error, progress.units); };
+  control.report("search", 0);
+  control.best(0.5, 3);
+  control.report("search", 0);
+  control.within(10).best(0.25, 4);  // a copy speaks of the same work
+  control.best(0.4, 9);
+  control.report("search", 0);
+  EXPECT_EQ(seen, (std::vector<std::pair<double, std::ptrdiff_t>>{{1, 0}, {0.5, 3}, {0.25, 4}}));
+}
+
+TEST(Control, TellsTheTimeThatIsLeft) {
+  Control control;
+  double left = 0;
+  control.on_progress = [&](const Progress& progress) { left = progress.seconds_left; };
+  control.report("search", 0);
+  EXPECT_EQ(left, std::numeric_limits<double>::infinity());
+  control.within(1000).report("search", 0);
+  EXPECT_LE(left, 1000);
+  EXPECT_GT(left, 0);
+}
+
 TEST(Control, ADeadlineThatHasPassedIsOutOfTime) {
   Control control;
   control.deadline = Clock::time_point::min() + std::chrono::hours(1);

@@ -29,6 +29,7 @@ struct Session {
   Control control;      // threads, progress, Ctrl-C
   bool quiet = false;   // no progress, no summary
   bool json = false;    // one JSON document on stdout
+  bool force = false;   // files that no earlier run wrote may be overwritten
   std::string sign;     // private key to sign the certificate with; empty: it is not signed
   std::string command;  // the command line as a shell would read it again
 };
@@ -39,6 +40,8 @@ class Command {
   // Adds the subcommand to `parent` and returns it.
   virtual CLI::App* declare(CLI::App& parent) = 0;
   virtual int run(const Session& session) = 0;
+  // Does it write a network that may stand in the way of another?
+  [[nodiscard]] virtual bool overwrites() const { return certifies(); }
   // Does it write a certificate, which may be signed?
   [[nodiscard]] virtual bool certifies() const { return false; }
 };
@@ -46,6 +49,7 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> generate_command();
 [[nodiscard]] std::unique_ptr<Command> recover_command();
 [[nodiscard]] std::unique_ptr<Command> extract_command();
+[[nodiscard]] std::unique_ptr<Command> inspect_command();
 [[nodiscard]] std::unique_ptr<Command> compare_command();
 [[nodiscard]] std::unique_ptr<Command> verify_command();
 [[nodiscard]] std::unique_ptr<Command> report_command();

@@ -5,6 +5,7 @@
 
 #include "certificate_file.h"
 #include "exhume/base/error.h"
+#include "overwrite.h"
 #include "summary.h"
 #include "terminal.h"
 
@@ -13,11 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What commands write, whatever the certificate says: those of version 0.1 do not name it.
+const std::vector<std::string> kResults = {"network.safetensors", "network.onnx", "rectified.safetensors",
+                                           "support.csv"};
+
 // What the certificate that lies in the folder speaks of: ours to replace. Names only, never paths.
 std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
-  // Certificates of version 0.1 do not name them.
-  std::vector<std::string> names = {"network.safetensors", "network.onnx", "rectified.safetensors",
-                                    "support.csv", kSignatureFile};
+  std::vector<std::string> names = kResults;
+  names.emplace_back(kSignatureFile);
   const fs::path certificate = folder / "certificate.json";
   std::error_code ignored;
   if (!fs::exists(certificate, ignored)) return names;
@@ -33,12 +37,18 @@ std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
 
 }  // namespace
 
-Delivery::Delivery(const Session& session, const std::string& folder) : session_(session), path_(folder) {
+Delivery::Delivery(const Session& session, const std::string& folder, const std::vector<std::string>& more)
+    : session_(session), path_(folder) {
   if (!session.sign.empty()) {
     if (folder.empty()) throw std::invalid_argument("--sign signs files; give --out with a folder for them");
     key_.emplace(session.sign);
   }
   if (folder.empty()) return;
+  if (!session.force) {
+    std::vector<std::string> names = kResults;
+    names.insert(names.end(), more.begin(), more.end());
+    refuse_to_overwrite(folder, names);
+  }
   folder_.emplace(folder);
   page_ = &folder_->open("report.html");
 }

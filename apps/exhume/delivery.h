@@ -23,8 +23,9 @@ namespace exhume::cli {
 
 class Delivery {
  public:
-  // No folder: nothing is written.
-  Delivery(const Session& session, const std::string& folder);
+  // No folder: nothing is written. What no earlier run wrote is not overwritten (overwrite.h): networks, and the
+  // files `more` that this command writes beside them.
+  Delivery(const Session& session, const std::string& folder, const std::vector<std::string>& more = {});
 
   [[nodiscard]] bool writes() const { return folder_.has_value(); }
   // A file to be written whole, or piece by piece; only where writes().

@@ -23,6 +23,7 @@
 #include "exhume/io/safetensors.h"
 #include "exhume/routes/rectified/hardness.h"
 #include "generate_threshold.h"
+#include "overwrite.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -135,7 +136,10 @@ class Generate final : public Command {
     return app;
   }
 
+  [[nodiscard]] bool overwrites() const override { return true; }
+
   int run(const Session& session) override {
+    if (!session.force) refuse_result_folder(out_);
     if (!cnf_.empty()) return run_cnf(session);
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
     if (threshold_.wanted() && layers_->count() > 0) {

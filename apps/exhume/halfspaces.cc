@@ -37,7 +37,7 @@ class Halfspaces final : public Command {
   int run(const Session& session) override {
     check_sample_files(files_);
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
-    Delivery delivery(session, out_);
+    Delivery delivery(session, out_, {"units.safetensors", "units.svg"});
     const OpenedSamples opened = open_sample_files(files_, session.control);
     HalfspacesResult result = halfspaces(opened.samples, options_, session.control);
     const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);

@@ -51,7 +51,7 @@ class LowestLayer final : public Command {
     options_.start = parse_start_method(start_);
     options_.refine = !no_refine_;
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
-    Delivery delivery(session, out_);
+    Delivery delivery(session, out_, {"units.safetensors", "units.svg", "features.npy"});
     AtomicFile* features =
         delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
     const OpenedSamples opened = open_sample_files(files_, session.control);

@@ -13,9 +13,13 @@
 #include "completion.h"
 #include "exhume/base/error.h"
 #include "exhume/base/version.h"
+#include "help.h"
 #include "interrupt.h"
+#include "man.h"
+#include "mistake.h"
 #include "progress.h"
 #include "terminal.h"
+#include "whole_number.h"
 
 namespace exhume::cli {
 namespace {
@@ -24,8 +28,6 @@ struct Entry {
   std::unique_ptr<Command> command;
   CLI::App* app = nullptr;
 };
-
-std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 std::string command_line(int argc, char** argv) {
   std::string line = "exhume";
@@ -69,11 +71,10 @@ int run(Command& command, Session& session) {
 }
 
 int main(int argc, char** argv) {
-  CLI::App app("Recovers a two-layer ReLU network from its inputs and outputs, with a certificate.",
-               "exhume");
+  CLI::App app("Recovers a neural network from its inputs and outputs, with a certificate.", "exhume");
   app.set_version_flag("--version", fmt::format("exhume {}", kVersion));
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  wrap_help(app);
   app.footer(
       "Examples:\n"
       "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
@@ -93,19 +94,26 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0, 4096).description(""));
     entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
     entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");
+    if (entry.command->overwrites()) {
+      entry.app->add_flag("--force", session.force,
+                          "Overwrite a network or data in --out that no earlier run wrote");
+    }
     if (entry.command->certifies()) {
       entry.app->add_option(
           "--sign", session.sign,
           "Private key (exhume keys): also write certificate.json.sig, which verify --key checks");
     }
+    accept_whole_numbers(*entry.app);
     entries.push_back(std::move(entry));
   };
-  for (auto make : {generate_command, recover_command, extract_command, compare_command, verify_command,
-                    report_command, memorize_command, reproduce_command, diagnose_command,
+  for (auto make : {generate_command, inspect_command, recover_command, extract_command, compare_command,
+                    verify_command, report_command, memorize_command, reproduce_command, diagnose_command,
                     lowest_layer_command, halfspaces_command, routes_command, keys_command}) {
     add(make());
   }
+  add(help_command(app));
   add(completion_command(app));
+  add(man_command(app));
   session.control.threads = 0;
 
   try {
@@ -113,11 +121,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success) == 0 ? kOk : kInternalError;
   } catch (const CLI::ParseError& error) {
-    std::string asked = "exhume";
-    for (const Entry& entry : entries) {
-      if (entry.app->parsed()) asked += " " + entry.app->get_name();
-    }
-    complain(fmt::format("{}; see {} --help", first_line(error.what()), asked));
+    complain(mistake(app, std::vector<std::string>(argv + 1, argv + argc), error));
     return kUsage;
   }
 

@@ -77,7 +77,7 @@ class Memorize final : public Command {
     options_.layers = layers_ == "auto" ? 0 : layers_ == "2" ? 2 : 3;
     options_.closed_form.memory_bytes = memory_ * 0x1p30;
     options_.validate();
-    Delivery delivery(session, out_);
+    Delivery delivery(session, out_, {"inputs.npy", "labels.npy"});
     const OpenedSamples opened = open_sample_files(files_, session.control);
     const SamplePtr rows = load(*opened.samples);
     SampleBlock block;

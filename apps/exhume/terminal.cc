@@ -2,17 +2,29 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "exhume/base/error.h"
 #include "exhume/report/svg.h"
 
 namespace exhume::cli {
+namespace {
+
+constexpr int kUsualColumns = 80;
+
+std::function<void()>& output_hook() {
+  static std::function<void()> hook;
+  return hook;
+}
+
+}  // namespace
 
 bool is_terminal(int descriptor) {
   const char* kind = std::getenv("TERM");
@@ -22,6 +34,11 @@ bool is_terminal(int descriptor) {
 bool has_colour(int descriptor) {
   const char* no_color = std::getenv("NO_COLOR");
   return is_terminal(descriptor) && (no_color == nullptr || *no_color == '\0');
+}
+
+int columns(int descriptor) {
+  struct winsize size = {};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
 }
 
 std::string toned(Tone tone, std::string_view text) {
@@ -84,7 +101,10 @@ void hold_standard_streams() {
   }
 }
 
+void before_output(std::function<void()> what) { output_hook() = std::move(what); }
+
 void put(std::string_view text) {
+  if (output_hook()) output_hook()();
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw ResourceError("standard output cannot be written to; is it closed, or its disk full?");
   }
@@ -101,6 +121,7 @@ void complain(std::string_view sentence) {
   while (line.back() == ' ') line.pop_back();
   if (line.back() != '.' && line.back() != '?' && line.back() != '!') line += '.';
   line += '\n';
+  if (output_hook()) output_hook()();
   std::fputs(line.c_str(), stderr);
 }
 

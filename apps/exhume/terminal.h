@@ -1,6 +1,7 @@
 // What the terminal can do, and words for it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@ namespace exhume::cli {
 [[nodiscard]] bool is_terminal(int descriptor);
 // The same, and NO_COLOR is not set.
 [[nodiscard]] bool has_colour(int descriptor);
+
+// Columns of that terminal; where it is none, 80.
+[[nodiscard]] int columns(int descriptor);
 
 enum class Tone { kPlain, kBold, kSoft, kGood, kWarn, kBad };
 // `text` in this tone on stdout, or as it is where stdout has no colour.
@@ -26,6 +30,8 @@ enum class Tone { kPlain, kBold, kSoft, kGood, kWarn, kBad };
 // Takes the place of standard streams that are closed, so that no file comes by their numbers and is written
 // into. To be called before any file is opened; what is then written to such a stream fails.
 void hold_standard_streams();
+// What is done before anything is printed by put() and complain(): a line of progress leaves. Null: nothing.
+void before_output(std::function<void()> what);
 // Data to stdout, all of it; a reader that went away ends the program quietly.
 void put(std::string_view text);
 // Without control characters, which a terminal would obey: blanks stand for them.

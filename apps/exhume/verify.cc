@@ -106,8 +106,7 @@ class Verify final : public Command {
       bad("files", error.what());
       read = false;
     }
-    const bool judged_by_tolerance = text_.empty() || tolerance_option_->count() > 0;
-    bool good = read && (!judged_by_tolerance || (whole_ && whole_->relative_mse <= tolerance_));
+    bool good = read && (!judged_by_tolerance() || (whole_ && whole_->relative_mse <= tolerance_));
     for (const Finding& finding : findings_) good = good && !finding.bad();
     if (session.json) {
       put(to_text(to_json(good)) + "\n");
@@ -353,8 +352,21 @@ class Verify final : public Command {
     return json;
   }
 
+  [[nodiscard]] bool judged_by_tolerance() const { return text_.empty() || tolerance_option_->count() > 0; }
+
+  // What failed first, where something did.
   [[nodiscard]] std::string headline(bool good) const {
-    if (!good) return toned(Tone::kBad, "Does not agree");
+    if (!good) {
+      const auto is_bad = [](const Finding& f) { return f.bad(); };
+      const auto first = std::find_if(findings_.begin(), findings_.end(), is_bad);
+      const std::string verdict = toned(Tone::kBad, "Does not agree");
+      // With no finding it is the rows, by the tolerance that was asked for.
+      if (first == findings_.end()) return verdict;
+      const auto others = std::count_if(findings_.begin(), findings_.end(), is_bad) - 1;
+      return fmt::format("{}: {}: {}{}.\nThe rows themselves:", verdict, printable(first->part),
+                         printable(first->words),
+                         others == 0 ? "" : fmt::format(" (and {} more, below)", others));
+    }
     if (status_ == to_string(Status::kEstimated))
       return toned(Tone::kGood, "Agrees, as the estimate that it is,");
     if (stands()) return toned(Tone::kGood, "Agrees");
@@ -363,16 +375,20 @@ class Verify final : public Command {
                        printable(reason_));
   }
 
+  [[nodiscard]] std::string rows_text() const {
+    if (!whole_)
+      return std::any_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.bad(); })
+                 ? " not compared."
+                 : ".";
+    return fmt::format(
+        " on {} rows: relative mse {:.3e}, rms error {:.3e}, worst error {:.3e} in row {}, output {}{}.",
+        grouped(whole_->rows), whole_->relative_mse, whole_->rms_error, whole_->worst_error,
+        grouped(whole_->worst_row + 1), whole_->worst_output + 1,
+        judged_by_tolerance() ? fmt::format("; at most {:.3g} is accepted", tolerance_) : "");
+  }
+
   [[nodiscard]] std::string to_terminal(bool good) const {
-    std::string out = headline(good);
-    if (whole_) {
-      out += fmt::format(
-          " on {} rows: relative mse {:.3e}, rms error {:.3e}, worst error {:.3e} in row {}, output {}.\n",
-          grouped(whole_->rows), whole_->relative_mse, whole_->rms_error, whole_->worst_error,
-          grouped(whole_->worst_row + 1), whole_->worst_output + 1);
-    } else {
-      out += ".\n";
-    }
+    std::string out = headline(good) + rows_text() + "\n";
     for (const Finding& f : findings_) {
       const std::string mark = f.bad()                            ? toned(Tone::kBad, "✗")
                                : f.outcome == Outcome::kUnchecked ? toned(Tone::kSoft, "–")

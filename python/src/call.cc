@@ -5,12 +5,15 @@
 #include <stdexcept>
 #include <utility>
 
+#include "exhume/engine/open_device.h"
+
 namespace exhume::python {
 
-Call::Call(int threads, nb::object progress) : progress_(std::move(progress)) {
+Call::Call(int threads, nb::object progress, const std::string& device) : progress_(std::move(progress)) {
   if (threads < 0)
     throw std::invalid_argument(fmt::format("threads is {}, expected 0 (one a core) or more", threads));
   control_.threads = threads;
+  control_.device = open_device(device).device;
   control_.should_stop = [this] { return should_stop(); };
   if (!progress_.is_none()) control_.on_progress = [this](const Progress& progress) { show(progress); };
 }

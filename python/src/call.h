@@ -22,8 +22,8 @@ namespace exhume::python {
 class Call {
  public:
   // progress: None, or callable as progress(stage: str, fraction: float). Made and destroyed with the GIL
-  // held.
-  Call(int threads, nb::object progress);
+  // held. device: where heavy sums may run (exhume/engine/open_device.h).
+  Call(int threads, nb::object progress, const std::string& device = "cpu");
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -39,8 +39,8 @@ RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, c
 }
 
 DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vector<Index>> widths,
-                    const std::optional<Rows>& first_layer, std::uint64_t seed, double budget, int threads,
-                    nb::object progress) {
+                    const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
+                    const std::string& device, int threads, nb::object progress) {
   DeepOptions options;
   options.layers = layers;
   options.widths = std::move(widths);
@@ -48,17 +48,17 @@ DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vec
   options.seed = seed;
   options.budget_seconds = budget;
   options.validate(samples.source->inputs());
-  Call call(threads, std::move(progress));
+  Call call(threads, std::move(progress), device);
   return call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
 }
 
-AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget, int threads,
-                       nb::object progress) {
+AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget, const std::string& device,
+                       int threads, nb::object progress) {
   RecoverOptions options;
   options.seed = seed;
   options.budget_seconds = budget;
   options.validate();
-  Call call(threads, std::move(progress));
+  Call call(threads, std::move(progress), device);
   return call.run([&](const Control& control) { return recover_layers(samples.source, options, control); });
 }
 
@@ -117,10 +117,10 @@ void bind_recover(nb::module_& m) {
           "observed", [](const DeepResult& r) { return array(RowMatrix(r.observed)); }, nb::rv_policy::move)
       .def("certificate", &deep_certificate, nb::arg("samples"));
   m.def("recover_deep", &run_deep, nb::arg("samples"), nb::arg("layers"), nb::arg("widths").none(),
-        nb::arg("first_layer").none(), nb::arg("seed"), nb::arg("budget"), nb::arg("threads"),
-        nb::arg("progress").none());
-  m.def("recover_any_depth", &run_any_depth, nb::arg("samples"), nb::arg("seed"), nb::arg("budget"),
+        nb::arg("first_layer").none(), nb::arg("seed"), nb::arg("budget"), nb::arg("device"),
         nb::arg("threads"), nb::arg("progress").none());
+  m.def("recover_any_depth", &run_any_depth, nb::arg("samples"), nb::arg("seed"), nb::arg("budget"),
+        nb::arg("device"), nb::arg("threads"), nb::arg("progress").none());
   nb::class_<RouteInfo>(m, "RouteInfo")
       .def_ro("name", &RouteInfo::name)
       .def_ro("group", &RouteInfo::group)

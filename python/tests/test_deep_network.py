@@ -234,3 +234,9 @@ def test_layers_are_checked() -> None:
     ]:
         with pytest.raises(ValueError, match=words):
             exhume.recover(x, y, **options)
+
+
+def test_a_device_that_is_none_is_refused_by_name():
+    x = np.random.default_rng(1).normal(size=(600, 3))
+    with pytest.raises(ValueError, match="device is 'gpu'; it may be auto, cpu or cuda"):
+        exhume.recover(x, np.abs(x[:, :1]), layers=2, device="gpu")

@@ -15,13 +15,20 @@ int Control::workers() const {
 
 void Control::report(std::string_view stage, double fraction) const {
   if (!on_progress) return;
-  const std::lock_guard lock(*mutex_);
-  on_progress({stage, fraction});
+  const std::lock_guard lock(shared_->mutex);
+  on_progress({stage, fraction, shared_->error, shared_->units, seconds_left()});
+}
+
+void Control::best(double error, std::ptrdiff_t units) const {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->units > 0 && !(error < shared_->error)) return;
+  shared_->error = error;
+  shared_->units = units;
 }
 
 void Control::check() const {
   if (!should_stop) return;
-  const std::lock_guard lock(*mutex_);
+  const std::lock_guard lock(shared_->mutex);
   if (should_stop()) throw Interrupted();
 }
 

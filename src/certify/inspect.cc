@@ -33,8 +33,8 @@ Matrix whitened(const Matrix& x) {
     scaled.col(a) = centred_column(x, a);
     scaled.col(a) /= std::max(std::sqrt(scaled.col(a).squaredNorm() / static_cast<double>(x.rows())), kTiny);
   }
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled.transpose() * scaled /
-                                                    static_cast<double>(x.rows()));
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(
+      Matrix(scaled.transpose() * scaled / static_cast<double>(x.rows())));
   const Index rank = (eigen.eigenvalues().array() > 1e-10).count();
   return scaled * eigen.eigenvectors().rightCols(rank) *
          eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();

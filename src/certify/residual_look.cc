@@ -29,7 +29,8 @@ Matrix decorrelation(const Matrix& covariance) {
   Vector scale(m);
   for (Index o = 0; o < m; ++o)
     scale(o) = covariance(o, o) > kReproduced ? 1 / std::sqrt(covariance(o, o)) : 0;
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scale.asDiagonal() * covariance * scale.asDiagonal());
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(
+      Matrix(scale.asDiagonal() * covariance * scale.asDiagonal()));
   Matrix T = Matrix::Zero(m, m);
   for (Index e = 0; e < m; ++e) {
     if (eigen.eigenvalues()(e) <= kNoNoise) continue;

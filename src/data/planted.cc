@@ -13,6 +13,7 @@
 
 #include "exhume/base/random.h"
 #include "exhume/data/reduce.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -34,8 +35,7 @@ void require_not_negative(std::string_view field, double value) {
 // S, or nothing where it is the identity.
 Matrix spread(Index d, double condition, std::uint64_t seed) {
   if (condition == 1) return {};
-  const Matrix Q =
-      Eigen::HouseholderQR<Matrix>(Stream(seed, "covariance axes").normal_matrix(d, d)).householderQ();
+  const Matrix Q = orthonormal_basis(Stream(seed, "covariance axes").normal_matrix(d, d));
   Vector scale(d);
   for (Index j = 0; j < d; ++j) {
     const double place = static_cast<double>(j) / static_cast<double>(d - 1) - 0.5;
@@ -48,8 +48,7 @@ Matrix spread(Index d, double condition, std::uint64_t seed) {
 Matrix conditioned(Index rows, Index cols, double condition, std::uint64_t seed, const std::string& purpose) {
   const Index k = std::min(rows, cols);
   const auto factor = [&](Index size, const char* side) {
-    const Eigen::HouseholderQR<Matrix> qr(Stream(seed, purpose + side).normal_matrix(size, k));
-    return Matrix(qr.householderQ() * Matrix::Identity(size, k));
+    return orthonormal_columns(Stream(seed, purpose + side).normal_matrix(size, k), k);
   };
   Vector values = Vector::Ones(k);
   for (Index i = 1; i < k; ++i) {

@@ -9,6 +9,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/base/random.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -129,7 +130,7 @@ RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const Pow
 RankOneElements rank_one_by_deflation(const Matrix& M, Index count, const PowerOptions& options) {
   const SingleThreadedBlas single;
   const Index d = dimension_of(M.rows());
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen((M + M.transpose()) / 2);
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(Matrix((M + M.transpose()) / 2));
   const std::vector<Index> order = by_decreasing(eigen.eigenvalues().cwiseAbs());
   count = std::min<Index>(count, M.rows());
   Matrix V(M.rows(), count);
@@ -203,8 +204,7 @@ LeadingSubspace leading_subspace(const Matrix& T, const Matrix& noise, Index cou
   const Index keep = std::min(count < 0 ? result.above_noise : count, size);
   const Matrix vectors = eigen.eigenvectors().rightCols(keep).rowwise().reverse();
   if (tall) {
-    const Eigen::HouseholderQR<Matrix> qr(T * vectors);
-    result.basis = qr.householderQ() * Matrix::Identity(T.rows(), keep);
+    result.basis = orthonormal_columns(T * vectors, keep);
   } else {
     result.basis = vectors;
   }

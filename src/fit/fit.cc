@@ -345,7 +345,8 @@ class Fitter {
       weighted_polish(unit_noise(assumed / rows));
       left = residual_products(fit_.model, *samples_, kBlockRows, control_);
       const Matrix Q = unit_noise(assumed).Q;
-      const Eigen::SelfAdjointEigenSolver<Matrix> ratio(Q * left * Q.transpose(), Eigen::EigenvaluesOnly);
+      const Eigen::SelfAdjointEigenSolver<Matrix> ratio(Matrix(Q * left * Q.transpose()),
+                                                        Eigen::EigenvaluesOnly);
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
       assumed = left;
     }

@@ -487,6 +487,8 @@ class Search {
     result_.relative_mse = summary.relative_mse;
     result_.descent = summary.descent;
     result_.outcome = outcome;
+    control_.best(summary.relative_mse, summary.model.units());
+    control_.report("search", 0);
   }
 
   // Schwarz's criterion: -2 log likelihood of Gaussian noise, and log(rows) for every free parameter.

@@ -397,7 +397,7 @@ SecondOrder certify_stationarity(const QuadraticObjective& objective, const Poin
   const bool negative = std::abs(value(0)) >= std::abs(value(k - 1));
   const Vector z0 = eigen.eigenvectors().col(negative ? 0 : k - 1);
   const Matrix weights = negative ? point.W.topRows(half) : point.W.bottomRows(half);
-  const Eigen::SelfAdjointEigenSolver<Matrix> gram(weights * weights.transpose());
+  const Eigen::SelfAdjointEigenSolver<Matrix> gram(Matrix(weights * weights.transpose()));
   Matrix start = Matrix::Zero(r, k);
   (negative ? start.topRows(half) : start.bottomRows(half)) = gram.eigenvectors().col(0) * z0.transpose();
   LanczosOptions options;

@@ -10,6 +10,7 @@
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
 #include "exhume/moments/polynomial_fit.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -142,9 +143,8 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
         static_cast<Index>(options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
     const Index keep = std::clamp<Index>(most, 1, Omega.cols());
     if (keep < Omega.cols()) {
-      const Eigen::HouseholderQR<Matrix> qr(
-          Stream(options.seed, "output mixing").normal_matrix(Omega.cols(), keep));
-      Omega = (Omega * (qr.householderQ() * Matrix::Identity(Omega.cols(), keep))).eval();
+      Omega *=
+          orthonormal_columns(Stream(options.seed, "output mixing").normal_matrix(Omega.cols(), keep), keep);
     }
     samples = mixed_outputs(samples, Omega);
   }

@@ -83,6 +83,7 @@ class Rounder {
     PolishSummary summary = polish(model_, *rows_, few, control_);
     model_ = std::move(summary.model);
     result_.relative_mse = summary.relative_mse;
+    control_.best(summary.relative_mse, model_.units());
   }
 
   // Whether the polish just made was the last; says why.

@@ -14,6 +14,7 @@
 #include "exhume/data/views.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/model/activation.h"
+#include "linalg/orthonormal.h"
 #include "linalg/svd.h"
 
 namespace exhume {
@@ -36,8 +37,7 @@ NullSpace printed_null_space(const Matrix& T, Index k) {
   // Coordinates c of a symmetric matrix are scale * vec*, so T c = (T scale) vec*.
   NullSpace space = null_space(T * scale.asDiagonal(), k);
   const Matrix coordinates = scale.asDiagonal() * space.basis;
-  const Eigen::HouseholderQR<Matrix> qr(coordinates);
-  space.basis = qr.householderQ() * Matrix::Identity(coordinates.rows(), k);
+  space.basis = orthonormal_columns(coordinates, k);
   return space;
 }
 

@@ -713,6 +713,28 @@ class BadData(CommandLineTest):
         self.assert_one_sentence(result, "/proc/exhume-test")
 
 
+class Inspect(CommandLineTest):
+    def test_samples_of_a_network(self):
+        self.generate("made", n=5000)
+        found = json.loads(self.run_exhume("inspect", "made/x.npy", "made/y.npy", "--json").stdout)
+        self.assertTrue(found["fits"])
+        self.assertEqual((found["rows"], found["inputs"], found["outputs"]), (5000, 4, 6))
+        self.assertEqual(found["precision"], "double precision")
+        self.assertTrue({route["route"]: route["applies"] for route in found["routes"]}["any_inputs"])
+        text = self.run_exhume("inspect", "made/x.npy", "made/y.npy").stdout
+        self.assertTrue(text.startswith("Can be tried. 5,000 rows, 4 inputs and 6 outputs."))
+        self.assertEqual(self.run_exhume("inspect", "made/x.npy", "made/y.npy", "--quiet").stdout, "")
+
+    def test_what_recover_refuses(self):
+        self.generate("made", n=300)
+        lines = ["%g,7" % i ** 0.5 for i in range(300)]
+        (self.folder / "x.csv").write_text("\n".join(lines))
+        said = self.run_exhume("inspect", "x.csv", "made/y.npy", code=NOT_CERTIFIED).stdout
+        self.assertRegex(said, r"\AWill be refused\. .*constant")
+        self.assert_one_sentence(self.run_exhume("inspect", "x.csv", "none.npy", code=BAD_DATA), "none.npy")
+        self.assert_one_sentence(self.run_exhume("inspect", "x.csv", code=USAGE), "x.csv")
+
+
 class Recover(CommandLineTest):
     def test_end_to_end(self):
         self.generate("made", d=6, k=6, m=6, n=3000)

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -13,10 +15,14 @@ namespace exhume {
 
 class Device;  // engine/device.h
 
-// One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done.
+// One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done, 0 where
+// nobody can tell.
 struct Progress {
   std::string_view stage;
   double fraction = 0;
+  double error = 1;          // relative mean square of the best network so far; meaningless without units
+  std::ptrdiff_t units = 0;  // hidden units of that network; 0: there is none yet
+  double seconds_left = std::numeric_limits<double>::infinity();  // until the deadline
 };
 
 class Control {
@@ -34,6 +40,8 @@ class Control {
   [[nodiscard]] int workers() const;
   // Calls on_progress, if any. Serialised.
   void report(std::string_view stage, double fraction) const;
+  // A network of so many units leaves this relative mean square: told with every report until a better one comes.
+  void best(double error, std::ptrdiff_t units) const;
   // Throws Interrupted if should_stop says so. Cheap; call it once a block or an iteration.
   void check() const;
   [[nodiscard]] bool out_of_time() const { return Clock::now() >= deadline; }
@@ -42,7 +50,13 @@ class Control {
   [[nodiscard]] Control within(double seconds) const;
 
  private:
-  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
+  // What copies share: they may be in use at once.
+  struct Shared {
+    std::mutex mutex;
+    double error = 1;
+    std::ptrdiff_t units = 0;
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
 }  // namespace exhume

@@ -26,6 +26,7 @@ def recover(
     leak: float = 0.0,
     seed: int = 0,
     budget: float = 300.0,
+    device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
 ) -> Result:
@@ -58,6 +59,9 @@ def recover(
         same as `exhume recover` on the command line.
     budget : float
         Seconds after which routes that search stop and return their best.
+    device : str
+        Where heavy sums run where there are several hidden layers: "cuda", "cpu", or "auto" for a CUDA device where
+        there is one.
     threads : int
         Worker threads, 0 for one a core.
     progress : callable, True or None
@@ -101,11 +105,11 @@ def recover(
                 callback,
             )
         elif depth is None:
-            found = _core.recover_any_depth(samples, seed_of(seed), float(budget), threads, callback)
+            found = _core.recover_any_depth(samples, seed_of(seed), float(budget), device, threads, callback)
         else:
             first = None if first_layer is None else as_rows(first_layer, "first_layer")
             found = _core.recover_deep(
-                samples, depth, widths, first, seed_of(seed), float(budget), threads, callback
+                samples, depth, widths, first, seed_of(seed), float(budget), device, threads, callback
             )
         return from_core(found, found.certificate(samples))
 

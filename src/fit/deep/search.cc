@@ -320,6 +320,8 @@ class Search {
       error_ = error;
       found_ = std::move(now);
       confirmed_ = confirmed;
+      const std::vector<Index> widths = found_.form.widths();
+      control_.best(found_.relative_mse, std::accumulate(widths.begin(), widths.end(), Index{0}));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
 #include "exhume/linalg/linear_program.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -54,8 +55,7 @@ class PatternSolver {
   void add(const Vector& output) {
     found_.conservativeResize(Eigen::NoChange, found_.cols() + 1);
     found_.col(found_.cols() - 1) = output;
-    const Eigen::HouseholderQR<Matrix> qr(found_);
-    basis_ = qr.householderQ() * Matrix::Identity(found_.rows(), found_.cols());
+    basis_ = orthonormal_columns(found_, found_.cols());
   }
 
   [[nodiscard]] Index programs() const { return programs_; }

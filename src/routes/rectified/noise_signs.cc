@@ -25,7 +25,7 @@ struct Sums {
 double explained(const Sums& sums, const std::vector<Index>& kept) {
   const Matrix G = sums.FF(kept, kept);
   const Vector scale = G.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scale.asDiagonal() * G * scale.asDiagonal());
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(Matrix(scale.asDiagonal() * G * scale.asDiagonal()));
   const Matrix projected = eigen.eigenvectors().transpose() * scale.asDiagonal() * sums.FY(kept, Eigen::all);
   double total = 0;
   for (Index i = 0; i < G.rows(); ++i) {

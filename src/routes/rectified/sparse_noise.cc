@@ -6,14 +6,12 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/base/random.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
 
-Matrix orthonormal(const Matrix& M) {
-  const Eigen::HouseholderQR<Matrix> qr(M);
-  return qr.householderQ() * Matrix::Identity(M.rows(), M.cols());
-}
+Matrix orthonormal(const Matrix& M) { return orthonormal_columns(M, M.cols()); }
 
 Matrix shrunk(const Matrix& M, double by) {
   return M.unaryExpr([by](double v) { return v > by ? v - by : (v < -by ? v + by : 0.0); });
@@ -194,7 +192,7 @@ PartialSvd partial_svd(const Matrix& M, double floor, const Matrix& guess, std::
     if (count < width || width == most) {
       PartialSvd out;
       out.values = svd.singularValues().head(count);
-      out.V = (qr.householderQ() * Matrix::Identity(M.cols(), width)) * svd.matrixU().leftCols(count);
+      out.V = orthonormal_columns(small, width) * svd.matrixU().leftCols(count);
       out.U = Q * svd.matrixV().leftCols(count);
       return out;
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "exhume/data/reduce.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -201,7 +202,7 @@ class EvenFeatures {
 EvenFit even_fit_step(const SampleSource& samples, const EvenFit& from, const Control& control) {
   const Index d = from.V.rows(), k = from.V.cols();
   const Matrix V = orthonormalised(from.V);
-  const Matrix Q = Eigen::HouseholderQR<Matrix>(V).householderQ();
+  const Matrix Q = orthonormal_basis(V);
   EvenFeatures features(V, Q.rightCols(d - k));
   Vector gamma(features.singles());
   if (from.units.size() > 0) {

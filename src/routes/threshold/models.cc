@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "exhume/base/random.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -188,8 +189,7 @@ Matrix orthonormal_directions(Index k, Index d, std::uint64_t seed) {
   if (k > d || k < 1)
     throw std::invalid_argument(fmt::format("{} orthonormal directions do not exist in R^{}", k, d));
   const Matrix G = Stream(seed, "threshold directions").normal_matrix(d, d);
-  const Matrix Q = Eigen::HouseholderQR<Matrix>(G).householderQ();
-  return Q.leftCols(k).transpose();
+  return orthonormal_basis(G).leftCols(k).transpose();
 }
 
 Matrix spread_directions(Index k, Index d, double least_angle, std::uint64_t seed) {

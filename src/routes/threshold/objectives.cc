@@ -13,6 +13,7 @@
 #include "exhume/decompose/subspace.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/routes/depth2.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -161,7 +162,7 @@ Matrix simultaneous(const Matrix& order2, const Matrix& order4, Index k, const O
   const Whitened white = whiten(order2, order4, k);
   const double lambda = options.lambda * spread_of(white.moments.T, k, options.seed);
   const Matrix G = Stream(options.seed, "objective starts").normal_matrix(k, k);
-  const Matrix Q = Eigen::HouseholderQR<Matrix>(G).householderQ();
+  const Matrix Q = orthonormal_basis(G);
   const Vector start = Eigen::Map<const Vector>(Q.data(), k * k);
   const LocalMinimum found = minimise(
       [&](const Vector& at) { return simultaneous_model(white.moments, lambda, options.gamma, 1, k, at); },

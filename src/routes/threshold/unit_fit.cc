@@ -1,4 +1,5 @@
 #include "exhume/routes/threshold/unit_fit.h"
+#include "linalg/orthonormal.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -244,10 +245,7 @@ bool widen_margin(const AloneRows& rows, const Vector& response, Vector& z, Unit
 
 }  // namespace
 
-Matrix complement(const Vector& w) {
-  const Matrix Q = Eigen::HouseholderQR<Matrix>(w).householderQ();
-  return Q.rightCols(w.size() - 1);
-}
+Matrix complement(const Vector& w) { return orthonormal_basis(w).rightCols(w.size() - 1); }
 
 UnitFit fit_kink(const AloneRows& rows, const Vector& w, double t, const RestLevel& rest,
                  const KinkOptions& options) {

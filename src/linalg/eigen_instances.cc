@@ -1,0 +1,2 @@
+#define EXHUME_INSTANCE template
+#include "linalg/eigen_instances.h"

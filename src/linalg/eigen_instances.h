@@ -1,0 +1,30 @@
+// Eigen's decompositions of dense matrices, compiled once for the whole project.
+//
+// Each costs a compiler two to eight seconds wherever it is used, and most are used in a dozen files. A header that is
+// precompiled says that they are compiled elsewhere (eigen_instances.cc); nothing has to include it, and nothing
+// changes but the time of a build.
+#pragma once
+
+#include <Eigen/Dense>
+
+#ifndef EXHUME_INSTANCE
+#define EXHUME_INSTANCE extern template
+#endif
+
+namespace Eigen {
+
+EXHUME_INSTANCE class SelfAdjointEigenSolver<MatrixXd>;
+EXHUME_INSTANCE SelfAdjointEigenSolver<MatrixXd>& SelfAdjointEigenSolver<MatrixXd>::compute<MatrixXd>(
+    const EigenBase<MatrixXd>&, int);
+EXHUME_INSTANCE class JacobiSVD<MatrixXd>;
+EXHUME_INSTANCE class BDCSVD<MatrixXd>;
+EXHUME_INSTANCE class HouseholderQR<MatrixXd>;
+EXHUME_INSTANCE class ColPivHouseholderQR<MatrixXd>;
+EXHUME_INSTANCE class CompleteOrthogonalDecomposition<MatrixXd>;
+EXHUME_INSTANCE class LLT<MatrixXd>;
+EXHUME_INSTANCE LLT<MatrixXd>& LLT<MatrixXd>::compute<MatrixXd>(const EigenBase<MatrixXd>&);
+EXHUME_INSTANCE class LDLT<MatrixXd>;
+EXHUME_INSTANCE LDLT<MatrixXd>& LDLT<MatrixXd>::compute<MatrixXd>(const EigenBase<MatrixXd>&);
+EXHUME_INSTANCE class PartialPivLU<MatrixXd>;
+
+}  // namespace Eigen
