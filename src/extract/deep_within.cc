@@ -9,6 +9,7 @@
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
 #include "extract/follow.h"
+#include "extract/plain_layers.h"
 #include "extract/scaled.h"
 
 namespace exhume {
@@ -20,6 +21,7 @@ constexpr double kExplained = 1e-5;    // distance of a kink from a unit's surfa
 constexpr double kNearPiece = 1e-2, kParallel = 1e-4;  // and of a surface that is parallel there
 constexpr double kBendsEverywhere = 0.75;
 constexpr Index kLeastAlive = 3;
+constexpr double kStandsOnNothing = 1e-6;
 constexpr std::size_t kLeastMet = 3;
 constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
@@ -47,7 +49,10 @@ class Finder {
     for (int pass = 0; pass < options_.passes; ++pass) {
       const Index known = planes.V.rows();
       more_planes(space_, lines, planes);
-      if (planes.V.rows() > known) layers_.assign(1, planes.V);
+      if (planes.V.rows() > known) {
+        layers_.assign(1, planes.V);
+        units_.clear();
+      }
       if (planes.V.rows() == 0) continue;
       if (grow() && finish()) break;
       lines.through = where_most_is_left();
@@ -55,6 +60,7 @@ class Finder {
       lines.quiet_lines = 1;
     }
     for (const Matrix& v : layers_) out_.widths.push_back(v.rows());
+    if (out_.plain) out_.widths = out_.form.widths();
     return std::move(out_);
   }
 
@@ -102,8 +108,8 @@ class Finder {
   bool grow() {
     for (std::size_t level = 1; level <= kMostLayers; ++level) {
       const bool added = grow_layer(level);
+      if (added && layers_.size() <= level) level = layers_.size() - 1;  // it belonged further down
       if (layers_.size() <= level) return false;
-      if (added) layers_.resize(level + 1);
       if (added || level + 1 == layers_.size()) {
         if (linear_part() < kAllThere) return true;
       }
@@ -129,43 +135,56 @@ class Finder {
       follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
       follow.scale = out_.planes.scale;
       const Followed found = follow_unit(space_, under, kink, follow);
-      const std::optional<Vector> row = verified(under, kink, found, follow.seed);
+      std::optional<FoundUnit> row = verified(under, kink, found, follow.seed);
       if (!row) {
         remember(level, i, under.units());
         continue;
       }
-      if (layers_.size() <= level) layers_.emplace_back(0, under.units() + s_ + 1);
-      Matrix& rows = layers_[level];
+      std::size_t to = level;
+      Vector kept = row->row;
+      // A unit that stands on nothing of the layer below belongs to that layer.
+      while (to > 1 && kept.head(layers_[to - 1].rows()).norm() < kStandsOnNothing * kept.norm()) {
+        kept = Vector(kept.tail(kept.size() - layers_[to - 1].rows()));
+        --to;
+      }
+      if (layers_.size() <= to) {
+        layers_.emplace_back(0, kept.size());
+        units_.emplace_back();
+      }
+      layers_.resize(to + 1);
+      units_.resize(to);
+      Matrix& rows = layers_[to];
       rows.conservativeResize(rows.rows() + 1, Eigen::NoChange);
-      rows.bottomRows(1) = row->transpose();
-      if (!added) layers_.resize(level + 1);
+      rows.bottomRows(1) = kept.transpose();
+      row->row = kept;
+      units_[to - 1].push_back(std::move(*row));
       added = true;
+      if (to < level) return added;
     }
     return added;
   }
 
   // The row, sharpened, where f bends along its surface.
-  [[nodiscard]] std::optional<Vector> verified(const KnownLayers& under, const UpperKink& kink,
-                                               const Followed& found, std::uint64_t seed) const {
+  [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
+                                                  const Followed& found, std::uint64_t seed) const {
     if (!found.row) return std::nullopt;
-    Vector row = *found.row;
-    std::vector<MetPlace> met = found.met;
+    FoundUnit unit{*found.row, kink, found.met, found.open};
     for (int round = 0; round < kSharpenings; ++round) {
-      const AlongSurface seen = along_surface(space_, under, out_.planes, row, s_ + kSpare,
+      const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
                                               seed + 1000003 * static_cast<std::uint64_t>(round));
       if (seen.alive < kLeastAlive) {
         // A surface that lies where few places are was seen on the way.
-        if (found.breaks > 0 || met.size() < kLeastMet || seen.bends < seen.alive) return std::nullopt;
-        return row;
+        if (found.breaks > 0 || unit.met.size() < kLeastMet || seen.bends < seen.alive) return std::nullopt;
+        return unit;
       }
       const double share = static_cast<double>(seen.bends) / static_cast<double>(seen.alive);
       if (share < (round == 0 ? kBendsSomewhere : kBendsEverywhere)) return std::nullopt;
-      met.insert(met.end(), seen.met.begin(), seen.met.end());
+      unit.met.insert(unit.met.end(), seen.met.begin(), seen.met.end());
       double off = 0;
-      row = through_places(under, row, kink, met, off);
-      if (off <= kSharp * out_.planes.scale && share >= kBendsEverywhere) return row;
+      unit.row = through_places(under, unit.row, kink, unit.met, off);
+      if (off <= kSharp * out_.planes.scale && share >= kBendsEverywhere) return unit;
     }
-    return row;
+    return unit;
   }
 
   // Kinks that led nowhere are not followed again on the same layers.
@@ -225,9 +244,10 @@ class Finder {
   bool finish() {
     const auto m = static_cast<double>(space_.meter->outputs());
     const Control control = space_.meter->control().within(kPolishSeconds);
-    const DeepSigns first = find_signs(form_);
-    ask(kPolishShare * static_cast<double>(first.form.unknowns()) / m + static_cast<double>(first.form.features()));
-    if (polished(first.form, control)) return true;
+    DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y);
+    if (plain.V.empty()) plain = find_signs(form_).form;
+    ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
+    if (polished(plain, control)) return true;
     ask(kPolishShare * static_cast<double>(form_.unknowns()) / m + static_cast<double>(form_.features()));
     if (!polished(form_, control)) return false;
     const DeepForm loose = out_.form;
@@ -263,6 +283,7 @@ class Finder {
   const DeepWithinOptions& options_;
   Index s_;
   std::vector<Matrix> layers_;  // sign-free, in the space's coordinates
+  std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
   std::vector<Tried> tried_;
   DeepForm form_;
   DeepWithin out_;
