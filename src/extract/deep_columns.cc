@@ -10,6 +10,7 @@
 
 #include "exhume/fit/deep/polish.h"
 #include "extract/missed.h"
+#include "extract/pairs.h"
 #include "extract/scaled.h"
 #include "linalg/svd.h"
 
@@ -28,6 +29,8 @@ constexpr double kShorter = 0.2;
 constexpr double kMoreQuestions = 1.3;  // of the whole space, for every unknown of the columns
 constexpr Index kMostUnknowns = 6000;   // that are polished together
 constexpr double kPolishSeconds = 240;
+constexpr Index kPairCandidates = 20000;
+constexpr double kPairQuestions = 8;  // at which both units of a weight are on
 
 class Solver {
  public:
@@ -190,9 +193,15 @@ class Solver {
     if (form.unknowns() > kMostUnknowns) return;
     const double spread = std::max(1e-3, 2 * within_.planes.scale);
     const auto more = static_cast<Index>(kMoreQuestions * static_cast<double>(k_ * (d_ - s_)) / static_cast<double>(m_)) + 50;
-    const RowMatrix x = domain_inputs(frame_, spread, seed_, 1u << 24, more);
-    const RowMatrix y = space_.meter->ask(kStage, plain_rows(x));
+    const RowMatrix drawn = domain_inputs(frame_, spread, seed_, 1u << 24, more);
     const RowMatrix inside = frame_.points(in_subspace(within_.u));
+    RowMatrix asked(drawn.rows() + inside.rows(), d_);
+    asked << drawn, inside;
+    const RowMatrix rare =
+        where_pairs_act(form, domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates), asked, kPairQuestions);
+    RowMatrix x(drawn.rows() + rare.rows(), d_);
+    x << drawn, rare;
+    const RowMatrix y = space_.meter->ask(kStage, plain_rows(x));
     RowMatrix all_x(x.rows() + inside.rows(), d_), all_y(all_x.rows(), m_);
     all_x << x, inside;
     all_y << y, within_.y;
@@ -200,7 +209,7 @@ class Solver {
     DeepPolishOptions polishing;
     polishing.damping = 1e-7;
     polishing.enough_relative = 1e-31;
-    polishing.max_iterations = 12;
+    polishing.max_iterations = 5;
     polishing.patience = 2;
     const DeepPolished fit = polish(scaled.to_scaled(form), scaled.data(all_x, all_y), polishing,
                                     space_.meter->control().within(kPolishSeconds));

@@ -9,6 +9,7 @@
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
 #include "extract/follow.h"
+#include "extract/pairs.h"
 #include "extract/plain_layers.h"
 #include "extract/scaled.h"
 
@@ -21,19 +22,28 @@ constexpr double kExplained = 1e-5;    // distance of a kink from a unit's surfa
 constexpr double kNearPiece = 1e-2, kParallel = 1e-4;  // and of a surface that is parallel there
 constexpr double kBendsEverywhere = 0.75;
 constexpr Index kLeastAlive = 3;
-constexpr double kStandsOnNothing = 1e-6;
+constexpr double kStandsOnNothing = 1e-4;  // share of a row that is on the layer below it
 constexpr std::size_t kLeastMet = 3;
 constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
 constexpr int kSharpenings = 3;
 constexpr double kSharp = 1e-9;          // largest distance of a place from the surface, over the scale
-constexpr double kAllThere = 1e-11;    // relative mean square up to which no unit is missing
+// Relative mean square up to which no unit is taken to be missing, by the layers above the first: rows are known
+// less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
+constexpr double kAllThere[] = {1e-10, 1e-7};
 constexpr double kExact = 1e-19;       // and up to which a fit is on its way to rounding
 constexpr double kLastDigits = 1e-31;
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
-constexpr std::size_t kWorst = 3;  // lines to where most is left, in one pass
+constexpr Index kPairCandidates = 20000;
+constexpr double kPairQuestions = 4;  // at which both units of a weight are on
+constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
+constexpr Index kMostSurprises = 60;
+constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
 constexpr double kPolishSeconds = 120;
+constexpr int kManySteps = 10, kFewSteps = 4;  // without which a polish is given up
+constexpr double kPolishWork = 3e10;           // of a step on all questions
+constexpr double kNotFar = 6;                  // in scales, of questions that are polished on
 
 class Finder {
  public:
@@ -54,9 +64,9 @@ class Finder {
         units_.clear();
       }
       if (planes.V.rows() == 0) continue;
-      if (grow() && finish()) break;
+      if (grow() && finish(pass + 1 == options_.passes)) break;
       lines.through = where_most_is_left();
-      lines.least_lines = static_cast<int>(lines.through.size()) + 1;
+      lines.least_lines = std::max(1, static_cast<int>(lines.through.size()));
       lines.quiet_lines = 1;
     }
     for (const Matrix& v : layers_) out_.widths.push_back(v.rows());
@@ -111,7 +121,7 @@ class Finder {
       if (added && layers_.size() <= level) level = layers_.size() - 1;  // it belonged further down
       if (layers_.size() <= level) return false;
       if (added || level + 1 == layers_.size()) {
-        if (linear_part() < kAllThere) return true;
+        if (linear_part() < all_there()) return true;
       }
     }
     return false;
@@ -211,6 +221,8 @@ class Finder {
     out_.y = std::move(all_y);
   }
 
+  [[nodiscard]] double all_there() const { return kAllThere[layers_.size() > 2 ? 1 : 0]; }
+
   // The outputs on all features; returns what is left, as a share of the variance.
   double linear_part() {
     form_ = {};
@@ -241,27 +253,129 @@ class Finder {
   }
 
   // Signs and last digits; false where that leads nowhere.
-  bool finish() {
+  bool finish(bool last) {
     const auto m = static_cast<double>(space_.meter->outputs());
     const Control control = space_.meter->control().within(kPolishSeconds);
     DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y);
     if (plain.V.empty()) plain = find_signs(form_).form;
     ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
-    if (polished(plain, control)) return true;
+    // Units that act rarely show among more questions.
+    if (!(linear_part() < all_there())) return false;
+    if (polished(plain, control)) {
+      without_twins(control);
+      ask_where_pairs_act();
+      on_all_questions(control);
+      return !surprised();
+    }
+    if (!last) return false;
     ask(kPolishShare * static_cast<double>(form_.unknowns()) / m + static_cast<double>(form_.features()));
+    if (!(linear_part() < all_there())) return false;
     if (!polished(form_, control)) return false;
     const DeepForm loose = out_.form;
     const DeepSigns second = find_signs(loose);
-    if (polished(second.form, control)) return true;
-    return polished(loose, control);
+    if (!polished(second.form, control) && !polished(loose, control)) return false;
+    on_all_questions(control);
+    return !surprised();
   }
 
-  bool polished(const DeepForm& start, const Control& control) {
+  void ask_where_pairs_act() {
+    const RowMatrix u = where_pairs_act(
+        out_.form, places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates), out_.u,
+        kPairQuestions);
+    if (u.rows() > 0) append(u, space_.ask(kStage, u));
+  }
+
+  void append(const RowMatrix& u, const RowMatrix& y) {
+    const Index have = out_.u.rows();
+    out_.u.conservativeResize(have + u.rows(), Eigen::NoChange);
+    out_.y.conservativeResize(have + y.rows(), Eigen::NoChange);
+    out_.u.bottomRows(u.rows()) = u;
+    out_.y.bottomRows(y.rows()) = y;
+  }
+
+  // Questions of before that the network answers wrongly join the random ones: a unit is missing.
+  bool surprised() {
+    const double spread = std::sqrt((out_.y.rowwise() - out_.y.colwise().mean()).squaredNorm() /
+                                    static_cast<double>(out_.y.size()));
+    RowMatrix more_u(0, s_), more_y(0, out_.y.cols());
+    for (const LoggedBlock& block : space_.meter->history()) {
+      if (block.questions.plain != space_.whole || !block.questions.direction.empty() || block.stage == "probe")
+        continue;
+      const RowMatrix left = block.answers - evaluate(out_.form, block.questions.rows);
+      for (Index i = 0; i < left.rows() && more_u.rows() < kMostSurprises; ++i) {
+        const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());
+        const double far = 1 + (block.questions.rows.row(i).transpose() - space_.middle()).norm() / out_.planes.scale;
+        if (left.row(i).cwiseAbs().maxCoeff() <= kSurprise * size * far) continue;
+        more_u.conservativeResize(more_u.rows() + 1, Eigen::NoChange);
+        more_y.conservativeResize(more_y.rows() + 1, Eigen::NoChange);
+        more_u.bottomRows(1) = block.questions.rows.row(i);
+        more_y.bottomRows(1) = block.answers.row(i);
+      }
+    }
+    if (more_u.rows() == 0) return false;
+    append(more_u, more_y);
+    out_.exact = out_.plain = false;
+    (void)linear_part();
+    return true;
+  }
+
+  // Of a unit that was met on two parts of its surface one half is enough.
+  void without_twins(const Control& control) {
+    const auto doubtful = [](const FoundUnit& unit) { return unit.open > 0; };
+    for (std::size_t l = 1; l < out_.form.depth(); ++l) {
+      if (std::none_of(units_[l - 1].begin(), units_[l - 1].end(), doubtful)) continue;
+      for (Index j = out_.form.V[l].rows(); j-- > 0 && out_.form.V[l].rows() > 1;) {
+        std::vector<Index> kept(static_cast<std::size_t>(out_.form.V[l].rows()));
+        std::iota(kept.begin(), kept.end(), Index{0});
+        kept.erase(kept.begin() + j);
+        (void)polished(with_units(out_.form, l, kept), control, kFewSteps);
+      }
+    }
+  }
+
+  // The last digits of units that act rarely: kinks and places on surfaces are questions too.
+  void on_all_questions(const Control& control) {
+    std::vector<const LoggedBlock*> blocks;
+    for (const LoggedBlock& block : space_.meter->history())
+      if (block.questions.plain == space_.whole && block.questions.direction.empty() && block.stage != kStage)
+        blocks.push_back(&block);
+    const auto p = static_cast<double>(out_.form.unknowns()), m = static_cast<double>(out_.y.cols());
+    const double affordable = kPolishWork / (m * p * p + 1) - static_cast<double>(out_.u.rows());
+    Index all = 0;
+    for (const LoggedBlock* block : blocks) all += block->questions.count();
+    const Index each = std::max<Index>(1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
+    std::vector<std::pair<const LoggedBlock*, Index>> rows;
+    Index at = 0;
+    for (const LoggedBlock* block : blocks) {
+      for (Index i = 0; i < block->questions.count(); ++i, ++at) {
+        const double far = (block->questions.rows.row(i).transpose() - space_.middle()).norm();
+        if (at % each == 0 && (space_.bounded() || far <= kNotFar * std::sqrt(static_cast<double>(s_)) * out_.planes.scale))
+          rows.emplace_back(block, i);
+      }
+    }
+    const Index random = out_.u.rows(), n = random + static_cast<Index>(rows.size());
+    RowMatrix u(n, s_), y(n, out_.y.cols());
+    u.topRows(random) = out_.u;
+    y.topRows(random) = out_.y;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      u.row(random + static_cast<Index>(i)) = rows[i].first->questions.rows.row(rows[i].second);
+      y.row(random + static_cast<Index>(i)) = rows[i].first->answers.row(rows[i].second);
+    }
+    const Scaled scaled(u, y);
+    DeepPolishOptions polishing;
+    polishing.damping = 1e-6;
+    polishing.enough_relative = kLastDigits;
+    const DeepPolished fit = polish(scaled.to_scaled(out_.form), scaled.data(u, y), polishing, control);
+    if (!(fit.relative_mse < kExact)) return;
+    out_.form = scaled.from_scaled(fit.form);
+  }
+
+  bool polished(const DeepForm& start, const Control& control, int hope = kManySteps) {
     const Scaled scaled(out_.u, out_.y);
     DeepPolishOptions polishing;
     polishing.damping = 1e-6;
     polishing.enough_relative = kLastDigits;
-    polishing.hope = 10;
+    polishing.hope = hope;
     polishing.hopeful = kExact;
     const DeepPolished fit =
         polish(scaled.to_scaled(start), scaled.data(out_.u, out_.y), polishing, control);

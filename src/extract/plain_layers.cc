@@ -3,16 +3,20 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace exhume {
 namespace {
 
 constexpr double kOff = 1e-9;         // a column below that share of the largest says nothing
-constexpr double kAgree = 1e-5;       // of two rows that are one, where both speak
+constexpr double kAgree = 1e-3;       // of two rows that are one, where both speak
 constexpr Index kCommon = 4;          // entries in which they must both speak
 constexpr double kLeastError = 1e-15;
 constexpr double kDependent = 1e-10;  // singular values below that share of the largest are zero
+
+constexpr double kOpenSigns = 1e-8;   // singular value of the signs' system, over the largest, that is zero
+constexpr Index kMostOpen = 10;
 
 struct PlainRow {
   Vector w;                 // k + 1, bias last
@@ -219,6 +223,43 @@ class Builder {
     return out;
   }
 
+  // s in {-1, 1}^k with A s = right. Where that leaves some directions open, the signs of as many units are tried.
+  [[nodiscard]] static Vector signs_of(const Matrix& A, const Vector& right) {
+    const Index k = A.cols();
+    const auto sign = [](double value) { return value < 0 ? -1.0 : 1.0; };
+    const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
+    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(), Eigen::ComputeThinU | Eigen::ComputeFullV);
+    const Vector& values = svd.singularValues();
+    Index rank = 0;
+    while (rank < values.size() && values(rank) > kOpenSigns * values(0)) ++rank;
+    const Vector inverse = values.head(rank).cwiseInverse();
+    const Vector least = norms.cwiseInverse().asDiagonal() *
+                         (svd.matrixV().leftCols(rank) *
+                          (inverse.asDiagonal() * (svd.matrixU().leftCols(rank).transpose() * right)));
+    const Index open = k - rank;
+    if (open == 0 || open > kMostOpen) return least.unaryExpr(sign);
+    const Matrix N = norms.cwiseInverse().asDiagonal() * svd.matrixV().rightCols(open);
+    Eigen::ColPivHouseholderQR<Matrix> pivots(N.transpose());
+    const Eigen::VectorXi order = pivots.colsPermutation().indices();
+    Matrix P(open, open);
+    Vector from(open);
+    for (Index i = 0; i < open; ++i) {
+      P.row(i) = N.row(order(i));
+      from(i) = least(order(i));
+    }
+    const Eigen::PartialPivLU<Matrix> lu(P);
+    Vector best = least;
+    double off = std::numeric_limits<double>::infinity();
+    for (Index choice = 0; choice < (Index{1} << open); ++choice) {
+      Vector wanted(open);
+      for (Index i = 0; i < open; ++i) wanted(i) = ((choice >> i) & 1) != 0 ? 1 : -1;
+      const Vector s = least + N * lu.solve(wanted - from);
+      const double now = (s.cwiseAbs().array() - 1).abs().maxCoeff();
+      if (now < off) off = now, best = s;
+    }
+    return best.unaryExpr(sign);
+  }
+
   // Signs of the last hidden layer, open weights and C, from the answers.
   bool outputs() {
     const Index n = u_.rows(), k = form_.V.back().rows(), m = y_.cols();
@@ -248,13 +289,13 @@ class Builder {
     }
     if (told.empty()) return false;
     const Matrix w = W.leftCols(below)(Eigen::all, told), Lt = L(told, Eigen::all);
-    const Matrix N = (w * w.transpose()).cwiseProduct(c * c.transpose());
-    const Vector right = (w * Lt).cwiseProduct(c).rowwise().sum();
-    const Vector scale = N.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
-    const Vector s = (scale.asDiagonal() * Matrix(scale.asDiagonal() * N * scale.asDiagonal())
-                                               .completeOrthogonalDecomposition()
-                                               .solve(Vector(scale.asDiagonal() * right)))
-                         .unaryExpr([](double value) { return value < 0 ? -1.0 : 1.0; });
+    Matrix A(static_cast<Index>(told.size()) * m, k);  // of the signs
+    Vector right(A.rows());
+    for (Index j = 0; j < w.cols(); ++j) {
+      A.middleRows(j * m, m) = (w.col(j).asDiagonal() * c).transpose();
+      right.segment(j * m, m) = Lt.row(j).transpose();
+    }
+    const Vector s = signs_of(A, right);
     // Open weights that act: 2 s_i c_i w_ij for each is what L_j has beyond the others.
     for (Index j = 0; j < below; ++j) {
       std::vector<Index> open;
