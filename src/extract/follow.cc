@@ -107,6 +107,7 @@ class Tracer {
       tau -= tau.dot(g_) * g_;
       slice_n_ = g_;
       slice_t_ = tau.normalized();
+      if (!slice_t_.allFinite()) continue;
       for (double side : {1.0, -1.0}) {
         if (out.slices > 0 && side < 0) break;
         if (!trace(side)) ++out.breaks;
@@ -189,6 +190,7 @@ class Tracer {
         const Vector& met = met_.back().at;
         // From both places on this piece, so that errors do not add up along the way.
         kappa = -g.dot(met - x) / normal.dot(met - x);
+        if (!std::isfinite(kappa)) return false;
         equations_.add(change, kappa);
         g += kappa * normal;
         x = met;
@@ -205,7 +207,7 @@ class Tracer {
                double& kappa) const {
     const Vector w = across(normal), b = ahead * in_slice(normal).normalized();
     const double gamma = g.dot(w);
-    if (!(std::abs(gamma) > 1e-6 * g.norm())) return false;
+    if (!b.allFinite() || !(std::abs(gamma) > 1e-6 * g.norm())) return false;
     // Beside other known surfaces shorter steps are taken.
     double room = std::numeric_limits<double>::infinity();
     const Vector value = next.G * x + next.c;
@@ -235,7 +237,7 @@ class Tracer {
         const std::vector<double> kinks = kinks_between(from, w, low, high);
         if (kinks.size() == 1) {
           kappa = -(g.dot(b) * delta + gamma * kinks.front()) / (normal.dot(b) * delta);
-          return true;
+          return std::isfinite(kappa);
         }
         if (kinks.size() > 1) {
           crowded = true;
@@ -272,6 +274,7 @@ class Tracer {
     const Crossing end = next_crossing(next, x, e, unit);
     const double length = std::min({end.at, kLongPiece * options_.scale, limit(x, e)});
     const Vector normal = g.normalized();
+    if (!(length > kNear * options_.scale) || !normal.allFinite()) return false;
     for (double share : kPlaces) {
       const Vector place = x + share * length * e;
       const Vector value = next.G * place + next.c;

@@ -37,6 +37,7 @@ constexpr double kManyMedians = 12;      // distance from the plane, over the me
 constexpr double kErrors = 60, kExact = 1e-14;  // how far a kink may be from its plane: in errors, over its size
 constexpr double kLeastSpread = 0.7, kMostSpread = 6;  // of places, in scales
 constexpr double kWithin = 0.97;         // of the reach in a box
+constexpr double kNearWall = 0.97;       // of the way from the middle to a wall, at most
 
 // A kink of the line, and the plane through it.
 struct Candidate {
@@ -78,6 +79,12 @@ class Lines {
       p = places_about(space_, planes_, options_.seed ^ 0x5bd1e995u, static_cast<std::uint64_t>(planes_.lines), 1)
               .row(0);
     Vector along = v.row(0).transpose();
+    // In a box from one place to another: near the walls random directions lead nowhere.
+    if (space_.bounded() && planes_.lines > 0)
+      along = places_about(space_, planes_, options_.seed ^ 0x1b873593u, static_cast<std::uint64_t>(planes_.lines), 1)
+                  .row(0)
+                  .transpose() -
+              p;
     if (number < options_.through.size()) {
       p = options_.through[number].first;
       along = options_.through[number].second - p;
@@ -161,7 +168,7 @@ class Lines {
                         &after = pieces[static_cast<std::size_t>(gap[i + 1])];
       if (!before.agreed || !after.agreed) continue;
       const Svd svd = thin_svd(after.jacobian - before.jacobian);
-      if (!(svd.values(0) > 0) || (svd.values.size() > 1 && svd.values(1) > kRankOne * svd.values(0))) continue;
+      if (!(svd.values(0) > 0) || !svd.V.col(0).allFinite() || (svd.values.size() > 1 && svd.values(1) > kRankOne * svd.values(0))) continue;
       Candidate one;
       one.place = task.p + kinks[i] * task.v;
       one.normal = svd.V.col(0);
@@ -194,7 +201,7 @@ class Lines {
       Vector along = places.row(i).transpose() - each.place;
       along -= along.dot(each.normal) * each.normal;
       double share = 1;
-      if (space_.bounded()) share = std::min(1.0, kWithin * space_.reach(each.place, along));
+      if (space_.bounded()) share = std::clamp(kWithin * space_.reach(each.place, along), 0.0, 1.0);
       places.row(i) = (each.place + share * along).transpose();
       directions.row(i) = each.normal.transpose();
     }
@@ -321,7 +328,7 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
       const double half = (box.high - box.low) / 2;
       // Half of them near the middle, half with many coordinates at the walls.
       u.row(i) *= half * (kind < 0.5 ? 0.6 : 1.5) * (0.3 + 0.7 * r);
-      u.row(i) = u.row(i).cwiseMax(-half).cwiseMin(half);
+      u.row(i) = u.row(i).cwiseMax(-kNearWall * half).cwiseMin(kNearWall * half);
       continue;
     } else {
       const Vector along = u.row(i).normalized();
@@ -329,8 +336,6 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
     }
   }
   u.rowwise() += space.middle().transpose();
-  if (space.bounded() && space.whole)
-    u = u.cwiseMax(space.meter->frame().box().low).cwiseMin(space.meter->frame().box().high);
   return u;
 }
 
