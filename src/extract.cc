@@ -195,18 +195,22 @@ class Extraction {
       result_.kinks = within.planes.kinks;
     }
     if (!within.exact) {
-      refuse(fmt::format(
-          "no network was found that answers the questions: of its layers {} units were found, and they leave {:.1e} of "
-          "the outputs' variance; a layer may hold units that bend too rarely, or the oracle is no ReLU network",
-          within.widths.empty() ? "no" : fmt::format("{}", fmt::join(within.widths, "-")), within.relative_mse));
+      refuse(
+          fmt::format("no network was found that answers the questions: of its layers {} units were found, "
+                      "and they leave {:.1e} of "
+                      "the outputs' variance; a layer may hold units that bend too rarely, or the oracle is "
+                      "no ReLU network",
+                      within.widths.empty() ? "no" : fmt::format("{}", fmt::join(within.widths, "-")),
+                      within.relative_mse));
       return;
     }
     DeepForm form = within.form;
     if (!space.whole) {
       if (!within.plain) {
-        refuse(fmt::format("a network of {} units was found within a subspace of {} dimensions, but its units' signs are "
-                           "open there; ask in a box, or in another subspace with another seed",
-                           fmt::join(within.widths, "-"), frame_->dimensions()));
+        refuse(fmt::format(
+            "a network of {} units was found within a subspace of {} dimensions, but its units' signs are "
+            "open there; ask in a box, or in another subspace with another seed",
+            fmt::join(within.widths, "-"), frame_->dimensions()));
         return;
       }
       form = deep_columns(space, within, options_.seed).form;
@@ -218,7 +222,8 @@ class Extraction {
     Vector far = result_.deep.layers.front().b.cwiseAbs();
     std::sort(far.data(), far.data() + far.size());
     if (far.size() > 0)
-      result_.spread = std::max(1e-3, kBeyondPlanes * far(static_cast<Index>(0.9 * static_cast<double>(far.size() - 1))));
+      result_.spread =
+          std::max(1e-3, kBeyondPlanes * far(static_cast<Index>(0.9 * static_cast<double>(far.size() - 1))));
     judge();
     clock_.lap("checks");
   }
@@ -234,8 +239,8 @@ class Extraction {
     const SamplePtr fresh = memory_samples(x, y);
     StoredPrecision stored;
     if (result_.reading == "outputs") stored = stored_precision(*logged, control_);
-    const EntryModel model = result_.is_deep() ? EntryModel(result_.deep, nullptr)
-                                               : EntryModel(result_.network, nullptr, nullptr);
+    const EntryModel model =
+        result_.is_deep() ? EntryModel(result_.deep, nullptr) : EntryModel(result_.network, nullptr, nullptr);
     const auto check = [&](const SampleSource& rows, bool unseen) {
       return check_entries(model, rows, stored, unseen, {}, control_);
     };

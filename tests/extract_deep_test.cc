@@ -45,7 +45,8 @@ struct Asked {
 // |x|, and nothing else.
 TEST(Bend, IsFoundToTheLastDigitsAndOnlyWhereItIs) {
   const OraclePtr oracle = function_oracle(
-      [](const Eigen::Ref<const RowMatrix>& x) { return RowMatrix((x.col(0).array() - 0.3).abs().matrix()); }, 2);
+      [](const Eigen::Ref<const RowMatrix>& x) { return RowMatrix((x.col(0).array() - 0.3).abs().matrix()); },
+      2);
   Frame frame(2, 2, 1, {});
   QuestionLog log("{}");
   const Control control;
@@ -128,7 +129,8 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
   ASSERT_TRUE(result.is_deep());
   EXPECT_LT(align(canonical(network), result.deep).worst_error, 1e-9);
   const CertificateCheck again = check_extraction(to_json(result), result.deep, result.log);
-  for (const Finding& finding : again.findings) EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
+  for (const Finding& finding : again.findings)
+    EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
   DeepNetwork other = result.deep;
   other.layers[1].W(0, 0) += 1e-3;
   bool bad = false;

@@ -45,9 +45,11 @@ class Extract final : public Command {
         "--out,-o", out_,
         "Folder for network.safetensors, network.onnx, questions.log, certificate.json and report.html");
     app->footer(
-        "One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs; depth and widths "
+        "One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs; depth and "
+        "widths "
         "are\n"
-        "found. Ask only models that are yours or that you may ask. One hidden layer takes about 1.3 (hidden + "
+        "found. Ask only models that are yours or that you may ask. One hidden layer takes about 1.3 (hidden "
+        "+ "
         "outputs)\n"
         "/ outputs x inputs questions, several about 12 for every weight between hidden layers besides.\n\n"
         "The program of --command reads, for every batch, one JSON line {\"rows\": n, \"inputs\": d} and n x "

@@ -41,8 +41,8 @@ struct ExtractOptions {
 };
 
 struct ExtractResult : Certificate {
-  Network network;                  // canonical form; empty where refused, or where it has several hidden layers:
-  DeepNetwork deep;                 // then this one, canonical too; no layers otherwise
+  Network network;   // canonical form; empty where refused, or where it has several hidden layers:
+  DeepNetwork deep;  // then this one, canonical too; no layers otherwise
   std::string activation = "relu";  // relu, leaky relu, absolute value, relu with a linear term
   double slope = 0;                 // of leaky units below zero
   bool signs_identifiable = true;

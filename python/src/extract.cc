@@ -77,8 +77,7 @@ ExtractResult run_extract(nb::object function, Index inputs, const std::string& 
 
 std::string certificate(ExtractResult result) {
   if (result.status != Status::kRefused) {
-    const std::string stored =
-        result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network);
+    const std::string stored = result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network);
     const std::string exported = result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network);
     result.written = {{"network", "network.safetensors", sha256(stored)},
                       {"network for other programs", "network.onnx", sha256(exported)}};

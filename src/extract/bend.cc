@@ -22,7 +22,8 @@ std::vector<Bend> bends_at(const Space& space, const std::string& stage, const R
   for (Index i = 0; i < n; ++i) {
     const Vector at = places.row(i), along = directions.row(i);
     if (space.bounded())
-      h(i) = std::max(0.0, std::min(h(i), kWithin * std::min(space.reach(at, along), space.reach(at, -along))));
+      h(i) =
+          std::max(0.0, std::min(h(i), kWithin * std::min(space.reach(at, along), space.reach(at, -along))));
     for (Index q = 0; q < 4; ++q) u.row(4 * i + q) = places.row(i) + kAt[q] * h(i) * directions.row(i);
   }
   const RowMatrix y = space.ask(stage, u);
@@ -31,7 +32,8 @@ std::vector<Bend> bends_at(const Space& space, const std::string& stage, const R
     if (!(h(i) > 0)) continue;
     const auto g = y.middleRows(4 * i, 4);
     const double noise = space.noise.at(g.cwiseAbs().maxCoeff()), least = kDeviations * noise / h(i);
-    const Vector left = (g.row(1) - g.row(0)).transpose() / h(i), right = (g.row(3) - g.row(2)).transpose() / h(i);
+    const Vector left = (g.row(1) - g.row(0)).transpose() / h(i),
+                 right = (g.row(3) - g.row(2)).transpose() / h(i);
     bend.jump = right - left;
     bend.alive = std::max(left.cwiseAbs().maxCoeff(), right.cwiseAbs().maxCoeff()) > least;
     if (!(bend.jump.cwiseAbs().maxCoeff() > least)) continue;

@@ -22,7 +22,8 @@ struct Bend {
 };
 
 // Places u and unit directions w: n x s each. steps: h; shorter where the box is nearer.
-[[nodiscard]] std::vector<Bend> bends_at(const Space& space, const std::string& stage, const RowMatrix& places,
-                                         const RowMatrix& directions, const Vector& steps);
+[[nodiscard]] std::vector<Bend> bends_at(const Space& space, const std::string& stage,
+                                         const RowMatrix& places, const RowMatrix& directions,
+                                         const Vector& steps);
 
 }  // namespace exhume

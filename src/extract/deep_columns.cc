@@ -18,12 +18,12 @@ namespace exhume {
 namespace {
 
 constexpr const char* kStage = "columns";
-constexpr double kOver = 1.4;          // equations for every unknown
+constexpr double kOver = 1.4;  // equations for every unknown
 constexpr Index kSparePlaces = 4;
-constexpr Index kCandidates = 60;      // for every place
-constexpr double kKept = 0.3;          // share of them with the widest margins
-constexpr double kStep = 0.25;         // over the margin, in standard deviations of the weights along a direction
-constexpr double kHolds = 1e3;         // residual of an equation over its noise
+constexpr Index kCandidates = 60;  // for every place
+constexpr double kKept = 0.3;      // share of them with the widest margins
+constexpr double kStep = 0.25;     // over the margin, in standard deviations of the weights along a direction
+constexpr double kHolds = 1e3;     // residual of an equation over its noise
 constexpr int kAgain = 4;
 constexpr double kShorter = 0.2;
 constexpr double kMoreQuestions = 1.3;  // of the whole space, for every unknown of the columns
@@ -90,7 +90,9 @@ class Solver {
   }
 
   void choose_places() {
-    const Index wanted = static_cast<Index>(std::ceil(kOver * static_cast<double>(k_) / static_cast<double>(m_))) + kSparePlaces;
+    const Index wanted =
+        static_cast<Index>(std::ceil(kOver * static_cast<double>(k_) / static_cast<double>(m_))) +
+        kSparePlaces;
     const RowMatrix u = places_about(space_, within_.planes, seed_ ^ 0x3c6ef372u, 0, kCandidates * wanted);
     std::vector<At> seen;
     std::vector<std::pair<double, Index>> worth;
@@ -112,7 +114,8 @@ class Solver {
     std::vector<bool> used(left.size(), false);
     for (Index p = 0; p < wanted; ++p) {
       if (p * m_ % k_ < m_ && p > 0 && p * m_ >= k_) {  // all is spanned: once more from the start
-        for (std::size_t i = 0; i < left.size(); ++i) left[i] = seen[static_cast<std::size_t>(worth[i].second)].slopes;
+        for (std::size_t i = 0; i < left.size(); ++i)
+          left[i] = seen[static_cast<std::size_t>(worth[i].second)].slopes;
       }
       std::size_t best = 0;
       double most = -1;
@@ -133,7 +136,8 @@ class Solver {
     }
     weights_.resize(wanted * m_);
     for (Index p = 0; p < wanted; ++p)
-      weights_.segment(p * m_, m_).setConstant(steps_(p) / space_.noise.at(at(places_.row(p).transpose()).size));
+      weights_.segment(p * m_, m_)
+          .setConstant(steps_(p) / space_.noise.at(at(places_.row(p).transpose()).size));
     weights_ /= weights_.maxCoeff();
     matrix_ = weights_.asDiagonal() * A;
     const Vector norms = matrix_.colwise().norm().cwiseMax(kTiny);
@@ -165,7 +169,9 @@ class Solver {
         for (Index p = 0; p < P; ++p) {
           const auto row = answers.row(g * P + p);
           right.segment(p * m_, m_) = (row - base_.row(p)).transpose() / steps(p);
-          noise(p) = 2 * space_.noise.at(std::max(row.cwiseAbs().maxCoeff(), base_.row(p).cwiseAbs().maxCoeff())) / steps(p);
+          noise(p) =
+              2 * space_.noise.at(std::max(row.cwiseAbs().maxCoeff(), base_.row(p).cwiseAbs().maxCoeff())) /
+              steps(p);
         }
         const Vector weighted = weights_.cwiseProduct(right);
         Vector w = inverse_ * weighted;
@@ -192,13 +198,15 @@ class Solver {
     form.V.front() = V;
     if (form.unknowns() > kMostUnknowns) return;
     const double spread = std::max(1e-3, 2 * within_.planes.scale);
-    const auto more = static_cast<Index>(kMoreQuestions * static_cast<double>(k_ * (d_ - s_)) / static_cast<double>(m_)) + 50;
+    const auto more =
+        static_cast<Index>(kMoreQuestions * static_cast<double>(k_ * (d_ - s_)) / static_cast<double>(m_)) +
+        50;
     const RowMatrix drawn = domain_inputs(frame_, spread, seed_, 1u << 24, more);
     const RowMatrix inside = frame_.points(in_subspace(within_.u));
     RowMatrix asked(drawn.rows() + inside.rows(), d_);
     asked << drawn, inside;
-    const RowMatrix rare =
-        where_pairs_act(form, domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates), asked, kPairQuestions);
+    const RowMatrix rare = where_pairs_act(
+        form, domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates), asked, kPairQuestions);
     RowMatrix x(drawn.rows() + rare.rows(), d_);
     x << drawn, rare;
     const RowMatrix y = space_.meter->ask(kStage, plain_rows(x));

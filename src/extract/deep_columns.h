@@ -20,7 +20,7 @@
 namespace exhume {
 
 struct DeepColumns {
-  DeepForm form;           // plain, in the user's coordinates
+  DeepForm form;            // plain, in the user's coordinates
   double relative_mse = 1;  // of the last polish
   Index places = 0;
   double smallest_singular = 0;

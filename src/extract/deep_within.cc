@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kStage = "subspace";
 constexpr std::size_t kMostLayers = 6;
-constexpr double kExplained = 1e-5;    // distance of a kink from a unit's surface, over its own and the scale
+constexpr double kExplained = 1e-5;  // distance of a kink from a unit's surface, over its own and the scale
 constexpr double kNearPiece = 1e-2, kParallel = 1e-4;  // and of a surface that is parallel there
 constexpr double kBendsEverywhere = 0.75;
 constexpr Index kLeastAlive = 3;
@@ -27,11 +27,11 @@ constexpr std::size_t kLeastMet = 3;
 constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
 constexpr int kSharpenings = 3;
-constexpr double kSharp = 1e-9;          // largest distance of a place from the surface, over the scale
+constexpr double kSharp = 1e-9;  // largest distance of a place from the surface, over the scale
 // Relative mean square up to which no unit is taken to be missing, by the layers above the first: rows are known
 // less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
 constexpr double kAllThere[] = {1e-10, 1e-7};
-constexpr double kExact = 1e-19;       // and up to which a fit is on its way to rounding
+constexpr double kExact = 1e-19;  // and up to which a fit is on its way to rounding
 constexpr double kLastDigits = 1e-31;
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
@@ -86,8 +86,8 @@ class Finder {
 
   [[nodiscard]] bool near(const KnownLayers& under, const Vector& row, const Vector& u) const {
     const KnownLayers::Value value = under.value(row, u);
-    return std::abs(value.z) <= kExplained * value.slope.norm() *
-                                    (out_.planes.scale + (u - space_.middle()).norm());
+    return std::abs(value.z) <=
+           kExplained * value.slope.norm() * (out_.planes.scale + (u - space_.middle()).norm());
   }
 
   // By a unit above the first layer.
@@ -106,7 +106,8 @@ class Finder {
       const KnownLayers under = below(level);
       for (Index j = 0; j < layers_[level].rows(); ++j) {
         const KnownLayers::Value value = under.value(layers_[level].row(j).transpose(), kink.place);
-        const double size = value.slope.norm(), far = out_.planes.scale + (kink.place - space_.middle()).norm();
+        const double size = value.slope.norm(),
+                     far = out_.planes.scale + (kink.place - space_.middle()).norm();
         const Vector across = value.slope - value.slope.dot(kink.normal) * kink.normal;
         if (std::abs(value.z) <= kNearPiece * size * far && across.norm() <= kParallel * size) return true;
       }
@@ -299,12 +300,14 @@ class Finder {
                                     static_cast<double>(out_.y.size()));
     RowMatrix more_u(0, s_), more_y(0, out_.y.cols());
     for (const LoggedBlock& block : space_.meter->history()) {
-      if (block.questions.plain != space_.whole || !block.questions.direction.empty() || block.stage == "probe")
+      if (block.questions.plain != space_.whole || !block.questions.direction.empty() ||
+          block.stage == "probe")
         continue;
       const RowMatrix left = block.answers - evaluate(out_.form, block.questions.rows);
       for (Index i = 0; i < left.rows() && more_u.rows() < kMostSurprises; ++i) {
         const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());
-        const double far = 1 + (block.questions.rows.row(i).transpose() - space_.middle()).norm() / out_.planes.scale;
+        const double far =
+            1 + (block.questions.rows.row(i).transpose() - space_.middle()).norm() / out_.planes.scale;
         if (left.row(i).cwiseAbs().maxCoeff() <= kSurprise * size * far) continue;
         more_u.conservativeResize(more_u.rows() + 1, Eigen::NoChange);
         more_y.conservativeResize(more_y.rows() + 1, Eigen::NoChange);
@@ -343,13 +346,15 @@ class Finder {
     const double affordable = kPolishWork / (m * p * p + 1) - static_cast<double>(out_.u.rows());
     Index all = 0;
     for (const LoggedBlock* block : blocks) all += block->questions.count();
-    const Index each = std::max<Index>(1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
+    const Index each = std::max<Index>(
+        1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
     std::vector<std::pair<const LoggedBlock*, Index>> rows;
     Index at = 0;
     for (const LoggedBlock* block : blocks) {
       for (Index i = 0; i < block->questions.count(); ++i, ++at) {
         const double far = (block->questions.rows.row(i).transpose() - space_.middle()).norm();
-        if (at % each == 0 && (space_.bounded() || far <= kNotFar * std::sqrt(static_cast<double>(s_)) * out_.planes.scale))
+        if (at % each == 0 &&
+            (space_.bounded() || far <= kNotFar * std::sqrt(static_cast<double>(s_)) * out_.planes.scale))
           rows.emplace_back(block, i);
       }
     }
@@ -377,8 +382,7 @@ class Finder {
     polishing.enough_relative = kLastDigits;
     polishing.hope = hope;
     polishing.hopeful = kExact;
-    const DeepPolished fit =
-        polish(scaled.to_scaled(start), scaled.data(out_.u, out_.y), polishing, control);
+    const DeepPolished fit = polish(scaled.to_scaled(start), scaled.data(out_.u, out_.y), polishing, control);
     if (!(fit.relative_mse < kExact)) return false;
     out_.form = scaled.from_scaled(fit.form);
     out_.relative_mse = fit.relative_mse;
@@ -396,7 +400,7 @@ class Finder {
   const Space& space_;
   const DeepWithinOptions& options_;
   Index s_;
-  std::vector<Matrix> layers_;  // sign-free, in the space's coordinates
+  std::vector<Matrix> layers_;                 // sign-free, in the space's coordinates
   std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
   std::vector<Tried> tried_;
   DeepForm form_;
@@ -405,6 +409,8 @@ class Finder {
 
 }  // namespace
 
-DeepWithin deep_within(const Space& space, const DeepWithinOptions& options) { return Finder(space, options).run(); }
+DeepWithin deep_within(const Space& space, const DeepWithinOptions& options) {
+  return Finder(space, options).run();
+}
 
 }  // namespace exhume

@@ -20,17 +20,17 @@ namespace exhume {
 
 struct DeepWithinOptions {
   std::uint64_t seed = 0;
-  double farthest = 40;   // how far a line leads where there is no box, in units of its scale
-  int passes = 10;        // of lines and layers
+  double farthest = 40;  // how far a line leads where there is no box, in units of its scale
+  int passes = 10;       // of lines and layers
 };
 
 struct DeepWithin {
-  DeepForm form;          // plain where `plain`, otherwise sign-free; in the space's coordinates
-  bool exact = false;     // the random questions are answered to rounding
-  bool plain = false;     // a network without skip terms
+  DeepForm form;       // plain where `plain`, otherwise sign-free; in the space's coordinates
+  bool exact = false;  // the random questions are answered to rounding
+  bool plain = false;  // a network without skip terms
   double relative_mse = 1;
   Planes planes;
-  RowMatrix u, y;         // random questions and their answers
+  RowMatrix u, y;             // random questions and their answers
   std::vector<Index> widths;  // found so far, also where it is not exact
 };
 

@@ -15,15 +15,15 @@ namespace exhume {
 namespace {
 
 constexpr const char* kStage = "followed";
-constexpr double kShortStep = 2e-3;       // beyond a crossing, over the scale
-constexpr double kShare = 0.05;           // the same over the piece that the old slope would give
-constexpr double kWindows[] = {3, 20};    // half widths of the search beyond a crossing, in steps
-constexpr double kBendStep = 2e-4;        // h on a far place, over the scale
+constexpr double kShortStep = 2e-3;        // beyond a crossing, over the scale
+constexpr double kShare = 0.05;            // the same over the piece that the old slope would give
+constexpr double kWindows[] = {3, 20};     // half widths of the search beyond a crossing, in steps
+constexpr double kBendStep = 2e-4;         // h on a far place, over the scale
 constexpr double kPlaces[] = {0.7, 0.15};  // far places, as shares of the piece
-constexpr double kLongPiece = 4;          // in scales: as far as a far place is at most
-constexpr double kDetermined = 1e-5;      // share of a slope change that is new to the equations
-constexpr Index kMostCrossings = 4;       // in one direction, times the units below
-constexpr double kNear = 1e-9;            // crossings nearer than this are the last one, over the scale
+constexpr double kLongPiece = 4;           // in scales: as far as a far place is at most
+constexpr double kDetermined = 1e-5;       // share of a slope change that is new to the equations
+constexpr Index kMostCrossings = 4;        // in one direction, times the units below
+constexpr double kNear = 1e-9;             // crossings nearer than this are the last one, over the scale
 
 // Equations a.U = e, and which combinations of U they determine.
 class Equations {
@@ -94,7 +94,8 @@ class Tracer {
   Followed run() {
     Followed out;
     const Stream random(options_.seed, "extract slices");
-    for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < below_.units(); ++out.slices) {
+    for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < below_.units();
+         ++out.slices) {
       RowMatrix drawn(1, s_);
       random.fill_normal(static_cast<std::uint64_t>(out.slices), drawn);
       Vector tau = drawn.row(0).transpose() / std::sqrt(static_cast<double>(s_));
@@ -140,7 +141,8 @@ class Tracer {
     Index unit = -1;
   };
   // Where a ray first meets a surface of a known unit, as its piece says.
-  [[nodiscard]] Crossing next_crossing(const Piece& piece, const Vector& x, const Vector& e, Index last) const {
+  [[nodiscard]] Crossing next_crossing(const Piece& piece, const Vector& x, const Vector& e,
+                                       Index last) const {
     Crossing out;
     const Vector value = piece.G * x + piece.c, rate = piece.G * e;
     for (Index i = 0; i < value.size(); ++i) {
@@ -164,7 +166,8 @@ class Tracer {
     Index last = -1;
     for (Index step = 0; step < kMostCrossings * below_.units() + 4; ++step) {
       const Crossing crossing = next_crossing(piece, x, e, last);
-      if (crossing.unit < 0 || crossing.at > limit(x, e) || (x - p_).norm() > options_.farthest * options_.scale)
+      if (crossing.unit < 0 || crossing.at > limit(x, e) ||
+          (x - p_).norm() > options_.farthest * options_.scale)
         return true;
       x += crossing.at * e;
       const Index unit = crossing.unit;
@@ -203,8 +206,8 @@ class Tracer {
   }
 
   // The change of slope at a crossing x, from the kink on a short line beyond it.
-  bool measure(const Piece& next, const Vector& x, const Vector& g, const Vector& normal, double ahead, Index unit,
-               double& kappa) const {
+  bool measure(const Piece& next, const Vector& x, const Vector& g, const Vector& normal, double ahead,
+               Index unit, double& kappa) const {
     const Vector w = across(normal), b = ahead * in_slice(normal).normalized();
     const double gamma = g.dot(w);
     if (!b.allFinite() || !(std::abs(gamma) > 1e-6 * g.norm())) return false;
@@ -249,7 +252,8 @@ class Tracer {
     return false;
   }
 
-  [[nodiscard]] std::vector<double> kinks_between(const Vector& from, const Vector& w, double low, double high) const {
+  [[nodiscard]] std::vector<double> kinks_between(const Vector& from, const Vector& w, double low,
+                                                  double high) const {
     LineOptions line;
     line.low = low;
     line.high = high;
@@ -310,8 +314,8 @@ Followed follow_unit(const Space& space, const KnownLayers& below, const UpperKi
   return Tracer(space, below, kink, options).run();
 }
 
-AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes, const Vector& row,
-                           Index places, std::uint64_t seed) {
+AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
+                           const Vector& row, Index places, std::uint64_t seed) {
   constexpr int kSteps = 64, kHalvings = 60;
   const Index s = space.dimensions();
   const RowMatrix from = places_about(space, planes, seed ^ 0x6a09e667u, 0, 8 * places);
@@ -349,7 +353,8 @@ AlongSurface along_surface(const Space& space, const KnownLayers& below, const P
     u.row(i) = at[static_cast<std::size_t>(i)].transpose();
     w.row(i) = normals[static_cast<std::size_t>(i)].transpose();
   }
-  const std::vector<Bend> bends = bends_at(space, kStage, u, w, Vector::Constant(n, kBendStep * planes.scale));
+  const std::vector<Bend> bends =
+      bends_at(space, kStage, u, w, Vector::Constant(n, kBendStep * planes.scale));
   for (std::size_t i = 0; i < bends.size(); ++i) {
     if (bends[i].alive) ++out.alive;
     if (!bends[i].bends) continue;
@@ -370,11 +375,13 @@ Vector through_places(const KnownLayers& below, const Vector& row, const UpperKi
     Vector right = Vector::Zero(A.rows());
     const auto equation = [&](Index i, const Vector& u, double error) {
       const KnownLayers::Value value = below.value(theta, u);
-      const double weight = 1 / (std::max(error, kLeastError * u.norm()) * std::max(value.slope.norm(), kTiny));
+      const double weight =
+          1 / (std::max(error, kLeastError * u.norm()) * std::max(value.slope.norm(), kTiny));
       A.row(i) = weight * below.row(below.values(u).cwiseAbs(), u, 1).transpose();
       right(i) = -weight * value.z;
     };
-    for (Index i = 0; i < n; ++i) equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
+    for (Index i = 0; i < n; ++i)
+      equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
     equation(n, kink.place, kLeastError * (1 + kink.place.norm()));
     // The slope at the kink has no part across the normal.
     const Piece piece = below.at(kink.place);
@@ -388,7 +395,8 @@ Vector through_places(const KnownLayers& below, const Vector& row, const UpperKi
     }
     A.row(n + 1 + s) = theta.transpose() / kLeastError;
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
-    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(), Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
+                                    Eigen::ComputeThinU | Eigen::ComputeThinV);
     Vector inverse = svd.singularValues();
     const double least = kSmallest * inverse(0);
     for (Index i = 0; i < inverse.size(); ++i) inverse(i) = inverse(i) > least ? 1 / inverse(i) : 0;

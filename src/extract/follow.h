@@ -26,10 +26,10 @@ namespace exhume {
 
 struct FollowOptions {
   std::uint64_t seed = 0;
-  double scale = 1;       // distance of planes from the middle
+  double scale = 1;      // distance of planes from the middle
   double farthest = 60;  // in scales, from the kink
   int most_slices = 80;
-  int most_breaks = 4;    // ends of the surface where nothing known ends it
+  int most_breaks = 4;  // ends of the surface where nothing known ends it
 };
 
 // A place on the surface, and how far it may be off.

@@ -20,7 +20,8 @@ std::vector<Matrix> units_on(const DeepForm& form, const RowMatrix& u) {
 
 }  // namespace
 
-RowMatrix where_pairs_act(const DeepForm& form, const RowMatrix& candidates, const RowMatrix& asked, double each) {
+RowMatrix where_pairs_act(const DeepForm& form, const RowMatrix& candidates, const RowMatrix& asked,
+                          double each) {
   const std::vector<Matrix> on = units_on(form, candidates), had = units_on(form, asked);
   std::vector<bool> chosen(static_cast<std::size_t>(candidates.rows()), false);
   for (std::size_t l = 1; l < on.size(); ++l) {

@@ -9,18 +9,18 @@
 namespace exhume {
 namespace {
 
-constexpr double kOff = 1e-9;         // a column below that share of the largest says nothing
-constexpr double kAgree = 1e-3;       // of two rows that are one, where both speak
-constexpr Index kCommon = 4;          // entries in which they must both speak
+constexpr double kOff = 1e-9;    // a column below that share of the largest says nothing
+constexpr double kAgree = 1e-3;  // of two rows that are one, where both speak
+constexpr Index kCommon = 4;     // entries in which they must both speak
 constexpr double kLeastError = 1e-15;
 constexpr double kDependent = 1e-10;  // singular values below that share of the largest are zero
 
-constexpr double kOpenSigns = 1e-8;   // singular value of the signs' system, over the largest, that is zero
+constexpr double kOpenSigns = 1e-8;  // singular value of the signs' system, over the largest, that is zero
 constexpr Index kMostOpen = 10;
 
 struct PlainRow {
-  Vector w;                 // k + 1, bias last
-  std::vector<bool> open;   // entries that nothing was said of, k + 1
+  Vector w;                        // k + 1, bias last
+  std::vector<bool> open;          // entries that nothing was said of, k + 1
   std::vector<std::size_t> parts;  // found units that it is made of
 };
 
@@ -34,7 +34,8 @@ class Builder {
     sign_free_.push_back(first);
     for (const auto& units : above) {
       Matrix rows(static_cast<Index>(units.size()), units.empty() ? 0 : units.front().row.size());
-      for (std::size_t i = 0; i < units.size(); ++i) rows.row(static_cast<Index>(i)) = units[i].row.transpose();
+      for (std::size_t i = 0; i < units.size(); ++i)
+        rows.row(static_cast<Index>(i)) = units[i].row.transpose();
       sign_free_.push_back(std::move(rows));
     }
   }
@@ -73,10 +74,9 @@ class Builder {
     N = (Uc.transpose() * Uc).cwiseProduct(v * v.transpose());
     right = (Uc.transpose() * Rc * v.transpose()).diagonal();
     const Vector scale = N.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
-    const Vector s = scale.asDiagonal() *
-                     Matrix(scale.asDiagonal() * N * scale.asDiagonal())
-                         .completeOrthogonalDecomposition()
-                         .solve(Vector(scale.asDiagonal() * right));
+    const Vector s = scale.asDiagonal() * Matrix(scale.asDiagonal() * N * scale.asDiagonal())
+                                              .completeOrthogonalDecomposition()
+                                              .solve(Vector(scale.asDiagonal() * right));
     return s.unaryExpr([](double value) { return value < 0 ? -1.0 : 1.0; });
   }
 
@@ -112,7 +112,8 @@ class Builder {
       A.row(i) << below(u).h.transpose(), 1;
       A.row(i) /= std::max(error, kLeastError * (1 + u.norm()));
     };
-    for (Index i = 0; i < n; ++i) place(i, unit.met[static_cast<std::size_t>(i)].at, unit.met[static_cast<std::size_t>(i)].error);
+    for (Index i = 0; i < n; ++i)
+      place(i, unit.met[static_cast<std::size_t>(i)].at, unit.met[static_cast<std::size_t>(i)].error);
     place(n, unit.kink.place, kLeastError);
     const Matrix G = below(unit.kink.place).G;
     for (Index a = 0; a < s; ++a) {
@@ -187,7 +188,8 @@ class Builder {
       const FoundUnit& unit = above_[l][i];
       PlainRow row = solve(equations(unit), guess_of(l, unit));
       row.parts = {i};
-      const auto twin = std::find_if(rows.begin(), rows.end(), [&](const PlainRow& r) { return same(r, row); });
+      const auto twin =
+          std::find_if(rows.begin(), rows.end(), [&](const PlainRow& r) { return same(r, row); });
       if (twin == rows.end()) {
         rows.push_back(std::move(row));
         kept_.back().push_back(i);
@@ -228,7 +230,8 @@ class Builder {
     const Index k = A.cols();
     const auto sign = [](double value) { return value < 0 ? -1.0 : 1.0; };
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
-    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(), Eigen::ComputeThinU | Eigen::ComputeFullV);
+    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
+                                    Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Vector& values = svd.singularValues();
     Index rank = 0;
     while (rank < values.size() && values(rank) > kOpenSigns * values(0)) ++rank;
@@ -325,14 +328,15 @@ class Builder {
   const RowMatrix &u_, &y_;
   std::vector<Matrix> sign_free_;
   DeepForm form_;
-  std::vector<std::vector<std::size_t>> kept_;  // of every layer above the first: found units that rows stand for
-  std::vector<std::vector<bool>> open_;         // of the last layer's rows
+  std::vector<std::vector<std::size_t>>
+      kept_;                             // of every layer above the first: found units that rows stand for
+  std::vector<std::vector<bool>> open_;  // of the last layer's rows
 };
 
 }  // namespace
 
-DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above, const RowMatrix& u,
-                      const RowMatrix& y) {
+DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above,
+                      const RowMatrix& u, const RowMatrix& y) {
   if (above.empty()) return {};
   return Builder(first, above, u, y).run();
 }

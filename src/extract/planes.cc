@@ -20,24 +20,26 @@ namespace {
 constexpr const char* kLines = "kinks";
 constexpr const char* kJacobians = "jacobians";
 constexpr const char* kPlanes = "planes";
-constexpr int kIntervals = 48;           // of a line, to begin with
-constexpr double kTangent = 1e-3;        // of its interval, where answers are doubles
-constexpr double kStep = 0.01;           // of a Jacobian, as a share of the gap between its kinks
-constexpr double kRankOne = 1e-3;        // second singular value of a jump over the first, at most
-constexpr double kSamePlane = 1e-6;      // distance of a kink from a plane that explains it, over the scale
-constexpr double kSameNormal = 1e-4;     // and of two planes that are one
-constexpr double kFarQuantile = 0.7;     // of the planes' distances: the scale
-constexpr double kBendStep = 2e-4;       // h of the places on a plane, over the scale
+constexpr int kIntervals = 48;        // of a line, to begin with
+constexpr double kTangent = 1e-3;     // of its interval, where answers are doubles
+constexpr double kStep = 0.01;        // of a Jacobian, as a share of the gap between its kinks
+constexpr double kRankOne = 1e-3;     // second singular value of a jump over the first, at most
+constexpr double kSamePlane = 1e-6;   // distance of a kink from a plane that explains it, over the scale
+constexpr double kSameNormal = 1e-4;  // and of two planes that are one
+constexpr double kFarQuantile = 0.7;  // of the planes' distances: the scale
+constexpr double kBendStep = 2e-4;    // h of the places on a plane, over the scale
 constexpr Index kFirstPlaces = 4, kMorePlaces = 8;
-constexpr Index kLeastAlive = 3;         // places at which f must change for a plane to be judged
+constexpr Index kLeastAlive = 3;  // places at which f must change for a plane to be judged
 constexpr double kBendsEverywhere = 0.75, kBendsNowhere = 0.3;  // shares of the places where f changes
-constexpr Index kSpare = 4;              // places beyond the unknowns of a plane
+constexpr Index kSpare = 4;                                     // places beyond the unknowns of a plane
 constexpr int kRounds = 4, kFitRounds = 4;
-constexpr double kManyMedians = 12;      // distance from the plane, over the median, from which a place is left out
-constexpr double kErrors = 60, kExact = 1e-14;  // how far a kink may be from its plane: in errors, over its size
+constexpr double kManyMedians =
+    12;  // distance from the plane, over the median, from which a place is left out
+constexpr double kErrors = 60,
+                 kExact = 1e-14;  // how far a kink may be from its plane: in errors, over its size
 constexpr double kLeastSpread = 0.7, kMostSpread = 6;  // of places, in scales
-constexpr double kWithin = 0.97;         // of the reach in a box
-constexpr double kNearWall = 0.97;       // of the way from the middle to a wall, at most
+constexpr double kWithin = 0.97;                       // of the reach in a box
+constexpr double kNearWall = 0.97;                     // of the way from the middle to a wall, at most
 
 // A kink of the line, and the plane through it.
 struct Candidate {
@@ -76,12 +78,14 @@ class Lines {
     random.fill_normal(static_cast<std::uint64_t>(planes_.lines), v);
     Vector p = space_.middle();
     if (planes_.lines > 0)
-      p = places_about(space_, planes_, options_.seed ^ 0x5bd1e995u, static_cast<std::uint64_t>(planes_.lines), 1)
+      p = places_about(space_, planes_, options_.seed ^ 0x5bd1e995u,
+                       static_cast<std::uint64_t>(planes_.lines), 1)
               .row(0);
     Vector along = v.row(0).transpose();
     // In a box from one place to another: near the walls random directions lead nowhere.
     if (space_.bounded() && planes_.lines > 0)
-      along = places_about(space_, planes_, options_.seed ^ 0x1b873593u, static_cast<std::uint64_t>(planes_.lines), 1)
+      along = places_about(space_, planes_, options_.seed ^ 0x1b873593u,
+                           static_cast<std::uint64_t>(planes_.lines), 1)
                   .row(0)
                   .transpose() -
               p;
@@ -134,7 +138,8 @@ class Lines {
   }
 
   // The kinks that no plane explains, with the jumps of the Jacobian there.
-  [[nodiscard]] std::vector<Candidate> at_kinks(const LineTask& task, const std::vector<double>& kinks) const {
+  [[nodiscard]] std::vector<Candidate> at_kinks(const LineTask& task,
+                                                const std::vector<double>& kinks) const {
     const std::size_t n = kinks.size();
     std::vector<bool> open(n), wanted(n + 1);
     for (std::size_t i = 0; i < n; ++i) {
@@ -168,13 +173,16 @@ class Lines {
                         &after = pieces[static_cast<std::size_t>(gap[i + 1])];
       if (!before.agreed || !after.agreed) continue;
       const Svd svd = thin_svd(after.jacobian - before.jacobian);
-      if (!(svd.values(0) > 0) || !svd.V.col(0).allFinite() || (svd.values.size() > 1 && svd.values(1) > kRankOne * svd.values(0))) continue;
+      if (!(svd.values(0) > 0) || !svd.V.col(0).allFinite() ||
+          (svd.values.size() > 1 && svd.values(1) > kRankOne * svd.values(0)))
+        continue;
       Candidate one;
       one.place = task.p + kinks[i] * task.v;
       one.normal = svd.V.col(0);
       one.jump = (after.jacobian - before.jacobian) * one.normal;
-      one.error = space_.noise.at(std::max(before.value.cwiseAbs().maxCoeff(), after.value.cwiseAbs().maxCoeff())) /
-                  (std::min(before.step, after.step) * one.jump.norm());
+      one.error =
+          space_.noise.at(std::max(before.value.cwiseAbs().maxCoeff(), after.value.cwiseAbs().maxCoeff())) /
+          (std::min(before.step, after.step) * one.jump.norm());
       out.push_back(std::move(one));
     }
     return out;
@@ -187,7 +195,8 @@ class Lines {
     for (const Candidate& each : candidates)
       far.push_back(std::abs(each.normal.dot(each.place - space_.middle())));
     std::sort(far.begin(), far.end());
-    planes_.scale = std::max(far[static_cast<std::size_t>(kFarQuantile * static_cast<double>(far.size() - 1))], 1e-6);
+    planes_.scale =
+        std::max(far[static_cast<std::size_t>(kFarQuantile * static_cast<double>(far.size() - 1))], 1e-6);
   }
 
   // Asks at `count` places of every plane that is listed.
@@ -205,7 +214,8 @@ class Lines {
       places.row(i) = (each.place + share * along).transpose();
       directions.row(i) = each.normal.transpose();
     }
-    const double step = kBendStep * planes_.scale * std::max(1.0, std::sqrt(space_.noise.relative / 1e-15) / 30);
+    const double step =
+        kBendStep * planes_.scale * std::max(1.0, std::sqrt(space_.noise.relative / 1e-15) / 30);
     const std::vector<Bend> bends = bends_at(space_, kPlanes, places, directions, Vector::Constant(n, step));
     for (Index i = 0; i < n; ++i) {
       const Bend& bend = bends[static_cast<std::size_t>(i)];

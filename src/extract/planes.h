@@ -22,28 +22,28 @@ namespace exhume {
 
 // A place where f bends and that no known plane explains.
 struct UpperKink {
-  Vector place;   // s
-  Vector normal;  // s, unit norm: the Jacobian jumps by jump normal^T
-  Vector jump;    // m
+  Vector place;      // s
+  Vector normal;     // s, unit norm: the Jacobian jumps by jump normal^T
+  Vector jump;       // m
   double error = 0;  // of the normal
 };
 
 struct PlanesOptions {
   std::uint64_t seed = 0;
-  double farthest = 40;   // how far a line leads where there is no box, in units of its scale
-  int least_lines = 3;    // in one go
-  int quiet_lines = 2;    // that show no new plane, in a row, after which it ends
-  int most_lines = 12;    // in one go
+  double farthest = 40;  // how far a line leads where there is no box, in units of its scale
+  int least_lines = 3;   // in one go
+  int quiet_lines = 2;   // that show no new plane, in a row, after which it ends
+  int most_lines = 12;   // in one go
   std::vector<std::pair<Vector, Vector>> through;  // pairs of places that the first lines pass through
   std::function<bool(const Vector& u)> explained;  // kinks of units that are known already; may be empty
 };
 
 struct Planes {
-  Matrix V;                       // k x (s+1)
-  std::vector<UpperKink> upper;   // of all lines
-  Index upper_on_line = 0;        // most on one of them
-  double scale = 1;               // distance of planes from the middle
-  int lines = 0;                  // so far
+  Matrix V;                         // k x (s+1)
+  std::vector<UpperKink> upper;     // of all lines
+  Index upper_on_line = 0;          // most on one of them
+  double scale = 1;                 // distance of planes from the middle
+  int lines = 0;                    // so far
   std::vector<double> line, kinks;  // t of the first line's ends, and of its kinks
 };
 

@@ -79,16 +79,19 @@ class Finder {
       const Index j = i * k / n;
       w.row(i) = model_.V.row(j).head(s_);
       const Vector along = u.row(i).transpose().normalized();
-      u.row(i) *= space_.bounded() ? 0.5 * space_.reach(Vector::Zero(s_), along) / u.row(i).norm() : 2 * spread;
+      u.row(i) *=
+          space_.bounded() ? 0.5 * space_.reach(Vector::Zero(s_), along) / u.row(i).norm() : 2 * spread;
       u.row(i) -= (u.row(i).dot(w.row(i)) + model_.V(j, s_)) * w.row(i);
-      if (const double reach = space_.reach(Vector::Zero(s_), u.row(i).transpose()); reach < 1) u.row(i) *= 0.9 * reach;
+      if (const double reach = space_.reach(Vector::Zero(s_), u.row(i).transpose()); reach < 1)
+        u.row(i) *= 0.9 * reach;
     }
     const double step = kLookStep * std::max(1.0, std::sqrt(options_.noise.relative / 1e-15) / 30);
     const std::vector<Bend> bends = bends_at(space_, "depth", u, w, Vector::Constant(n, step * spread));
     Index other = 0, judged = 0;
     for (Index i = 0; i < n; ++i) {
       const Index j = i * k / n;
-      if (std::abs(u.row(i).dot(w.row(i)) + model_.V(j, s_)) > 1e-9 * spread) continue;  // the box was in the way
+      if (std::abs(u.row(i).dot(w.row(i)) + model_.V(j, s_)) > 1e-9 * spread)
+        continue;  // the box was in the way
       const Vector expected = 2 * model_.C.row(j).transpose();
       ++judged;
       if ((bends[static_cast<std::size_t>(i)].jump - expected).norm() > kSameJump * expected.norm()) ++other;

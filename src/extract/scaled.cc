@@ -9,7 +9,8 @@ namespace exhume {
 Scaled::Scaled(const RowMatrix& u, const RowMatrix& y) {
   const auto n = static_cast<double>(u.rows());
   middle_ = u.colwise().mean();
-  width_ = std::max(std::sqrt((u.rowwise() - middle_).squaredNorm() / (n * static_cast<double>(u.cols()))), kTiny);
+  width_ =
+      std::max(std::sqrt((u.rowwise() - middle_).squaredNorm() / (n * static_cast<double>(u.cols()))), kTiny);
   mean_ = y.colwise().mean();
   spread_ = ((y.rowwise() - mean_).colwise().norm() / std::sqrt(n)).cwiseMax(kTiny);
 }

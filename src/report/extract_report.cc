@@ -55,8 +55,7 @@ Json own_keys(const ExtractResult& result) {
   json["outputs"] = outputs_of(result);
   json["activation"] = result.activation;
   json["slope"] = measured(result.slope);
-  json["linear_term"] =
-      result.is_deep() ? result.deep.has_skip_terms() : result.network.has_linear_term();
+  json["linear_term"] = result.is_deep() ? result.deep.has_skip_terms() : result.network.has_linear_term();
   json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
   json["precision"] = result.precision;
   json["reading"] = result.reading;
@@ -116,10 +115,11 @@ Json sections(const ExtractResult& result) {
 std::string verdict(const ExtractResult& result) {
   const std::vector<Index> widths = widths_of(result);
   const Index inputs = inputs_of(result), outputs = outputs_of(result);
-  const std::string units = result.is_deep() ? fmt::format("hidden layers of {} units", fmt::join(widths, " and "))
-                                             : fmt::format("{} hidden unit{}", widths[0], plural(widths[0]));
-  const std::string shape = fmt::format("{} input{}, {}, {} output{}", inputs, plural(inputs), units, outputs,
-                                        plural(outputs));
+  const std::string units = result.is_deep()
+                                ? fmt::format("hidden layers of {} units", fmt::join(widths, " and "))
+                                : fmt::format("{} hidden unit{}", widths[0], plural(widths[0]));
+  const std::string shape =
+      fmt::format("{} input{}, {}, {} output{}", inputs, plural(inputs), units, outputs, plural(outputs));
   switch (result.status) {
     case Status::kCertified:
     case Status::kEstimated:

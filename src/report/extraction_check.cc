@@ -77,8 +77,8 @@ class Checker {
   void check_answers(LogContents& contents) {
     const Json head = Json::parse(contents.header, nullptr, false);
     const double stated = number_of(at(head, "inputs")), dimensions = number_of(at(head, "dimensions"));
-    if (!(stated == static_cast<double>(inputs())) || !(dimensions >= 1) ||
-        contents.blocks.empty() || contents.blocks.back().answers.cols() != outputs()) {
+    if (!(stated == static_cast<double>(inputs())) || !(dimensions >= 1) || contents.blocks.empty() ||
+        contents.blocks.back().answers.cols() != outputs()) {
       bad("network", "it has other inputs or outputs than the log");
       return;
     }
@@ -97,7 +97,8 @@ class Checker {
     }
     const SamplePtr samples = logged_samples(frame, std::move(contents.blocks));
     if (!logits) stored = stored_precision(*samples, control_);
-    out_.whole = deep_ != nullptr ? verify(*deep_, *samples, control_) : verify(*network_, *samples, control_);
+    out_.whole =
+        deep_ != nullptr ? verify(*deep_, *samples, control_) : verify(*network_, *samples, control_);
     const EntryModel model =
         deep_ != nullptr ? EntryModel(*deep_, nullptr) : EntryModel(*network_, nullptr, nullptr);
     const EntryCheck check = check_entries(model, *samples, stored, false, {}, control_);
@@ -153,7 +154,7 @@ class Checker {
 
   const std::string& text_;
   Json json_;
-  const Network* network_;    // the one or the other
+  const Network* network_;  // the one or the other
   const DeepNetwork* deep_;
   const std::string& log_;
   const Control& control_;
