@@ -311,10 +311,10 @@ class Builder {
         }
       }
       if (open.empty()) continue;
-      Matrix A(m, static_cast<Index>(open.size()));
+      Matrix acting(m, static_cast<Index>(open.size()));
       for (std::size_t i = 0; i < open.size(); ++i)
-        A.col(static_cast<Index>(i)) = 2 * s(open[i]) * c.row(open[i]).transpose();
-      const Vector found = A.completeOrthogonalDecomposition().solve(rest);
+        acting.col(static_cast<Index>(i)) = 2 * s(open[i]) * c.row(open[i]).transpose();
+      const Vector found = acting.completeOrthogonalDecomposition().solve(rest);
       for (std::size_t i = 0; i < open.size(); ++i) W(open[i], j) = found(static_cast<Index>(i));
     }
     W = s.asDiagonal() * W;
