@@ -16,6 +16,8 @@
 #include "exhume/certify/stored_precision.h"
 #include "exhume/oracle/logged_samples.h"
 #include "extract/columns.h"
+#include "extract/deep_columns.h"
+#include "extract/deep_within.h"
 #include "extract/missed.h"
 #include "extract/probe.h"
 #include "extract/restricted.h"
@@ -111,6 +113,7 @@ class Extraction {
     result_.status = Status::kRefused;
     result_.reason = std::move(reason);
     result_.network = {};
+    result_.deep = {};
   }
 
   [[nodiscard]] std::string expected_words() const {
@@ -138,6 +141,10 @@ class Extraction {
     expected_ = estimated_questions(frame_->inputs(), restricted.model.units(), meter_.outputs(),
                                     frame_->dimensions());
     meter_.expect(expected_);
+    if (restricted.deeper || (!restricted.complete && noise_.relative <= kCoarse)) {
+      work_deep(within.farthest);
+      return;
+    }
     if (!restricted.complete) {
       refuse(
           fmt::format("no network of one hidden layer was found within a subspace of {} dimensions: {} units "
@@ -174,6 +181,53 @@ class Extraction {
     clock_.lap("checks");
   }
 
+  // Several hidden layers: in the box itself, or in the subspace with all other columns afterwards.
+  void work_deep(double farthest) {
+    const Index d = frame_->inputs();
+    const Space space{&meter_, noise_, frame_->box().bounded() || frame_->dimensions() == d};
+    DeepWithinOptions options;
+    options.seed = options_.seed;
+    options.farthest = std::min(options.farthest, farthest);
+    const DeepWithin within = deep_within(space, options);
+    clock_.lap("layers");
+    if (!within.planes.kinks.empty()) {
+      result_.line = within.planes.line;
+      result_.kinks = within.planes.kinks;
+    }
+    if (!within.exact) {
+      refuse(
+          fmt::format("no network was found that answers the questions: of its layers {} units were found, "
+                      "and they leave {:.1e} of "
+                      "the outputs' variance; a layer may hold units that bend too rarely, or the oracle is "
+                      "no ReLU network",
+                      within.widths.empty() ? "no" : fmt::format("{}", fmt::join(within.widths, "-")),
+                      within.relative_mse));
+      return;
+    }
+    DeepForm form = within.form;
+    if (!space.whole) {
+      if (!within.plain) {
+        refuse(fmt::format(
+            "a network of {} units was found within a subspace of {} dimensions, but its units' signs are "
+            "open there; ask in a box, or in another subspace with another seed",
+            fmt::join(within.widths, "-"), frame_->dimensions()));
+        return;
+      }
+      form = deep_columns(space, within, options_.seed).form;
+      clock_.lap("columns");
+    }
+    result_.deep = canonical(to_deep(form));
+    result_.signs_identifiable = within.plain;
+    result_.activation = within.plain ? "relu" : "relu with skip terms";
+    Vector far = result_.deep.layers.front().b.cwiseAbs();
+    std::sort(far.data(), far.data() + far.size());
+    if (far.size() > 0)
+      result_.spread =
+          std::max(1e-3, kBeyondPlanes * far(static_cast<Index>(0.9 * static_cast<double>(far.size() - 1))));
+    judge();
+    clock_.lap("checks");
+  }
+
   void judge() {
     // Fresh questions, of which nothing above depends.
     const RowMatrix x =
@@ -185,15 +239,17 @@ class Extraction {
     const SamplePtr fresh = memory_samples(x, y);
     StoredPrecision stored;
     if (result_.reading == "outputs") stored = stored_precision(*logged, control_);
+    const EntryModel model =
+        result_.is_deep() ? EntryModel(result_.deep, nullptr) : EntryModel(result_.network, nullptr, nullptr);
     const auto check = [&](const SampleSource& rows, bool unseen) {
-      return check_entries({result_.network, nullptr, nullptr}, rows, stored, unseen, {}, control_);
+      return check_entries(model, rows, stored, unseen, {}, control_);
     };
     const EntryCheck all = check(*logged, false), last = check(*fresh, true);
     result_.logged_worst = all.worst;
     result_.fresh_worst = last.worst;
     result_.precision = stored.words();
     if (all.computed_in_single || last.computed_in_single) result_.precision = "single precision";
-    const RowMatrix f = evaluate(result_.network, x);
+    const RowMatrix f = result_.is_deep() ? evaluate(result_.deep, x) : evaluate(result_.network, x);
     const RowMatrix centred = y.rowwise() - y.colwise().mean();
     result_.fresh_relative_mse = (y - f).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
     result_.predicted = f.topRows(std::min(kShown, f.rows()));
@@ -226,7 +282,8 @@ class Extraction {
                                                        "not bend there",
                                                        result_.spread);
     result_.assumed = {
-        "the oracle is a network with one hidden layer of piecewise linear units",
+        result_.is_deep() ? "the oracle is a network of ReLUs with several hidden layers"
+                          : "the oracle is a network with one hidden layer of piecewise linear units",
         "units that do not bend within the domain cannot be seen: they act as linear functions there"};
   }
 

@@ -45,9 +45,13 @@ class Extract final : public Command {
         "--out,-o", out_,
         "Folder for network.safetensors, network.onnx, questions.log, certificate.json and report.html");
     app->footer(
-        "One hidden layer of ReLUs (leaky ReLUs and absolute values too); its width is found. Ask only "
-        "models that are\n"
-        "yours or that you may ask. About 1.3 (hidden + outputs) / outputs x inputs questions.\n\n"
+        "One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs; depth and "
+        "widths "
+        "are\n"
+        "found. Ask only models that are yours or that you may ask. One hidden layer takes about 1.3 (hidden "
+        "+ "
+        "outputs)\n"
+        "/ outputs x inputs questions, several about 12 for every weight between hidden layers besides.\n\n"
         "The program of --command reads, for every batch, one JSON line {\"rows\": n, \"inputs\": d} and n x "
         "d doubles\n"
         "(little-endian), and writes {\"rows\": n, \"outputs\": m} and n x m doubles. With --text it reads "
@@ -85,8 +89,10 @@ class Extract final : public Command {
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
     if (delivery.writes() && result.status != Status::kRefused) {
-      delivery.add("network", "network.safetensors", network_bytes(result.network));
-      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+      delivery.add("network", "network.safetensors",
+                   result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network));
+      delivery.add("network for other programs", "network.onnx",
+                   result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network));
     }
     if (delivery.writes()) delivery.add("questions and answers", "questions.log", result.log);
     return delivery.finish(result);
@@ -95,7 +101,7 @@ class Extract final : public Command {
  private:
   [[nodiscard]] OraclePtr open_oracle() const {
     if (!network_.empty()) {
-      Network network = open_network(network_);
+      DeepNetwork network = open_deep_network(network_);
       if (inputs_ != 0 && inputs_ != network.inputs()) {
         throw std::invalid_argument(
             fmt::format("--inputs is {}, but {} has {}", inputs_, network_, network.inputs()));

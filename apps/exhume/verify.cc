@@ -289,9 +289,12 @@ class Verify final : public Command {
   // A network that was asked: against the log of its questions, which lies beside it.
   void check_extracted(const StoredModel& model, const Control& control) {
     const auto* network = std::get_if<Network>(&model);
-    if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
-    const CertificateCheck found =
-        check_extraction(text_, *network, read_bytes(folder_ / "questions.log"), control);
+    const auto* deep = std::get_if<DeepNetwork>(&model);
+    if (network == nullptr && deep == nullptr)
+      throw DataError(fmt::format("{} is not a network of ReLUs", model_));
+    const std::string log = read_bytes(folder_ / "questions.log");
+    const CertificateCheck found = deep != nullptr ? check_extraction(text_, *deep, log, control)
+                                                   : check_extraction(text_, *network, log, control);
     whole_ = found.whole;
     findings_.insert(findings_.end(), found.findings.begin(), found.findings.end());
     compare_export(model);

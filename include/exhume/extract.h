@@ -3,9 +3,10 @@
 //   probe -> kinks on lines of a random subspace -> the network within it -> all other weights -> signs
 //   -> fresh questions
 //
-// One hidden layer of ReLUs (leaky ReLUs and absolute values are ReLUs and a linear term), any width, which
-// is found. About (unknowns / outputs) questions: (1.3 (k + m) / m) (d - 10) for the weights, and some 25 for
-// every unit. Every question is counted, kept and never asked twice (oracle/meter.h); with a box none lies
+// One hidden layer of ReLUs (leaky ReLUs and absolute values are ReLUs and a linear term), or several of ReLUs;
+// depth and widths are found. About (unknowns / outputs) questions for one: (1.3 (k + m) / m) (d - 10) for the
+// weights, and some 25 for every unit; for several some 150 for every unit of the first layer and 12 for every
+// weight between two hidden layers. Every question is counted, kept and never asked twice (oracle/meter.h); with a box none lies
 // outside it.
 //
 // Certified: the network answers every logged question, and fresh random ones over the domain, to the
@@ -20,6 +21,7 @@
 
 #include "exhume/base/control.h"
 #include "exhume/certify/certificate.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "exhume/oracle/meter.h"
 #include "exhume/oracle/oracle.h"
@@ -39,7 +41,8 @@ struct ExtractOptions {
 };
 
 struct ExtractResult : Certificate {
-  Network network;                  // canonical form; empty where refused
+  Network network;   // canonical form; empty where refused, or where it has several hidden layers:
+  DeepNetwork deep;  // then this one, canonical too; no layers otherwise
   std::string activation = "relu";  // relu, leaky relu, absolute value, relu with a linear term
   double slope = 0;                 // of leaky units below zero
   bool signs_identifiable = true;
@@ -58,6 +61,8 @@ struct ExtractResult : Certificate {
   std::string log_digest;   // of the log of questions
   std::string log;          // its bytes
   std::string resumed;      // what became of an earlier log, in words; empty where there was none
+
+  [[nodiscard]] bool is_deep() const { return !deep.layers.empty(); }
 
   // For pictures.
   std::vector<double> line, kinks;  // ends of the first line, and its kinks

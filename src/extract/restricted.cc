@@ -8,6 +8,7 @@
 
 #include "exhume/base/random.h"
 #include "exhume/fit/polish.h"
+#include "extract/bend.h"
 #include "extract/last_digits.h"
 #include "extract/line_units.h"
 #include "extract/searched.h"
@@ -30,6 +31,10 @@ constexpr double kRadius = 1.5;
 // Noise over that of doubles, as a root, from which lines do not show all kinks; equations for every unknown
 // of the search that takes over, and its seconds.
 constexpr double kTooNoisyForLines = 100, kSearchShare = 16, kSearchSeconds = 60;
+// Units that are enough to tell a single hidden layer, those that are looked at, the step across their planes over
+// the planes' distance, and how far a jump may be from what it was on the line.
+constexpr Index kFewUnits = 4, kLookedAt = 12;
+constexpr double kLookStep = 2e-4, kSameJump = 0.2;
 constexpr double kWithin = 0.93;   // of the reach in a box
 constexpr int kFewIntervals = 16;  // of lines along which few kinks are left
 
@@ -47,6 +52,10 @@ class Finder {
     for (out_.lines = 0; out_.lines < options_.most_lines; ++out_.lines) {
       const Index changed = follow_line(polished ? kPolishedError * options_.noise.relative : start_error_);
       if (changed == 0 && polished) break;
+      if (!looked_ && model_.units() >= kFewUnits && deeper()) {
+        out_.deeper = true;
+        break;
+      }
       if (changed > 0 || !polished) polished = fit(out_.lines + 1 == options_.most_lines);
       if (searched_ && polished) break;  // lines that show less than the search did say nothing
     }
@@ -56,6 +65,40 @@ class Finder {
   }
 
  private:
+  // Asks at other places of the planes of some units whether they bend f there by as much.
+  [[nodiscard]] bool deeper() {
+    looked_ = true;
+    const Index k = model_.units(), n = std::min(k, kLookedAt);
+    std::vector<double> far;
+    for (Index j = 0; j < k; ++j) far.push_back(std::abs(model_.V(j, s_)));
+    std::sort(far.begin(), far.end());
+    const double spread = std::max(far[far.size() / 2], 1e-6);
+    RowMatrix u(n, s_), w(n, s_);
+    Stream(options_.seed, "extract looked at").fill_normal(0, u);
+    for (Index i = 0; i < n; ++i) {
+      const Index j = i * k / n;
+      w.row(i) = model_.V.row(j).head(s_);
+      const Vector along = u.row(i).transpose().normalized();
+      u.row(i) *=
+          space_.bounded() ? 0.5 * space_.reach(Vector::Zero(s_), along) / u.row(i).norm() : 2 * spread;
+      u.row(i) -= (u.row(i).dot(w.row(i)) + model_.V(j, s_)) * w.row(i);
+      if (const double reach = space_.reach(Vector::Zero(s_), u.row(i).transpose()); reach < 1)
+        u.row(i) *= 0.9 * reach;
+    }
+    const double step = kLookStep * std::max(1.0, std::sqrt(options_.noise.relative / 1e-15) / 30);
+    const std::vector<Bend> bends = bends_at(space_, "depth", u, w, Vector::Constant(n, step * spread));
+    Index other = 0, judged = 0;
+    for (Index i = 0; i < n; ++i) {
+      const Index j = i * k / n;
+      if (std::abs(u.row(i).dot(w.row(i)) + model_.V(j, s_)) > 1e-9 * spread)
+        continue;  // the box was in the way
+      const Vector expected = 2 * model_.C.row(j).transpose();
+      ++judged;
+      if ((bends[static_cast<std::size_t>(i)].jump - expected).norm() > kSameJump * expected.norm()) ++other;
+    }
+    return judged >= kFewUnits && 2 * other > judged;
+  }
+
   // A line and its units into the model; returns how many are new.
   Index follow_line(double model_error) {
     const Stream random(options_.seed, "extract line " + std::to_string(out_.lines));
@@ -232,7 +275,7 @@ class Finder {
   Vector worst_;  // the question at which most is left; empty where nothing is
   double start_error_ = kMostStartError;
   double fit_share_;
-  bool searched_ = false;
+  bool searched_ = false, looked_ = false;
   Restricted out_;
 };
 

@@ -6,6 +6,8 @@
 //      the Jacobian jumps by the rank-one matrix 2 c_j w_j^T, and w_j.(p + t_j v) + b_j = 0.
 //   2. the polish (fit/polish.h) on random questions that meet every plane on both sides, twice as many
 //      equations as unknowns; then the last digits (extract/last_digits.h).
+//      A unit of a single hidden layer bends f by 2 c_j wherever its plane is met; where most do not, the
+//      network is deeper, and that is all that is said.
 //   3. units that the line did not show are kinks of what is left, along further lines: to the random
 //      question at which most is left, or anywhere, until nothing is left and a line shows none.
 //
@@ -36,6 +38,7 @@ struct Restricted {
   double worst = 0;      // largest |f - model| over the noise there, at the questions of the polish
   int lines = 0;
   bool complete = false;            // the last line showed no kink that the model has not
+  bool deeper = false;              // units bend f by other amounts elsewhere: no single hidden layer
   std::vector<double> line, kinks;  // t of the first line's ends, and of its kinks
 };
 

@@ -23,7 +23,18 @@ std::string as_power(Index questions) {
              : "0";
 }
 
+Index inputs_of(const ExtractResult& r) { return r.is_deep() ? r.deep.inputs() : r.network.inputs(); }
+Index outputs_of(const ExtractResult& r) { return r.is_deep() ? r.deep.outputs() : r.network.outputs(); }
+std::vector<Index> widths_of(const ExtractResult& r) {
+  return r.is_deep() ? r.deep.widths() : std::vector<Index>{r.network.hidden()};
+}
+// "10-20-20-1"
+std::string shape_of(const ExtractResult& result) {
+  return fmt::format("{}-{}-{}", inputs_of(result), fmt::join(widths_of(result), "-"), outputs_of(result));
+}
+
 std::string activation_words(const ExtractResult& result) {
+  if (result.is_deep()) return result.deep.has_skip_terms() ? "ReLU with skip terms" : "ReLU";
   if (result.activation == "leaky relu") return fmt::format("leaky ReLU of slope {:.6g}", result.slope);
   if (result.activation == "absolute value") return "absolute value";
   return result.activation == "relu" ? "ReLU" : "ReLU with a linear term";
@@ -39,12 +50,12 @@ Json own_keys(const ExtractResult& result) {
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
   json["oracle"] = result.oracle;
-  json["inputs"] = result.network.inputs();
-  json["hidden_units"] = result.network.hidden();
-  json["outputs"] = result.network.outputs();
+  json["inputs"] = inputs_of(result);
+  json["hidden_units"] = result.is_deep() ? Json(result.deep.widths()) : Json(result.network.hidden());
+  json["outputs"] = outputs_of(result);
   json["activation"] = result.activation;
   json["slope"] = measured(result.slope);
-  json["linear_term"] = result.network.has_linear_term();
+  json["linear_term"] = result.is_deep() ? result.deep.has_skip_terms() : result.network.has_linear_term();
   json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
   json["precision"] = result.precision;
   json["reading"] = result.reading;
@@ -73,6 +84,10 @@ Json sections(const ExtractResult& result) {
   for (const StageQuestions& stage : result.stages) rows.push_back({stage.stage, grouped(stage.questions)});
   list.push_back(table_section("Questions by stage", "Every question that left is counted.",
                                {"stage", "questions"}, std::move(rows)));
+  if (result.is_deep()) {
+    list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is darker.",
+                                   svg::picture_of(result.deep)));
+  }
   if (!result.kinks.empty()) {
     svg::Chart chart;
     svg::Series series;
@@ -98,10 +113,13 @@ Json sections(const ExtractResult& result) {
 }  // namespace
 
 std::string verdict(const ExtractResult& result) {
-  const Network& n = result.network;
+  const std::vector<Index> widths = widths_of(result);
+  const Index inputs = inputs_of(result), outputs = outputs_of(result);
+  const std::string units = result.is_deep()
+                                ? fmt::format("hidden layers of {} units", fmt::join(widths, " and "))
+                                : fmt::format("{} hidden unit{}", widths[0], plural(widths[0]));
   const std::string shape =
-      fmt::format("{} input{}, {} hidden unit{}, {} output{}", n.inputs(), plural(n.inputs()), n.hidden(),
-                  plural(n.hidden()), n.outputs(), plural(n.outputs()));
+      fmt::format("{} input{}, {}, {} output{}", inputs, plural(inputs), units, outputs, plural(outputs));
   switch (result.status) {
     case Status::kCertified:
     case Status::kEstimated:
@@ -122,8 +140,7 @@ std::vector<Fact> facts(const ExtractResult& result) {
   std::vector<Fact> list = {{"oracle", result.oracle}};
   if (result.status != Status::kRefused) {
     list.push_back(
-        {"network", fmt::format("{}-{}-{}, {}{}", result.network.inputs(), result.network.hidden(),
-                                result.network.outputs(), activation_words(result),
+        {"network", fmt::format("{}, {}{}", shape_of(result), activation_words(result),
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
     list.push_back({"precision", result.precision});
   }

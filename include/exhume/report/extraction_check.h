@@ -13,11 +13,15 @@
 
 #include "exhume/base/control.h"
 #include "exhume/certify/certificate_check.h"
+#include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 
 namespace exhume {
 
 [[nodiscard]] CertificateCheck check_extraction(const std::string& json, const Network& network,
+                                                const std::string& log, const Control& control = {});
+
+[[nodiscard]] CertificateCheck check_extraction(const std::string& json, const DeepNetwork& network,
                                                 const std::string& log, const Control& control = {});
 
 }  // namespace exhume

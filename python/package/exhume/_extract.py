@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._deep_network import DeepNetwork
 from ._network import Network
 from ._options import seed_of
 from ._progress import Progress, progress_callback
@@ -18,7 +19,7 @@ from .oracles import as_oracle
 class Extraction:
     """What `extract` found, and what is known about it."""
 
-    def __init__(self, certificate_json: str, network: Network | None, log: bytes) -> None:
+    def __init__(self, certificate_json: str, network: Network | DeepNetwork | None, log: bytes) -> None:
         self._json = certificate_json
         self._network = network
         self._certificate: dict[str, Any] = json.loads(certificate_json)
@@ -26,8 +27,8 @@ class Extraction:
         """The log of all questions and answers, as questions.log holds it."""
 
     @property
-    def network(self) -> Network:
-        """The network, in canonical form. A refusal has none: then a RuntimeError says why."""
+    def network(self) -> Network | DeepNetwork:
+        """The network, in canonical form: a `DeepNetwork` where it has several hidden layers. A refusal has none: then a RuntimeError says why."""
         if self._network is None:
             raise RuntimeError(self.verdict)
         return self._network
@@ -155,5 +156,9 @@ def extract(
             threads,
             callback,
         )
-    network = None if found.network is None else Network._wrap(found.network)
+    network: Network | DeepNetwork | None = None
+    if found.network is not None:
+        network = Network._wrap(found.network)
+    elif found.deep is not None:
+        network = DeepNetwork._wrap(found.deep)
     return Extraction(found.certificate(), network, found.log)

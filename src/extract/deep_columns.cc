@@ -1,0 +1,245 @@
+#include "extract/deep_columns.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "exhume/fit/deep/polish.h"
+#include "extract/missed.h"
+#include "extract/pairs.h"
+#include "extract/scaled.h"
+#include "linalg/svd.h"
+
+namespace exhume {
+namespace {
+
+constexpr const char* kStage = "columns";
+constexpr double kOver = 1.4;  // equations for every unknown
+constexpr Index kSparePlaces = 4;
+constexpr Index kCandidates = 60;  // for every place
+constexpr double kKept = 0.3;      // share of them with the widest margins
+constexpr double kStep = 0.25;     // over the margin, in standard deviations of the weights along a direction
+constexpr double kHolds = 1e3;     // residual of an equation over its noise
+constexpr int kAgain = 4;
+constexpr double kShorter = 0.2;
+constexpr double kMoreQuestions = 1.3;  // of the whole space, for every unknown of the columns
+constexpr Index kMostUnknowns = 6000;   // that are polished together
+constexpr double kPolishSeconds = 240;
+constexpr Index kPairCandidates = 20000;
+constexpr double kPairQuestions = 8;  // at which both units of a weight are on
+
+class Solver {
+ public:
+  Solver(const Space& space, const DeepWithin& within, std::uint64_t seed)
+      : space_(space),
+        frame_(space.meter->frame()),
+        within_(within),
+        seed_(seed),
+        k_(within.form.V.front().rows()),
+        s_(frame_.dimensions()),
+        d_(frame_.inputs()),
+        m_(space.meter->outputs()) {}
+
+  DeepColumns run() {
+    W_ = Matrix::Zero(k_, d_);
+    W_.leftCols(s_) = within_.form.V.front().leftCols(s_);
+    choose_places();
+    base_ = space_.ask(kStage, places_);
+    std::vector<Index> open(static_cast<std::size_t>(d_ - s_));
+    std::iota(open.begin(), open.end(), s_);
+    Vector steps = steps_;
+    for (int round = 0; round <= kAgain && !open.empty(); ++round, steps *= kShorter)
+      open = solve(open, steps, round == kAgain);
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  struct At {
+    Matrix slopes;      // m x k: df/dz of the first layer
+    double margin = 0;  // how far the first layer's values may move, in standard deviations of a step of 1
+    double size = 0;    // of the outputs
+  };
+  [[nodiscard]] At at(const Vector& u) const {
+    const DeepForm& form = within_.form;
+    Vector h = u;
+    Matrix G = Matrix::Identity(k_, k_);  // of this layer's values by the first's
+    double margin = std::numeric_limits<double>::infinity();
+    const double sigma = 1 / std::sqrt(static_cast<double>(s_));  // first layer's rows have unit norm within
+    for (std::size_t l = 0; l < form.V.size(); ++l) {
+      const Matrix& V = form.V[l];
+      const Vector z = V.leftCols(V.cols() - 1) * h + V.col(V.cols() - 1);
+      if (l > 0) G = V.leftCols(V.cols() - 1) * G;
+      for (Index j = 0; j < z.size(); ++j)
+        margin = std::min(margin, std::abs(z(j)) / std::max(sigma * scaled_norm(G.row(j)), kTiny));
+      const Vector on = (z.array() > 0).cast<double>();
+      h = z.cwiseMax(0);
+      G = on.asDiagonal() * G;
+    }
+    const Matrix C = form.C.topRows(form.C.rows() - 1);
+    const Vector y = C.transpose() * h + form.C.bottomRows(1).transpose();
+    return {C.transpose() * G, margin, y.cwiseAbs().maxCoeff()};
+  }
+  // The first layer's rows in the subspace need not be of unit norm.
+  [[nodiscard]] double scaled_norm(const Eigen::RowVectorXd& g) const {
+    return g.cwiseProduct(W_.leftCols(s_).rowwise().norm().transpose()).norm();
+  }
+
+  void choose_places() {
+    const Index wanted =
+        static_cast<Index>(std::ceil(kOver * static_cast<double>(k_) / static_cast<double>(m_))) +
+        kSparePlaces;
+    const RowMatrix u = places_about(space_, within_.planes, seed_ ^ 0x3c6ef372u, 0, kCandidates * wanted);
+    std::vector<At> seen;
+    std::vector<std::pair<double, Index>> worth;
+    for (Index i = 0; i < u.rows(); ++i) {
+      seen.push_back(at(u.row(i).transpose()));
+      worth.emplace_back(-seen.back().margin / space_.noise.at(seen.back().size), i);
+    }
+    std::sort(worth.begin(), worth.end());
+    worth.resize(static_cast<std::size_t>(kKept * static_cast<double>(worth.size())));
+    // Greedily the place whose slopes, over the noise, have most that is new.
+    std::vector<Matrix> left;
+    for (const auto& [value, i] : worth) {
+      const At& each = seen[static_cast<std::size_t>(i)];
+      left.push_back(each.slopes);
+    }
+    places_.resize(wanted, s_);
+    steps_.resize(wanted);
+    Matrix A(wanted * m_, k_);
+    std::vector<bool> used(left.size(), false);
+    for (Index p = 0; p < wanted; ++p) {
+      if (p * m_ % k_ < m_ && p > 0 && p * m_ >= k_) {  // all is spanned: once more from the start
+        for (std::size_t i = 0; i < left.size(); ++i)
+          left[i] = seen[static_cast<std::size_t>(worth[i].second)].slopes;
+      }
+      std::size_t best = 0;
+      double most = -1;
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        if (used[i]) continue;
+        const double value = left[i].squaredNorm();
+        if (value > most) most = value, best = i;
+      }
+      used[best] = true;
+      const Index i = worth[best].second;
+      const At& each = seen[static_cast<std::size_t>(i)];
+      places_.row(p) = u.row(i);
+      steps_(p) = kStep * each.margin;
+      A.middleRows(p * m_, m_) = each.slopes;
+      const Eigen::HouseholderQR<Matrix> qr(left[best].transpose());
+      const Matrix Q = qr.householderQ() * Matrix::Identity(k_, std::min(m_, k_));
+      for (Matrix& rows : left) rows -= (rows * Q) * Q.transpose();
+    }
+    weights_.resize(wanted * m_);
+    for (Index p = 0; p < wanted; ++p)
+      weights_.segment(p * m_, m_)
+          .setConstant(steps_(p) / space_.noise.at(at(places_.row(p).transpose()).size));
+    weights_ /= weights_.maxCoeff();
+    matrix_ = weights_.asDiagonal() * A;
+    const Vector norms = matrix_.colwise().norm().cwiseMax(kTiny);
+    const Svd svd = thin_svd(matrix_ * norms.cwiseInverse().asDiagonal());
+    out_.smallest_singular = svd.values.minCoeff();
+    out_.places = wanted;
+    inverse_ = norms.cwiseInverse().asDiagonal() *
+               (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
+  }
+
+  std::vector<Index> solve(const std::vector<Index>& open, const Vector& steps, bool last) {
+    const Index P = places_.rows(), group = std::max<Index>(1, 4096 / P);
+    std::vector<Index> again;
+    for (std::size_t from = 0; from < open.size(); from += static_cast<std::size_t>(group)) {
+      const Index count = std::min<Index>(group, static_cast<Index>(open.size() - from));
+      Questions questions;
+      questions.rows.resize(count * P, s_);
+      questions.step.resize(count * P);
+      for (Index g = 0; g < count; ++g) {
+        questions.rows.middleRows(g * P, P) = places_;
+        questions.step.segment(g * P, P) = steps;
+        for (Index p = 0; p < P; ++p)
+          questions.direction.push_back(static_cast<std::int32_t>(open[from + static_cast<std::size_t>(g)]));
+      }
+      const RowMatrix answers = space_.meter->ask(kStage, questions);
+      for (Index g = 0; g < count; ++g) {
+        const Index i = open[from + static_cast<std::size_t>(g)];
+        Vector right(P * m_), noise(P);
+        for (Index p = 0; p < P; ++p) {
+          const auto row = answers.row(g * P + p);
+          right.segment(p * m_, m_) = (row - base_.row(p)).transpose() / steps(p);
+          noise(p) =
+              2 * space_.noise.at(std::max(row.cwiseAbs().maxCoeff(), base_.row(p).cwiseAbs().maxCoeff())) /
+              steps(p);
+        }
+        const Vector weighted = weights_.cwiseProduct(right);
+        Vector w = inverse_ * weighted;
+        w += inverse_ * (weighted - matrix_ * w);
+        const Vector left = (matrix_ * w - weighted).cwiseQuotient(weights_);
+        double worst = 0;
+        for (Index p = 0; p < P; ++p)
+          worst = std::max(worst, left.segment(p * m_, m_).cwiseAbs().maxCoeff() / noise(p));
+        W_.col(i) = w;
+        if (worst > kHolds && !last) again.push_back(i);
+      }
+    }
+    return again;
+  }
+
+  // Back to the user's coordinates; then all layers on random questions of the subspace and of the whole space.
+  void finish() {
+    DeepForm& form = out_.form;
+    form = within_.form;
+    form.inputs = d_;
+    Matrix V(k_, d_ + 1);
+    V.leftCols(d_) = W_ * frame_.directions(0, d_);
+    V.col(d_) = within_.form.V.front().col(s_) - V.leftCols(d_) * frame_.origin();
+    form.V.front() = V;
+    if (form.unknowns() > kMostUnknowns) return;
+    const double spread = std::max(1e-3, 2 * within_.planes.scale);
+    const auto more =
+        static_cast<Index>(kMoreQuestions * static_cast<double>(k_ * (d_ - s_)) / static_cast<double>(m_)) +
+        50;
+    const RowMatrix drawn = domain_inputs(frame_, spread, seed_, 1u << 24, more);
+    const RowMatrix inside = frame_.points(in_subspace(within_.u));
+    RowMatrix asked(drawn.rows() + inside.rows(), d_);
+    asked << drawn, inside;
+    const RowMatrix rare = where_pairs_act(
+        form, domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates), asked, kPairQuestions);
+    RowMatrix x(drawn.rows() + rare.rows(), d_);
+    x << drawn, rare;
+    const RowMatrix y = space_.meter->ask(kStage, plain_rows(x));
+    RowMatrix all_x(x.rows() + inside.rows(), d_), all_y(all_x.rows(), m_);
+    all_x << x, inside;
+    all_y << y, within_.y;
+    const Scaled scaled(all_x, all_y);
+    DeepPolishOptions polishing;
+    polishing.damping = 1e-7;
+    polishing.enough_relative = 1e-31;
+    polishing.max_iterations = 5;
+    polishing.patience = 2;
+    const DeepPolished fit = polish(scaled.to_scaled(form), scaled.data(all_x, all_y), polishing,
+                                    space_.meter->control().within(kPolishSeconds));
+    out_.relative_mse = fit.relative_mse;
+    form = scaled.from_scaled(fit.form);
+  }
+
+  const Space& space_;
+  const Frame& frame_;
+  const DeepWithin& within_;
+  std::uint64_t seed_;
+  Index k_, s_, d_, m_;
+  RowMatrix places_, base_;
+  Vector steps_, weights_;
+  Matrix matrix_, inverse_, W_;
+  DeepColumns out_;
+};
+
+}  // namespace
+
+DeepColumns deep_columns(const Space& space, const DeepWithin& within, std::uint64_t seed) {
+  return Solver(space, within, seed).run();
+}
+
+}  // namespace exhume

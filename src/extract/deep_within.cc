@@ -1,0 +1,416 @@
+#include "extract/deep_within.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/signs.h"
+#include "extract/follow.h"
+#include "extract/pairs.h"
+#include "extract/plain_layers.h"
+#include "extract/scaled.h"
+
+namespace exhume {
+namespace {
+
+constexpr const char* kStage = "subspace";
+constexpr std::size_t kMostLayers = 6;
+constexpr double kExplained = 1e-5;  // distance of a kink from a unit's surface, over its own and the scale
+constexpr double kNearPiece = 1e-2, kParallel = 1e-4;  // and of a surface that is parallel there
+constexpr double kBendsEverywhere = 0.75;
+constexpr Index kLeastAlive = 3;
+constexpr double kStandsOnNothing = 1e-4;  // share of a row that is on the layer below it
+constexpr std::size_t kLeastMet = 3;
+constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
+constexpr Index kSpare = 2;              // places beyond the dimensions
+constexpr int kSharpenings = 3;
+constexpr double kSharp = 1e-9;  // largest distance of a place from the surface, over the scale
+// Relative mean square up to which no unit is taken to be missing, by the layers above the first: rows are known
+// less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
+constexpr double kAllThere[] = {1e-10, 1e-7};
+constexpr double kExact = 1e-19;  // and up to which a fit is on its way to rounding
+constexpr double kLastDigits = 1e-31;
+constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
+constexpr Index kMore = 60;
+constexpr Index kPairCandidates = 20000;
+constexpr double kPairQuestions = 4;  // at which both units of a weight are on
+constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
+constexpr Index kMostSurprises = 60;
+constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
+constexpr double kPolishSeconds = 120;
+constexpr int kManySteps = 10, kFewSteps = 4;  // without which a polish is given up
+constexpr double kPolishWork = 3e10;           // of a step on all questions
+constexpr double kNotFar = 6;                  // in scales, of questions that are polished on
+
+class Finder {
+ public:
+  Finder(const Space& space, const DeepWithinOptions& options)
+      : space_(space), options_(options), s_(space.dimensions()) {}
+
+  DeepWithin run() {
+    PlanesOptions lines;
+    lines.seed = options_.seed;
+    lines.farthest = options_.farthest;
+    lines.explained = [this](const Vector& u) { return explained(u); };
+    Planes& planes = out_.planes;
+    for (int pass = 0; pass < options_.passes; ++pass) {
+      const Index known = planes.V.rows();
+      more_planes(space_, lines, planes);
+      if (planes.V.rows() > known) {
+        layers_.assign(1, planes.V);
+        units_.clear();
+      }
+      if (planes.V.rows() == 0) continue;
+      if (grow() && finish(pass + 1 == options_.passes)) break;
+      lines.through = where_most_is_left();
+      lines.least_lines = std::max(1, static_cast<int>(lines.through.size()));
+      lines.quiet_lines = 1;
+    }
+    for (const Matrix& v : layers_) out_.widths.push_back(v.rows());
+    if (out_.plain) out_.widths = out_.form.widths();
+    return std::move(out_);
+  }
+
+ private:
+  // Of the surface through a kink, near the middle.
+  [[nodiscard]] double uncertainty(const UpperKink& kink) const {
+    return kink.error * (out_.planes.scale + (kink.place - space_.middle()).norm());
+  }
+
+  [[nodiscard]] KnownLayers below(std::size_t level) const {
+    return {s_, {layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(level)}};
+  }
+
+  [[nodiscard]] bool near(const KnownLayers& under, const Vector& row, const Vector& u) const {
+    const KnownLayers::Value value = under.value(row, u);
+    return std::abs(value.z) <=
+           kExplained * value.slope.norm() * (out_.planes.scale + (u - space_.middle()).norm());
+  }
+
+  // By a unit above the first layer.
+  [[nodiscard]] bool explained(const Vector& u) const {
+    for (std::size_t level = 1; level < layers_.size(); ++level) {
+      const KnownLayers under = below(level);
+      for (Index j = 0; j < layers_[level].rows(); ++j)
+        if (near(under, layers_[level].row(j).transpose(), u)) return true;
+    }
+    return false;
+  }
+
+  // By a unit whose surface passes near it in the same direction: as far as a row is known.
+  [[nodiscard]] bool same_piece(const UpperKink& kink) const {
+    for (std::size_t level = 1; level < layers_.size(); ++level) {
+      const KnownLayers under = below(level);
+      for (Index j = 0; j < layers_[level].rows(); ++j) {
+        const KnownLayers::Value value = under.value(layers_[level].row(j).transpose(), kink.place);
+        const double size = value.slope.norm(),
+                     far = out_.planes.scale + (kink.place - space_.middle()).norm();
+        const Vector across = value.slope - value.slope.dot(kink.normal) * kink.normal;
+        if (std::abs(value.z) <= kNearPiece * size * far && across.norm() <= kParallel * size) return true;
+      }
+    }
+    return false;
+  }
+
+  // Layers above the first, as far as kinks show them; true where the outputs are explained by them.
+  bool grow() {
+    for (std::size_t level = 1; level <= kMostLayers; ++level) {
+      const bool added = grow_layer(level);
+      if (added && layers_.size() <= level) level = layers_.size() - 1;  // it belonged further down
+      if (layers_.size() <= level) return false;
+      if (added || level + 1 == layers_.size()) {
+        if (linear_part() < all_there()) return true;
+      }
+    }
+    return false;
+  }
+
+  // Units of layer `level` (from 0) behind kinks that nothing explains; true where there are new ones.
+  bool grow_layer(std::size_t level) {
+    const KnownLayers under = below(level);
+    bool added = false;
+    // Sharp ones first.
+    std::vector<std::size_t> order(out_.planes.upper.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t i, std::size_t j) {
+      return uncertainty(out_.planes.upper[i]) < uncertainty(out_.planes.upper[j]);
+    });
+    for (const std::size_t i : order) {
+      const UpperKink kink = out_.planes.upper[i];
+      if (tried(level, i, under.units()) || explained(kink.place) || same_piece(kink)) continue;
+      space_.meter->control().check();
+      FollowOptions follow;
+      follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
+      follow.scale = out_.planes.scale;
+      const Followed found = follow_unit(space_, under, kink, follow);
+      std::optional<FoundUnit> row = verified(under, kink, found, follow.seed);
+      if (!row) {
+        remember(level, i, under.units());
+        continue;
+      }
+      std::size_t to = level;
+      Vector kept = row->row;
+      // A unit that stands on nothing of the layer below belongs to that layer.
+      while (to > 1 && kept.head(layers_[to - 1].rows()).norm() < kStandsOnNothing * kept.norm()) {
+        kept = Vector(kept.tail(kept.size() - layers_[to - 1].rows()));
+        --to;
+      }
+      if (layers_.size() <= to) {
+        layers_.emplace_back(0, kept.size());
+        units_.emplace_back();
+      }
+      layers_.resize(to + 1);
+      units_.resize(to);
+      Matrix& rows = layers_[to];
+      rows.conservativeResize(rows.rows() + 1, Eigen::NoChange);
+      rows.bottomRows(1) = kept.transpose();
+      row->row = kept;
+      units_[to - 1].push_back(std::move(*row));
+      added = true;
+      if (to < level) return added;
+    }
+    return added;
+  }
+
+  // The row, sharpened, where f bends along its surface.
+  [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
+                                                  const Followed& found, std::uint64_t seed) const {
+    if (!found.row) return std::nullopt;
+    FoundUnit unit{*found.row, kink, found.met, found.open};
+    for (int round = 0; round < kSharpenings; ++round) {
+      const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
+                                              seed + 1000003 * static_cast<std::uint64_t>(round));
+      if (seen.alive < kLeastAlive) {
+        // A surface that lies where few places are was seen on the way.
+        if (found.breaks > 0 || unit.met.size() < kLeastMet || seen.bends < seen.alive) return std::nullopt;
+        return unit;
+      }
+      const double share = static_cast<double>(seen.bends) / static_cast<double>(seen.alive);
+      if (share < (round == 0 ? kBendsSomewhere : kBendsEverywhere)) return std::nullopt;
+      unit.met.insert(unit.met.end(), seen.met.begin(), seen.met.end());
+      double off = 0;
+      unit.row = through_places(under, unit.row, kink, unit.met, off);
+      if (off <= kSharp * out_.planes.scale && share >= kBendsEverywhere) return unit;
+    }
+    return unit;
+  }
+
+  // Kinks that led nowhere are not followed again on the same layers.
+  [[nodiscard]] bool tried(std::size_t level, std::size_t kink, Index units) const {
+    return std::find(tried_.begin(), tried_.end(), Tried{level, kink, units}) != tried_.end();
+  }
+  void remember(std::size_t level, std::size_t kink, Index units) { tried_.push_back({level, kink, units}); }
+
+  // Random questions until there are so many.
+  void ask(double count) {
+    const Index have = out_.u.rows(), wanted = static_cast<Index>(count) + kMore;
+    if (have >= wanted) return;
+    const RowMatrix u = places_about(space_, out_.planes, options_.seed ^ 0x2545f491u,
+                                     static_cast<std::uint64_t>(have), wanted - have);
+    const RowMatrix y = space_.ask(kStage, u);
+    RowMatrix all_u(wanted, s_), all_y(wanted, y.cols());
+    if (have > 0) {
+      all_u.topRows(have) = out_.u;
+      all_y.topRows(have) = out_.y;
+    }
+    all_u.bottomRows(u.rows()) = u;
+    all_y.bottomRows(u.rows()) = y;
+    out_.u = std::move(all_u);
+    out_.y = std::move(all_y);
+  }
+
+  [[nodiscard]] double all_there() const { return kAllThere[layers_.size() > 2 ? 1 : 0]; }
+
+  // The outputs on all features; returns what is left, as a share of the variance.
+  double linear_part() {
+    form_ = {};
+    form_.inputs = s_;
+    form_.V = layers_;
+    ask(kLinearShare * static_cast<double>(form_.features()));
+    const Scaled scaled(out_.u, out_.y);
+    DeepForm inside = scaled.to_scaled(form_);
+    normalise(inside);
+    const double left = fit_linear_part(inside, scaled.data(out_.u, out_.y), space_.meter->control());
+    form_ = scaled.from_scaled(inside);
+    out_.relative_mse = left;
+    return left;
+  }
+
+  // From the random questions that are answered best to those that are answered worst: a unit that is missing
+  // bends f in between.
+  [[nodiscard]] std::vector<std::pair<Vector, Vector>> where_most_is_left() const {
+    std::vector<std::pair<Vector, Vector>> out;
+    if (form_.C.size() == 0) return out;
+    const Vector left = (out_.y - evaluate(form_, out_.u)).rowwise().norm();
+    std::vector<Index> order(static_cast<std::size_t>(left.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return left(i) < left(j); });
+    for (std::size_t i = 0; i < std::min(kWorst, order.size() / 2); ++i)
+      out.emplace_back(out_.u.row(order[i]).transpose(), out_.u.row(order[order.size() - 1 - i]).transpose());
+    return out;
+  }
+
+  // Signs and last digits; false where that leads nowhere.
+  bool finish(bool last) {
+    const auto m = static_cast<double>(space_.meter->outputs());
+    const Control control = space_.meter->control().within(kPolishSeconds);
+    DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y);
+    if (plain.V.empty()) plain = find_signs(form_).form;
+    ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
+    // Units that act rarely show among more questions.
+    if (!(linear_part() < all_there())) return false;
+    if (polished(plain, control)) {
+      without_twins(control);
+      ask_where_pairs_act();
+      on_all_questions(control);
+      return !surprised();
+    }
+    if (!last) return false;
+    ask(kPolishShare * static_cast<double>(form_.unknowns()) / m + static_cast<double>(form_.features()));
+    if (!(linear_part() < all_there())) return false;
+    if (!polished(form_, control)) return false;
+    const DeepForm loose = out_.form;
+    const DeepSigns second = find_signs(loose);
+    if (!polished(second.form, control) && !polished(loose, control)) return false;
+    on_all_questions(control);
+    return !surprised();
+  }
+
+  void ask_where_pairs_act() {
+    const RowMatrix u = where_pairs_act(
+        out_.form, places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates), out_.u,
+        kPairQuestions);
+    if (u.rows() > 0) append(u, space_.ask(kStage, u));
+  }
+
+  void append(const RowMatrix& u, const RowMatrix& y) {
+    const Index have = out_.u.rows();
+    out_.u.conservativeResize(have + u.rows(), Eigen::NoChange);
+    out_.y.conservativeResize(have + y.rows(), Eigen::NoChange);
+    out_.u.bottomRows(u.rows()) = u;
+    out_.y.bottomRows(y.rows()) = y;
+  }
+
+  // Questions of before that the network answers wrongly join the random ones: a unit is missing.
+  bool surprised() {
+    const double spread = std::sqrt((out_.y.rowwise() - out_.y.colwise().mean()).squaredNorm() /
+                                    static_cast<double>(out_.y.size()));
+    RowMatrix more_u(0, s_), more_y(0, out_.y.cols());
+    for (const LoggedBlock& block : space_.meter->history()) {
+      if (block.questions.plain != space_.whole || !block.questions.direction.empty() ||
+          block.stage == "probe")
+        continue;
+      const RowMatrix left = block.answers - evaluate(out_.form, block.questions.rows);
+      for (Index i = 0; i < left.rows() && more_u.rows() < kMostSurprises; ++i) {
+        const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());
+        const double far =
+            1 + (block.questions.rows.row(i).transpose() - space_.middle()).norm() / out_.planes.scale;
+        if (left.row(i).cwiseAbs().maxCoeff() <= kSurprise * size * far) continue;
+        more_u.conservativeResize(more_u.rows() + 1, Eigen::NoChange);
+        more_y.conservativeResize(more_y.rows() + 1, Eigen::NoChange);
+        more_u.bottomRows(1) = block.questions.rows.row(i);
+        more_y.bottomRows(1) = block.answers.row(i);
+      }
+    }
+    if (more_u.rows() == 0) return false;
+    append(more_u, more_y);
+    out_.exact = out_.plain = false;
+    (void)linear_part();
+    return true;
+  }
+
+  // Of a unit that was met on two parts of its surface one half is enough.
+  void without_twins(const Control& control) {
+    const auto doubtful = [](const FoundUnit& unit) { return unit.open > 0; };
+    for (std::size_t l = 1; l < out_.form.depth(); ++l) {
+      if (std::none_of(units_[l - 1].begin(), units_[l - 1].end(), doubtful)) continue;
+      for (Index j = out_.form.V[l].rows(); j-- > 0 && out_.form.V[l].rows() > 1;) {
+        std::vector<Index> kept(static_cast<std::size_t>(out_.form.V[l].rows()));
+        std::iota(kept.begin(), kept.end(), Index{0});
+        kept.erase(kept.begin() + j);
+        (void)polished(with_units(out_.form, l, kept), control, kFewSteps);
+      }
+    }
+  }
+
+  // The last digits of units that act rarely: kinks and places on surfaces are questions too.
+  void on_all_questions(const Control& control) {
+    std::vector<const LoggedBlock*> blocks;
+    for (const LoggedBlock& block : space_.meter->history())
+      if (block.questions.plain == space_.whole && block.questions.direction.empty() && block.stage != kStage)
+        blocks.push_back(&block);
+    const auto p = static_cast<double>(out_.form.unknowns()), m = static_cast<double>(out_.y.cols());
+    const double affordable = kPolishWork / (m * p * p + 1) - static_cast<double>(out_.u.rows());
+    Index all = 0;
+    for (const LoggedBlock* block : blocks) all += block->questions.count();
+    const Index each = std::max<Index>(
+        1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
+    std::vector<std::pair<const LoggedBlock*, Index>> rows;
+    Index at = 0;
+    for (const LoggedBlock* block : blocks) {
+      for (Index i = 0; i < block->questions.count(); ++i, ++at) {
+        const double far = (block->questions.rows.row(i).transpose() - space_.middle()).norm();
+        if (at % each == 0 &&
+            (space_.bounded() || far <= kNotFar * std::sqrt(static_cast<double>(s_)) * out_.planes.scale))
+          rows.emplace_back(block, i);
+      }
+    }
+    const Index random = out_.u.rows(), n = random + static_cast<Index>(rows.size());
+    RowMatrix u(n, s_), y(n, out_.y.cols());
+    u.topRows(random) = out_.u;
+    y.topRows(random) = out_.y;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      u.row(random + static_cast<Index>(i)) = rows[i].first->questions.rows.row(rows[i].second);
+      y.row(random + static_cast<Index>(i)) = rows[i].first->answers.row(rows[i].second);
+    }
+    const Scaled scaled(u, y);
+    DeepPolishOptions polishing;
+    polishing.damping = 1e-6;
+    polishing.enough_relative = kLastDigits;
+    const DeepPolished fit = polish(scaled.to_scaled(out_.form), scaled.data(u, y), polishing, control);
+    if (!(fit.relative_mse < kExact)) return;
+    out_.form = scaled.from_scaled(fit.form);
+  }
+
+  bool polished(const DeepForm& start, const Control& control, int hope = kManySteps) {
+    const Scaled scaled(out_.u, out_.y);
+    DeepPolishOptions polishing;
+    polishing.damping = 1e-6;
+    polishing.enough_relative = kLastDigits;
+    polishing.hope = hope;
+    polishing.hopeful = kExact;
+    const DeepPolished fit = polish(scaled.to_scaled(start), scaled.data(out_.u, out_.y), polishing, control);
+    if (!(fit.relative_mse < kExact)) return false;
+    out_.form = scaled.from_scaled(fit.form);
+    out_.relative_mse = fit.relative_mse;
+    out_.exact = true;
+    out_.plain = out_.form.plain;
+    return true;
+  }
+
+  struct Tried {
+    std::size_t level = 0, kink = 0;
+    Index units = 0;
+    bool operator==(const Tried&) const = default;
+  };
+
+  const Space& space_;
+  const DeepWithinOptions& options_;
+  Index s_;
+  std::vector<Matrix> layers_;                 // sign-free, in the space's coordinates
+  std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
+  std::vector<Tried> tried_;
+  DeepForm form_;
+  DeepWithin out_;
+};
+
+}  // namespace
+
+DeepWithin deep_within(const Space& space, const DeepWithinOptions& options) {
+  return Finder(space, options).run();
+}
+
+}  // namespace exhume

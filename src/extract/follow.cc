@@ -1,0 +1,416 @@
+#include "extract/follow.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "exhume/base/random.h"
+#include "extract/bend.h"
+#include "extract/line.h"
+#include "extract/line_units.h"
+
+namespace exhume {
+namespace {
+
+constexpr const char* kStage = "followed";
+constexpr double kShortStep = 2e-3;        // beyond a crossing, over the scale
+constexpr double kShare = 0.05;            // the same over the piece that the old slope would give
+constexpr double kWindows[] = {3, 20};     // half widths of the search beyond a crossing, in steps
+constexpr double kBendStep = 2e-4;         // h on a far place, over the scale
+constexpr double kPlaces[] = {0.7, 0.15};  // far places, as shares of the piece
+constexpr double kLongPiece = 4;           // in scales: as far as a far place is at most
+constexpr double kDetermined = 1e-5;       // share of a slope change that is new to the equations
+constexpr Index kMostCrossings = 4;        // in one direction, times the units below
+constexpr double kNear = 1e-9;             // crossings nearer than this are the last one, over the scale
+
+// Equations a.U = e, and which combinations of U they determine.
+class Equations {
+ public:
+  explicit Equations(Index unknowns) : basis_(unknowns, 0), solution_(Vector::Zero(unknowns)) {}
+
+  void add(const Vector& a, double e) {
+    const double size = a.norm();
+    if (!(size > kTiny)) return;
+    rows_.push_back(a / size);
+    right_.push_back(e / size);
+    const Vector fresh = rest(rows_.back());
+    if (fresh.norm() > kDetermined) {
+      basis_.conservativeResize(Eigen::NoChange, basis_.cols() + 1);
+      basis_.rightCols(1) = fresh.normalized();
+    }
+    const auto n = static_cast<Index>(rows_.size());
+    Matrix A(n, solution_.size());
+    Vector b(n);
+    for (Index i = 0; i < n; ++i) {
+      A.row(i) = rows_[static_cast<std::size_t>(i)].transpose();
+      b(i) = right_[static_cast<std::size_t>(i)];
+    }
+    // Least norm among the solutions: within the span of the basis.
+    solution_ = basis_ * (A * basis_).colPivHouseholderQr().solve(b);
+  }
+  [[nodiscard]] bool determines(const Vector& d) const { return rest(d).norm() <= kDetermined * d.norm(); }
+  [[nodiscard]] const Vector& solution() const { return solution_; }
+  [[nodiscard]] Index rank() const { return basis_.cols(); }
+  // The unit of which least is known.
+  [[nodiscard]] Index least_known(Index skip) const {
+    std::vector<std::pair<double, Index>> known;
+    for (Index i = 0; i < solution_.size(); ++i) known.emplace_back(basis_.row(i).norm(), i);
+    std::sort(known.begin(), known.end());
+    return known[static_cast<std::size_t>(skip) % known.size()].second;
+  }
+  [[nodiscard]] Index open() const {
+    Index count = 0;
+    for (Index i = 0; i < solution_.size(); ++i)
+      if (basis_.row(i).norm() < 1 - kDetermined) ++count;
+    return count;
+  }
+
+ private:
+  [[nodiscard]] Vector rest(Vector a) const {
+    if (basis_.cols() == 0) return a;
+    for (int twice = 0; twice < 2; ++twice) a -= basis_ * (basis_.transpose() * a);
+    return a;
+  }
+  Matrix basis_;
+  Vector solution_;
+  std::vector<Vector> rows_;
+  std::vector<double> right_;
+};
+
+class Tracer {
+ public:
+  Tracer(const Space& space, const KnownLayers& below, const UpperKink& kink, const FollowOptions& options)
+      : space_(space),
+        below_(below),
+        options_(options),
+        p_(kink.place),
+        g_(kink.normal),
+        start_(below.at(kink.place)),
+        equations_(below.units()),
+        s_(space.dimensions()) {}
+
+  Followed run() {
+    Followed out;
+    const Stream random(options_.seed, "extract slices");
+    for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < below_.units();
+         ++out.slices) {
+      RowMatrix drawn(1, s_);
+      random.fill_normal(static_cast<std::uint64_t>(out.slices), drawn);
+      Vector tau = drawn.row(0).transpose() / std::sqrt(static_cast<double>(s_));
+      if (out.slices > 0) {
+        // Towards a surface that was not met.
+        const Index unit = equations_.least_known(out.slices / 2);
+        const Vector along = -start_.sides(unit) * start_.G.row(unit).transpose();
+        tau = along.normalized() + 0.3 * tau;
+      }
+      tau -= tau.dot(g_) * g_;
+      slice_n_ = g_;
+      slice_t_ = tau.normalized();
+      if (!slice_t_.allFinite()) continue;
+      for (double side : {1.0, -1.0}) {
+        if (out.slices > 0 && side < 0) break;
+        if (!trace(side)) ++out.breaks;
+        if (out.breaks >= options_.most_breaks && equations_.rank() * 2 < below_.units()) return out;
+      }
+      if (out.breaks >= 2 * options_.most_breaks) break;
+    }
+    out.open = equations_.open();
+    out.met = met_;
+    const Vector& U = equations_.solution();
+    const Vector turned = U.cwiseProduct(start_.sides);
+    Vector row = below_.row(U, g_ - start_.G.transpose() * turned, -g_.dot(p_) - turned.dot(start_.c));
+    out.row = row / row.norm();
+    return out;
+  }
+
+ private:
+  // The part of a vector that lies in the slice, as a vector of the space.
+  [[nodiscard]] Vector in_slice(const Vector& v) const {
+    return slice_n_.dot(v) * slice_n_ + slice_t_.dot(v) * slice_t_;
+  }
+  // The direction of the slice that is orthogonal to v's part in it, of unit norm.
+  [[nodiscard]] Vector across(const Vector& v) const {
+    const Vector out = slice_n_.dot(v) * slice_t_ - slice_t_.dot(v) * slice_n_;
+    return out / std::max(out.norm(), kTiny);
+  }
+
+  struct Crossing {
+    double at = std::numeric_limits<double>::infinity();
+    Index unit = -1;
+  };
+  // Where a ray first meets a surface of a known unit, as its piece says.
+  [[nodiscard]] Crossing next_crossing(const Piece& piece, const Vector& x, const Vector& e,
+                                       Index last) const {
+    Crossing out;
+    const Vector value = piece.G * x + piece.c, rate = piece.G * e;
+    for (Index i = 0; i < value.size(); ++i) {
+      if (i == last || !(std::abs(rate(i)) > kTiny)) continue;
+      const double t = -value(i) / rate(i);
+      if (t > kNear * options_.scale && t < out.at) out = {t, i};
+    }
+    return out;
+  }
+
+  [[nodiscard]] double limit(const Vector& x, const Vector& e) const {
+    double far = options_.farthest * options_.scale;
+    if (space_.bounded()) far = std::min(far, 0.98 * space_.reach(x, e));
+    return far;
+  }
+
+  // Follows the surface to one side; false where it ends at nothing known.
+  bool trace(double side) {
+    Piece piece = start_;
+    Vector x = p_, e = side * slice_t_, g = g_;
+    Index last = -1;
+    for (Index step = 0; step < kMostCrossings * below_.units() + 4; ++step) {
+      const Crossing crossing = next_crossing(piece, x, e, last);
+      if (crossing.unit < 0 || crossing.at > limit(x, e) ||
+          (x - p_).norm() > options_.farthest * options_.scale)
+        return true;
+      x += crossing.at * e;
+      const Index unit = crossing.unit;
+      Vector sides = piece.sides;
+      sides(unit) = -sides(unit);
+      Piece next = below_.with_sides(sides);
+      const Vector normal = piece.G.row(unit);
+      // How the slopes of all |q| change, in multiples of the normal.
+      const Vector change = (next.sides.asDiagonal() * next.G - piece.sides.asDiagonal() * piece.G) * normal /
+                            normal.squaredNorm();
+      const double ahead = normal.dot(e) > 0 ? 1 : -1;
+      const auto beyond = [&](double kappa) {
+        Vector direction = across(g + kappa * normal);
+        if (normal.dot(direction) * ahead < 0) direction = -direction;
+        return direction;
+      };
+      if (equations_.determines(change)) {
+        g += equations_.solution().dot(change) * normal;
+      } else {
+        double kappa = 0;
+        if (!measure(next, x, g, normal, ahead, unit, kappa)) return false;
+        if (!far_place(next, x, beyond(kappa), g + kappa * normal, unit)) return false;
+        const Vector& met = met_.back().at;
+        // From both places on this piece, so that errors do not add up along the way.
+        kappa = -g.dot(met - x) / normal.dot(met - x);
+        if (!std::isfinite(kappa)) return false;
+        equations_.add(change, kappa);
+        g += kappa * normal;
+        x = met;
+      }
+      e = beyond(0);
+      piece = std::move(next);
+      last = unit;
+    }
+    return true;
+  }
+
+  // The change of slope at a crossing x, from the kink on a short line beyond it.
+  bool measure(const Piece& next, const Vector& x, const Vector& g, const Vector& normal, double ahead,
+               Index unit, double& kappa) const {
+    const Vector w = across(normal), b = ahead * in_slice(normal).normalized();
+    const double gamma = g.dot(w);
+    if (!b.allFinite() || !(std::abs(gamma) > 1e-6 * g.norm())) return false;
+    // Beside other known surfaces shorter steps are taken.
+    double room = std::numeric_limits<double>::infinity();
+    const Vector value = next.G * x + next.c;
+    for (Index i = 0; i < value.size(); ++i)
+      if (i != unit) room = std::min(room, std::abs(value(i)) / std::max(next.G.row(i).norm(), kTiny));
+    double delta = std::min(kShortStep * options_.scale, kShare * room);
+    for (int tries = 0; tries < 3; ++tries, delta *= 0.1) {
+      if (!(delta > 1e-8 * options_.scale)) return false;
+      const Vector from = x + delta * b;
+      const double straight = -g.dot(b) * delta / gamma;
+      bool crowded = false;
+      for (double width : kWindows) {
+        double low = straight - width * delta, high = straight + width * delta;
+        // As far as the piece goes.
+        const Vector at = next.G * from + next.c, rate = next.G * w;
+        for (Index i = 0; i < at.size(); ++i) {
+          if (!(std::abs(rate(i)) > kTiny)) continue;
+          const double t = -at(i) / rate(i);
+          if (t > straight) high = std::min(high, straight + 0.95 * (t - straight));
+          if (t < straight) low = std::max(low, straight - 0.95 * (straight - t));
+        }
+        if (space_.bounded()) {
+          high = std::min(high, 0.98 * space_.reach(from, w));
+          low = std::max(low, -0.98 * space_.reach(from, -w));
+        }
+        if (!(low < high)) return false;
+        const std::vector<double> kinks = kinks_between(from, w, low, high);
+        if (kinks.size() == 1) {
+          kappa = -(g.dot(b) * delta + gamma * kinks.front()) / (normal.dot(b) * delta);
+          return std::isfinite(kappa);
+        }
+        if (kinks.size() > 1) {
+          crowded = true;
+          break;
+        }
+      }
+      if (!crowded) return false;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::vector<double> kinks_between(const Vector& from, const Vector& w, double low,
+                                                  double high) const {
+    LineOptions line;
+    line.low = low;
+    line.high = high;
+    line.scale = 10 * std::max(std::abs(low), std::abs(high));
+    line.intervals = 1;
+    line.tangent = 0.02;
+    line.narrowest = 1e-4 * (high - low) / line.scale;
+    return kinks_on_line(
+               [&](const std::vector<double>& t) {
+                 RowMatrix u(static_cast<Index>(t.size()), s_);
+                 for (std::size_t i = 0; i < t.size(); ++i)
+                   u.row(static_cast<Index>(i)) = (from + t[i] * w).transpose();
+                 NoisyAnswers answers = residual(space_, kStage, {}, 0, u);
+                 return LineAnswers{std::move(answers.values), std::move(answers.noise)};
+               },
+               line)
+        .at;
+  }
+
+  // The kink far out on the new piece.
+  bool far_place(const Piece& next, const Vector& x, const Vector& e, const Vector& g, Index unit) {
+    const Crossing end = next_crossing(next, x, e, unit);
+    const double length = std::min({end.at, kLongPiece * options_.scale, limit(x, e)});
+    const Vector normal = g.normalized();
+    if (!(length > kNear * options_.scale) || !normal.allFinite()) return false;
+    for (double share : kPlaces) {
+      const Vector place = x + share * length * e;
+      const Vector value = next.G * place + next.c;
+      double room = std::numeric_limits<double>::infinity();
+      for (Index i = 0; i < value.size(); ++i)
+        room = std::min(room, std::abs(value(i)) / std::max(next.G.row(i).norm(), kTiny));
+      const double h = std::min(kBendStep * options_.scale, 0.2 * room);
+      if (!(h > 1e-9 * options_.scale)) continue;
+      const Bend bend =
+          bends_at(space_, kStage, place.transpose(), normal.transpose(), Vector::Constant(1, h)).front();
+      if (!bend.bends) continue;
+      met_.push_back({place + bend.offset * normal, bend.error});
+      return true;
+    }
+    return false;
+  }
+
+  const Space& space_;
+  const KnownLayers& below_;
+  const FollowOptions& options_;
+  Vector p_, g_;
+  Piece start_;
+  Equations equations_;
+  Index s_;
+  Vector slice_n_, slice_t_;
+  std::vector<MetPlace> met_;
+};
+
+}  // namespace
+
+Followed follow_unit(const Space& space, const KnownLayers& below, const UpperKink& kink,
+                     const FollowOptions& options) {
+  return Tracer(space, below, kink, options).run();
+}
+
+AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
+                           const Vector& row, Index places, std::uint64_t seed) {
+  constexpr int kSteps = 64, kHalvings = 60;
+  const Index s = space.dimensions();
+  const RowMatrix from = places_about(space, planes, seed ^ 0x6a09e667u, 0, 8 * places);
+  std::vector<Vector> at, normals;
+  for (Index i = 0; i + 1 < from.rows() && static_cast<Index>(at.size()) < places; i += 2) {
+    const Vector a = from.row(i), b = from.row(i + 1);
+    const auto z = [&](double t) { return below.value(row, a + t * (b - a)).z; };
+    double low = 0, before = z(0);
+    for (int q = 1; q <= kSteps; ++q) {
+      const double t = static_cast<double>(q) / kSteps, now = z(t);
+      if ((before < 0) != (now < 0)) {
+        double high = t;
+        for (int half = 0; half < kHalvings; ++half) {
+          const double middle = (low + high) / 2;
+          ((z(middle) < 0) == (before < 0) ? low : high) = middle;
+        }
+        const Vector u = a + low * (b - a);
+        const Vector slope = below.value(row, u).slope;
+        if (slope.norm() > kTiny) {
+          at.push_back(u);
+          normals.push_back(slope.normalized());
+        }
+        break;
+      }
+      low = t;
+      before = now;
+    }
+  }
+  const auto n = static_cast<Index>(at.size());
+  AlongSurface out;
+  out.places = n;
+  if (n == 0) return out;
+  RowMatrix u(n, s), w(n, s);
+  for (Index i = 0; i < n; ++i) {
+    u.row(i) = at[static_cast<std::size_t>(i)].transpose();
+    w.row(i) = normals[static_cast<std::size_t>(i)].transpose();
+  }
+  const std::vector<Bend> bends =
+      bends_at(space, kStage, u, w, Vector::Constant(n, kBendStep * planes.scale));
+  for (std::size_t i = 0; i < bends.size(); ++i) {
+    if (bends[i].alive) ++out.alive;
+    if (!bends[i].bends) continue;
+    ++out.bends;
+    out.met.push_back({at[i] + bends[i].offset * normals[i], bends[i].error});
+  }
+  return out;
+}
+
+Vector through_places(const KnownLayers& below, const Vector& row, const UpperKink& kink,
+                      const std::vector<MetPlace>& met, double& off) {
+  constexpr double kLeastError = 1e-15, kSmallest = 1e-13;
+  const Index s = below.inputs(), K = below.units(), q = K + s + 1;
+  Vector theta = row;
+  for (int round = 0; round < 2; ++round) {
+    const auto n = static_cast<Index>(met.size());
+    Matrix A = Matrix::Zero(n + 1 + s + 1, q);
+    Vector right = Vector::Zero(A.rows());
+    const auto equation = [&](Index i, const Vector& u, double error) {
+      const KnownLayers::Value value = below.value(theta, u);
+      const double weight =
+          1 / (std::max(error, kLeastError * u.norm()) * std::max(value.slope.norm(), kTiny));
+      A.row(i) = weight * below.row(below.values(u).cwiseAbs(), u, 1).transpose();
+      right(i) = -weight * value.z;
+    };
+    for (Index i = 0; i < n; ++i)
+      equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
+    equation(n, kink.place, kLeastError * (1 + kink.place.norm()));
+    // The slope at the kink has no part across the normal.
+    const Piece piece = below.at(kink.place);
+    const KnownLayers::Value start = below.value(theta, kink.place);
+    const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
+    for (Index a = 0; a < s; ++a) {
+      const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
+      A.row(n + 1 + a) =
+          weight * below.row(piece.sides.cwiseProduct(piece.G * across), across, 0).transpose();
+      right(n + 1 + a) = -weight * start.slope.dot(across);
+    }
+    A.row(n + 1 + s) = theta.transpose() / kLeastError;
+    const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
+    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
+                                    Eigen::ComputeThinU | Eigen::ComputeThinV);
+    Vector inverse = svd.singularValues();
+    const double least = kSmallest * inverse(0);
+    for (Index i = 0; i < inverse.size(); ++i) inverse(i) = inverse(i) > least ? 1 / inverse(i) : 0;
+    const Vector step = norms.cwiseInverse().asDiagonal() *
+                        (svd.matrixV() * (inverse.asDiagonal() * (svd.matrixU().transpose() * right)));
+    if (!step.allFinite()) break;
+    theta = (theta + step).normalized();
+  }
+  off = 0;
+  for (const MetPlace& place : met) {
+    const KnownLayers::Value value = below.value(theta, place.at);
+    off = std::max(off, std::abs(value.z) / std::max(value.slope.norm(), kTiny));
+  }
+  return theta;
+}
+
+}  // namespace exhume

@@ -1,0 +1,66 @@
+// A unit above known layers, from one of its kinks: its broken plane is followed from piece to piece.
+//
+// With the layers below known up to signs (extract/known_layers.h) the unit is z(u) = U.|q(u)| + r.u + beta. At a
+// kink p its slope g is known up to scale, which is free. So only U is unknown:
+//
+//     r = g - sum_i U_i sigma_i G_i,    beta = -g.p - sum_i U_i sigma_i c_i           (sides and slopes at p)
+//
+// The surface z = 0 is followed within a slice, a random plane of two dimensions through p, where it is a broken
+// line. Where it crosses a surface q_j = 0 its slope changes by kappa G_j, and kappa is linear in U: U_j, and the
+// parts of units above q_j that see it. If the equations so far do not determine kappa, the kink is looked for on a
+// short line just beyond, parallel to q_j = 0; then its place far out on the new piece gives kappa to the last
+// digits, and one equation more. Slices are cut until U is determined: they cost nothing where all is known. A
+// unit of a higher layer is broken where no known unit is, and is given up.
+//
+// About 12 questions for every unit below.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "extract/known_layers.h"
+#include "extract/planes.h"
+
+namespace exhume {
+
+struct FollowOptions {
+  std::uint64_t seed = 0;
+  double scale = 1;      // distance of planes from the middle
+  double farthest = 60;  // in scales, from the kink
+  int most_slices = 80;
+  int most_breaks = 4;  // ends of the surface where nothing known ends it
+};
+
+// A place on the surface, and how far it may be off.
+struct MetPlace {
+  Vector at;
+  double error = 0;
+};
+
+struct Followed {
+  std::optional<Vector> row;  // on (|Q_l|, ..., |Q_1|, u, 1), of unit norm; empty where it was given up
+  Index open = 0;             // units below whose part is not determined: the surface does not cross theirs
+  std::vector<MetPlace> met;  // places far out at which it was met
+  int breaks = 0, slices = 0;
+};
+
+[[nodiscard]] Followed follow_unit(const Space& space, const KnownLayers& below, const UpperKink& kink,
+                                   const FollowOptions& options);
+
+// What f does at random places of the surface row.P = 0: for a unit of the network it bends at all of them where it
+// changes at all.
+struct AlongSurface {
+  Index places = 0, alive = 0, bends = 0;
+  std::vector<MetPlace> met;
+};
+[[nodiscard]] AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
+                                         const Vector& row, Index places, std::uint64_t seed);
+
+// The row once more from all places at which its surface was met, and from the kink it started at: least squares
+// about `row`. Parts that no place says anything of stay as they are. `off` becomes the largest distance of a place
+// from the surface.
+[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row, const UpperKink& kink,
+                                    const std::vector<MetPlace>& met, double& off);
+
+}  // namespace exhume

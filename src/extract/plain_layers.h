@@ -1,0 +1,35 @@
+// From sign-free layers to a plain network: signs below, rows again, units that were met twice, outputs.
+//
+// A sign-free row says nothing of units below whose surfaces its own does not cross. Once the signs s of the layer
+// below are known, from the rows that say all,
+//
+//     R = U diag(s) V                                                            (fit/deep/signs.h)
+//
+// a unit is z = w.h(u) + b with h = max(s q, 0), and every place at which it was met is an equation for (w, b), as
+// is the slope at the kink where it was found. Only units that are off all along the surface stay open. Two rows
+// that agree in what both say are one unit, met on two parts of its surface: their equations are joined.
+//
+// The outputs on (|z|, h, 1) of the last hidden layer give its signs, and the open weights that the outputs tell.
+#pragma once
+
+#include <vector>
+
+#include "exhume/fit/deep/form.h"
+#include "extract/follow.h"
+
+namespace exhume {
+
+// A unit above the first layer, as it was found.
+struct FoundUnit {
+  Vector row;  // sign-free, on (|Q_l|, ..., |Q_1|, u, 1)
+  UpperKink kink;
+  std::vector<MetPlace> met;
+  Index open = 0;
+};
+
+// first: V_1; above: the units of every further layer; u, y: random questions. The form is plain, its C fitted;
+// empty where signs are not determined.
+[[nodiscard]] DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above,
+                                    const RowMatrix& u, const RowMatrix& y);
+
+}  // namespace exhume

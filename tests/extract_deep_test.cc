@@ -1,0 +1,183 @@
+// Deep networks that can be asked: layers found one by one, exactly, replayed from their log, or not certified.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exhume/base/random.h"
+#include "exhume/data/planted_deep.h"
+#include "exhume/extract.h"
+#include "exhume/report/extraction_check.h"
+#include "exhume/report/report.h"
+#include "extract/bend.h"
+#include "extract/follow.h"
+#include "extract/known_layers.h"
+#include "extract/pairs.h"
+#include "extract/plain_layers.h"
+#include "extract/planes.h"
+#include "extract/scaled.h"
+
+namespace exhume {
+namespace {
+
+DeepNetwork planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
+  PlantedDeepOptions options;
+  options.inputs = d;
+  options.widths = std::move(widths);
+  options.outputs = m;
+  options.seed = seed;
+  return plant_deep(options);
+}
+
+// A network that is asked within a frame.
+struct Asked {
+  Frame frame;
+  QuestionLog log{"{}"};
+  Control control;
+  Meter meter;
+  Space space;
+
+  explicit Asked(const DeepNetwork& network, Index s = 10)
+      : frame(network.inputs(), std::min(s, network.inputs()), 7, {}),
+        meter(network_oracle(network), frame, 0, log, {}, control),
+        space{&meter, {1e-15, 0, 1}, false} {}
+};
+
+// |x|, and nothing else.
+TEST(Bend, IsFoundToTheLastDigitsAndOnlyWhereItIs) {
+  const OraclePtr oracle = function_oracle(
+      [](const Eigen::Ref<const RowMatrix>& x) { return RowMatrix((x.col(0).array() - 0.3).abs().matrix()); },
+      2);
+  Frame frame(2, 2, 1, {});
+  QuestionLog log("{}");
+  const Control control;
+  Meter meter(oracle, frame, 0, log, {}, control);
+  const Space space{&meter, {1e-15, 0, 1}, true};
+  RowMatrix places(2, 2), directions(2, 2);
+  places << 0.3001, 5, 2, 5;
+  directions << 1, 0, 1, 0;
+  const std::vector<Bend> bends = bends_at(space, "test", places, directions, Vector::Constant(2, 1e-2));
+  EXPECT_TRUE(bends[0].bends);
+  EXPECT_NEAR(bends[0].offset, -1e-4, 1e-13);
+  EXPECT_NEAR(bends[0].jump(0), 2, 1e-11);
+  EXPECT_FALSE(bends[1].bends);
+  EXPECT_TRUE(bends[1].alive);
+}
+
+TEST(KnownLayers, PiecesAgreeWithTheValues) {
+  const Matrix first = Stream(1, "V1").normal_matrix(3, 3), second = Stream(1, "V2").normal_matrix(2, 6);
+  const KnownLayers known(2, {first, second});
+  const Vector row = Stream(1, "row").normal_matrix(8, 1).col(0);
+  for (int i = 0; i < 20; ++i) {
+    const Vector u = Stream(static_cast<std::uint64_t>(i), "u").normal_matrix(2, 1).col(0);
+    const Piece piece = known.at(u);
+    const Vector q = known.values(u);
+    EXPECT_LT((piece.G * u + piece.c - q).norm(), 1e-13);
+    const double z = known.parts(row).dot(q.cwiseAbs()) + row.segment(5, 2).dot(u) + row(7);
+    const KnownLayers::Value value = known.value(row, u);
+    EXPECT_NEAR(value.z, z, 1e-12);
+    EXPECT_NEAR(known.value(row, u + 1e-7 * Vector::Unit(2, 0)).z - z, 1e-7 * value.slope(0), 1e-11);
+  }
+}
+
+TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
+  const DeepNetwork network = planted(12, {8, 8}, 1, 3);
+  Asked asked(network);
+  Planes planes;
+  PlanesOptions options;
+  options.seed = 3;
+  more_planes(asked.space, options, planes);
+  const Layer& first = network.layers.front();
+  const Matrix W = first.W * asked.frame.basis().transpose();
+  const Vector b = first.b + first.W * asked.frame.origin();
+  ASSERT_EQ(planes.V.rows(), 8);
+  for (Index j = 0; j < 8; ++j) {
+    double nearest = 1;
+    for (Index i = 0; i < 8; ++i) {
+      Vector truth(11);
+      truth << W.row(i).transpose(), b(i);
+      truth /= W.row(i).norm();
+      nearest = std::min({nearest, (planes.V.row(j).transpose() - truth).norm(),
+                          (planes.V.row(j).transpose() + truth).norm()});
+    }
+    EXPECT_LT(nearest, 1e-10) << "plane " << j;
+  }
+  EXPECT_FALSE(planes.upper.empty());
+}
+
+TEST(Extract, TwoHiddenLayersExactly) {
+  int exact = 0;
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const DeepNetwork network = planted(10, {8, 8}, 1, seed);
+    ExtractOptions options;
+    options.seed = seed;
+    options.queries = 8192;
+    const ExtractResult result = extract(network_oracle(network), options);
+    if (result.status != Status::kCertified || !result.is_deep()) continue;
+    const DeepAlignment apart = align(canonical(network), result.deep);
+    if (apart.comparable && apart.worst_error < 1e-9) ++exact;
+    EXPECT_LE(result.queries, 8192);
+  }
+  EXPECT_GE(exact, 3);
+}
+
+TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
+  const DeepNetwork network = planted(20, {6, 5}, 3, 5);
+  ExtractOptions options;
+  options.seed = 5;
+  const ExtractResult result = extract(network_oracle(network), options);
+  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_TRUE(result.is_deep());
+  EXPECT_LT(align(canonical(network), result.deep).worst_error, 1e-9);
+  const CertificateCheck again = check_extraction(to_json(result), result.deep, result.log);
+  for (const Finding& finding : again.findings)
+    EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
+  DeepNetwork other = result.deep;
+  other.layers[1].W(0, 0) += 1e-3;
+  bool bad = false;
+  for (const Finding& finding : check_extraction(to_json(result), other, result.log).findings)
+    bad = bad || finding.bad();
+  EXPECT_TRUE(bad);
+}
+
+TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
+  ExtractOptions options;
+  options.queries = 1500;
+  const ExtractResult result = extract(network_oracle(planted(10, {8, 8}, 1, 1)), options);
+  EXPECT_EQ(result.status, Status::kRefused);
+  EXPECT_LE(result.queries, 1500);
+  EXPECT_NE(result.reason.find("limit of 1500"), std::string::npos) << result.reason;
+}
+
+TEST(WherePairsAct, ChoosesWhatIsMissing) {
+  DeepForm form;
+  form.plain = true;
+  form.inputs = 1;
+  Matrix first(2, 2), second(1, 3);
+  first << 1, -1, -1, -5;  // on beyond 1, and below -5
+  second << 1, 1, -0.5;
+  form.V = {first, second};
+  RowMatrix candidates(4, 1), asked(1, 1);
+  candidates << 0, 2, -3, -7;
+  asked << 3;
+  const RowMatrix chosen = where_pairs_act(form, candidates, asked, 1);
+  ASSERT_EQ(chosen.rows(), 1);
+  EXPECT_EQ(chosen(0, 0), -7);
+}
+
+TEST(Scaled, ThereAndBack) {
+  RowMatrix u = 3 * Stream(2, "u").normal_matrix(50, 4);
+  u.rowwise() += Eigen::RowVector4d(1, 2, 3, 4);
+  DeepForm form;
+  form.inputs = 4;
+  form.V = {Stream(2, "V").normal_matrix(3, 5)};
+  form.C = Stream(2, "C").normal_matrix(8, 2);
+  const RowMatrix y = evaluate(form, u);
+  const Scaled scaled(u, y);
+  const DeepData data = scaled.data(u, y);
+  const DeepForm inside = scaled.to_scaled(form);
+  EXPECT_LT((evaluate(inside, data.x) - data.y).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_LT((evaluate(scaled.from_scaled(inside), u) - y).cwiseAbs().maxCoeff(), 1e-11);
+}
+
+}  // namespace
+}  // namespace exhume
