@@ -19,6 +19,7 @@
 #include "extract/deep_columns.h"
 #include "extract/deep_within.h"
 #include "extract/missed.h"
+#include "extract/open_weights.h"
 #include "extract/probe.h"
 #include "extract/restricted.h"
 #include "extract/signed_network.h"
@@ -32,6 +33,8 @@ constexpr Index kShown = 500;
 constexpr double kSignNoise = 1e9, kLooseSigns = 0.05;
 // Answers coarser than that lose kinks far out, and probabilities underflow there: lines end nearer by.
 constexpr double kCoarse = 1e-12, kNear = 12;
+// Smallest singular value of a layer, in units of the outputs' spread, from which on questions determine its weights.
+constexpr double kSeen = 1e-8;
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -266,6 +269,7 @@ class Extraction {
         fmt::format("of {} fresh questions the worst is {:.3g} off, {:.1f} times what the oracle's precision "
                     "allows",
                     options_.fresh, last.gap, last.worst));
+    if (result_.is_deep()) check_weights(checks, *logged);
     checks.note("signs are determined", result_.signs_identifiable ? 1 : 0, 1, result_.signs_identifiable);
     std::move(checks).conclude(
         result_,
@@ -285,6 +289,21 @@ class Extraction {
         result_.is_deep() ? "the oracle is a network of ReLUs with several hidden layers"
                           : "the oracle is a network with one hidden layer of piecewise linear units",
         "units that do not bend within the domain cannot be seen: they act as linear functions there"};
+  }
+
+  // Weights that no question sees would be certified with the others.
+  void check_weights(Checks& checks, const SampleSource& logged) {
+    checks.require("no skip terms needed", result_.signs_identifiable ? 1 : 0, 1, result_.signs_identifiable,
+                   "the questions are answered only with terms that pass a layer by: the function is found, "
+                   "its weights are not");
+    if (!result_.signs_identifiable) return;
+    const std::vector<double> seen = seen_by_questions(result_.deep, logged, control_);
+    for (std::size_t l = 0; l < seen.size(); ++l) {
+      checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kSeen, seen[l] >= kSeen,
+                     fmt::format("other weights of layer {} answer all questions as well (smallest singular "
+                                 "value {:.1e}): a unit acts where too few were asked",
+                                 l + 1, seen[l]));
+    }
   }
 
   const ExtractOptions& options_;

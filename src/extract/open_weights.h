@@ -1,0 +1,18 @@
+// Do the questions that were asked determine the weights of a deep network? A network may answer all of them and still
+// hold a weight that none of them sees: that of a unit on another which bends where nobody asked.
+#pragma once
+
+#include <vector>
+
+#include "exhume/base/control.h"
+#include "exhume/data/samples.h"
+#include "exhume/model/deep_network.h"
+
+namespace exhume {
+
+// Of every hidden layer the smallest singular value of the Jacobian at the questions, in units of the outputs' spread,
+// rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip terms.
+[[nodiscard]] std::vector<double> seen_by_questions(const DeepNetwork& network, const SampleSource& questions,
+                                                    const Control& control);
+
+}  // namespace exhume
