@@ -1,8 +1,10 @@
 #include "exhume/fit/deep/student.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <mutex>
@@ -20,8 +22,10 @@ namespace {
 using Floats = Eigen::MatrixXf;
 using FloatMap = Eigen::Map<Floats>;
 
-constexpr Index kChunkRows = 256;  // of a batch, each by one thread
-constexpr Index kPiece = 512;      // parameters that are updated at once
+constexpr Index kChunkRows = 256;     // of a batch, each by one thread
+constexpr Index kTurn = 256;          // steps between two choices of threads
+constexpr Index kTryOtherEvery = 16;  // turns after which the other way is tried again
+constexpr Index kPiece = 512;         // parameters that are updated at once
 
 // One chunk of a batch: its rows through the student and back.
 class Chunk {
@@ -80,6 +84,32 @@ class Chunk {
   std::vector<Floats> Q_, S_;
 };
 
+// Together or alone, turn by turn, whichever was faster lately: where others keep the processor busy, threads wait for
+// each other longer than they work. The result is the same.
+class Pace {
+ public:
+  explicit Pace(bool only_alone) : only_alone_(only_alone), alone_(only_alone) {}
+
+  [[nodiscard]] bool alone() const { return alone_; }
+  void begin() {
+    const bool better = seconds_[1] < seconds_[0];
+    alone_ = only_alone_ || (turn_ % kTryOtherEvery == 1 ? !better : better);
+    if (turn_ == 0 && !only_alone_) alone_ = false;
+    began_ = Clock::now();
+  }
+  void end() {
+    seconds_[alone_ ? 1 : 0] = std::chrono::duration<double>(Clock::now() - began_).count();
+    ++turn_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool only_alone_, alone_;
+  Index turn_ = 0;
+  std::array<double, 2> seconds_{};  // of the last turn together, and alone
+  Clock::time_point began_;
+};
+
 class Training {
  public:
   Training(const DeepForm& start, const StudentData& data, const StudentOptions& options,
@@ -91,24 +121,43 @@ class Training {
     for (Index i = 0; i < count; ++i) chunks_.emplace_back(start, places_, rows_);
     first_ = second_ = Eigen::VectorXf::Zero(places_.size);
     parameters_ = places_.joined(start);
+    learnt_ = places_.learnt_from(options.frozen);
   }
 
   Student run() {
     const Index workers = std::clamp<Index>(control_.workers(), 1, static_cast<Index>(chunks_.size()));
     std::barrier meet(workers);
-    const auto work = [&](Index worker) {
-      for (Index step = 0; step < options_.steps; ++step) {
+    const auto together = [&](Index worker, Index from, Index to) {
+      for (Index step = from; step < to; ++step) {
         if (worker == 0) begin(step);
         meet.arrive_and_wait();
-        if (stop_) break;
+        if (stop_) return;
         for (Index c = worker; c < static_cast<Index>(chunks_.size()); c += workers) chunk(c, step);
         meet.arrive_and_wait();
         if (worker == 0) tally();
-        // Pieces that do not depend on the number of threads: where vectors begin and end shows in the last bits.
-        for (Index at = places_.learnt_from(options_.frozen) + worker * kPiece; at < places_.size;
-             at += workers * kPiece)
-          update(step, at, std::min(at + kPiece, places_.size));
+        for (Index at = learnt_ + worker * kPiece; at < places_.size; at += workers * kPiece) piece(step, at);
         meet.arrive_and_wait();
+      }
+    };
+    const auto alone = [&](Index from, Index to) {
+      for (Index step = from; step < to; ++step) {
+        begin(step);
+        if (stop_) return;
+        for (Index c = 0; c < static_cast<Index>(chunks_.size()); ++c) chunk(c, step);
+        tally();
+        for (Index at = learnt_; at < places_.size; at += kPiece) piece(step, at);
+      }
+    };
+    Pace pace(workers == 1);
+    const auto work = [&](Index worker) {
+      for (Index from = 0; from < options_.steps && !stop_; from += kTurn) {
+        const Index to = std::min(from + kTurn, options_.steps);
+        if (worker == 0) pace.begin();
+        meet.arrive_and_wait();
+        if (!pace.alone()) together(worker, from, to);
+        if (pace.alone() && worker == 0) alone(from, to);
+        meet.arrive_and_wait();
+        if (worker == 0) pace.end();
       }
     };
     std::vector<std::thread> threads;
@@ -121,6 +170,9 @@ class Training {
   }
 
  private:
+  // Pieces that do not depend on the number of threads: where vectors begin and end shows in the last bits.
+  void piece(Index step, Index at) { update(step, at, std::min(at + kPiece, places_.size)); }
+
   void begin(Index step) {
     if (looks_at(step, options_.steps)) {
       emphasised_ = data_.with_hard_rows(result().form, kHardShare,
@@ -181,7 +233,8 @@ class Training {
   std::optional<StudentData> emphasised_;  // with the hard rows of the last look
   const StudentData* rows_from_;           // which of the two is learnt from
   Places places_;
-  Index rows_ = 0;  // of a chunk
+  Index rows_ = 0;    // of a chunk
+  Index learnt_ = 0;  // where the parameters begin that are learnt
   std::vector<Chunk> chunks_;
   Eigen::VectorXf parameters_, first_, second_;
   double mean_ = -1;
