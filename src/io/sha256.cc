@@ -9,7 +9,7 @@
 namespace exhume {
 namespace {
 
-constexpr std::uint64_t kMostWaiting = std::uint64_t{64} << 20;  // bytes kept until their turn comes
+constexpr std::uint64_t kMostWaiting = std::uint64_t{16} << 20;  // bytes kept until their turn comes
 constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
 
 }  // namespace
