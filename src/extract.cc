@@ -35,6 +35,9 @@ constexpr double kSignNoise = 1e9, kLooseSigns = 0.05;
 constexpr double kCoarse = 1e-12, kNear = 12;
 // Smallest singular value of a layer, in units of the outputs' spread, from which on questions determine its weights.
 constexpr double kSeen = 1e-8;
+// One minus the confidence of what fresh questions show.
+constexpr double kDoubt = 0.001;
+constexpr Index kDeepFresh = 1000;  // fresh questions where there are several hidden layers, at least
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -232,11 +235,13 @@ class Extraction {
   }
 
   void judge() {
+    // A unit above others may act on few inputs in a thousand: several layers are asked more.
+    const Index fresh_rows = result_.is_deep() ? std::max(options_.fresh, kDeepFresh) : options_.fresh;
     // Fresh questions, of which nothing above depends.
     const RowMatrix x =
-        domain_inputs(*frame_, result_.spread, options_.seed ^ 0x9e3779b97f4a7c15u, 0, options_.fresh);
+        domain_inputs(*frame_, result_.spread, options_.seed ^ 0x9e3779b97f4a7c15u, 0, fresh_rows);
     const RowMatrix y = meter_.ask(kFresh, plain_rows(x));
-    result_.fresh = result_.held_out = options_.fresh;
+    result_.fresh = result_.held_out = fresh_rows;
     std::vector<LoggedBlock> blocks = meter_.history();
     const SamplePtr logged = logged_samples(frame_, std::move(blocks));
     const SamplePtr fresh = memory_samples(x, y);
@@ -268,23 +273,25 @@ class Extraction {
         "answers fresh random questions", last.worst, 1, last.reproduced(),
         fmt::format("of {} fresh questions the worst is {:.3g} off, {:.1f} times what the oracle's precision "
                     "allows",
-                    options_.fresh, last.gap, last.worst));
+                    fresh_rows, last.gap, last.worst));
     if (result_.is_deep()) check_weights(checks, *logged);
     checks.note("signs are determined", result_.signs_identifiable ? 1 : 0, 1, result_.signs_identifiable);
     std::move(checks).conclude(
         result_,
         fmt::format(
             "all {} questions are answered to the oracle's precision ({}), {} of them fresh and random",
-            meter_.asked(), result_.precision, options_.fresh));
-    result_.conclusion = frame_->box().bounded() ? fmt::format(
-                                                       "on inputs between {:g} and {:g} the oracle is this "
-                                                       "network, but for units that do not bend there",
-                                                       options_.box.low, options_.box.high)
-                                                 : fmt::format(
-                                                       "on normal inputs of standard deviation {:.3g} the "
-                                                       "oracle is this network, but for units that do "
-                                                       "not bend there",
-                                                       result_.spread);
+            meter_.asked(), result_.precision, fresh_rows));
+    const std::string domain =
+        frame_->box().bounded()
+            ? fmt::format("on inputs between {:g} and {:g}", options_.box.low, options_.box.high)
+            : fmt::format("on normal inputs of standard deviation {:.3g}", result_.spread);
+    // No fresh question of so many was answered otherwise: how many of the inputs may be, at most.
+    const double share = 1 - std::pow(kDoubt, 1 / static_cast<double>(fresh_rows));
+    result_.conclusion = fmt::format(
+        "{} the oracle is this network, but for units that do not bend there; fresh questions show it for "
+        "all but a "
+        "share of at most {:.2g} of such inputs, at {:g}% confidence",
+        domain, share, 100 * (1 - kDoubt));
     result_.assumed = {
         result_.is_deep() ? "the oracle is a network of ReLUs with several hidden layers"
                           : "the oracle is a network with one hidden layer of piecewise linear units",
