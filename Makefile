@@ -8,7 +8,7 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 # The thread sanitizer of older compilers gives up where addresses are randomised by more than 28 bits.
 RUN := $(if $(filter tsan,$(PRESET)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
-CXX_FILES = git ls-files -z --cached --others --exclude-standard '*.cc' '*.h'
+CXX_FILES = git ls-files -z --cached --others --exclude-standard '*.cc' '*.cu' '*.h'
 
 help:  ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \

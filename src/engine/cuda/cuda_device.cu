@@ -16,11 +16,13 @@ void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   if (status == cudaErrorMemoryAllocation)
     throw ResourceError("the CUDA device has too little memory for this problem; compute on the processor");
-  throw ResourceError(std::string("the CUDA device failed (") + what + ": " + cudaGetErrorString(status) + ")");
+  throw ResourceError(std::string("the CUDA device failed (") + what + ": " + cudaGetErrorString(status) +
+                      ")");
 }
 void must(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw ResourceError(std::string("the CUDA device failed (") + what + ": " + cublasGetStatusString(status) + ")");
+  throw ResourceError(std::string("the CUDA device failed (") + what + ": " + cublasGetStatusString(status) +
+                      ")");
 }
 void must(cusolverStatus_t status, const char* what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
@@ -28,13 +30,14 @@ void must(cusolverStatus_t status, const char* what) {
                       std::to_string(static_cast<int>(status)) + ")");
 }
 
-cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t a, cublasOperation_t b, int m, int n, int k, const float* alpha,
-                    const float* A, int lda, const float* B, int ldb, const float* beta, float* C, int ldc) {
+cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t a, cublasOperation_t b, int m, int n, int k,
+                    const float* alpha, const float* A, int lda, const float* B, int ldb, const float* beta,
+                    float* C, int ldc) {
   return cublasSgemm(h, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t a, cublasOperation_t b, int m, int n, int k,
-                    const double* alpha, const double* A, int lda, const double* B, int ldb, const double* beta,
-                    double* C, int ldc) {
+                    const double* alpha, const double* A, int lda, const double* B, int ldb,
+                    const double* beta, double* C, int ldc) {
   return cublasDgemm(h, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
@@ -97,29 +100,31 @@ class CudaDevice final : public Device {
     must(cudaStreamSynchronize(stream_), "computing");
   }
 
-#define EXHUME_CUDA_OPERATIONS(T)                                                                                  \
-  void product(T alpha, DeviceView<T> A, bool turn_a, DeviceView<T> B, bool turn_b, T beta, DeviceView<T> C)       \
-      override {                                                                                                   \
-    if (C.rows == 0 || C.cols == 0) return;                                                                        \
-    must(gemm(blas_, turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N, whole(C.rows),        \
-              whole(C.cols), whole(turn_a ? A.rows : A.cols), &alpha, A.data, whole(A.stride), B.data,             \
-              whole(B.stride), &beta, C.data, whole(C.stride)),                                                    \
-         "a product");                                                                                             \
-  }                                                                                                                \
-  void copy(DeviceView<T> from, DeviceView<T> to) override {                                                       \
-    if (to.rows == 0 || to.cols == 0) return;                                                                      \
-    must(cudaMemcpy2DAsync(to.data, sizeof(T) * to.stride, from.data, sizeof(T) * from.stride, sizeof(T) * to.rows,\
-                           to.cols, cudaMemcpyDeviceToDevice, stream_),                                            \
-         "a copy");                                                                                                \
-  }                                                                                                                \
-  void fill(DeviceView<T> A, T value) override { cuda::fill<T>(A, value, stream_); }                               \
-  void fill_rows(DeviceView<T> A, DeviceView<T> row) override { cuda::fill_rows<T>(A, row, stream_); }             \
-  void activate(Kind kind, DeviceView<T> Q, DeviceView<T> P) override { cuda::activate<T>(kind, Q, P, stream_); }  \
-  void slope(Kind kind, DeviceView<T> Q, DeviceView<T> g, DeviceView<T> S) override {                              \
-    cuda::slope<T>(kind, Q, g, S, stream_);                                                                        \
-  }                                                                                                                \
-  void residual(DeviceView<T> E, DeviceView<T> Y, T scale, DeviceView<double> sum) override {                      \
-    cuda::residual<T>(E, Y, scale, sum.data, stream_);                                                             \
+#define EXHUME_CUDA_OPERATIONS(T)                                                                            \
+  void product(T alpha, DeviceView<T> A, bool turn_a, DeviceView<T> B, bool turn_b, T beta, DeviceView<T> C) \
+      override {                                                                                             \
+    if (C.rows == 0 || C.cols == 0) return;                                                                  \
+    must(gemm(blas_, turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N, whole(C.rows),  \
+              whole(C.cols), whole(turn_a ? A.rows : A.cols), &alpha, A.data, whole(A.stride), B.data,       \
+              whole(B.stride), &beta, C.data, whole(C.stride)),                                              \
+         "a product");                                                                                       \
+  }                                                                                                          \
+  void copy(DeviceView<T> from, DeviceView<T> to) override {                                                 \
+    if (to.rows == 0 || to.cols == 0) return;                                                                \
+    must(cudaMemcpy2DAsync(to.data, sizeof(T) * to.stride, from.data, sizeof(T) * from.stride,               \
+                           sizeof(T) * to.rows, to.cols, cudaMemcpyDeviceToDevice, stream_),                 \
+         "a copy");                                                                                          \
+  }                                                                                                          \
+  void fill(DeviceView<T> A, T value) override { cuda::fill<T>(A, value, stream_); }                         \
+  void fill_rows(DeviceView<T> A, DeviceView<T> row) override { cuda::fill_rows<T>(A, row, stream_); }       \
+  void activate(Kind kind, DeviceView<T> Q, DeviceView<T> P) override {                                      \
+    cuda::activate<T>(kind, Q, P, stream_);                                                                  \
+  }                                                                                                          \
+  void slope(Kind kind, DeviceView<T> Q, DeviceView<T> g, DeviceView<T> S) override {                        \
+    cuda::slope<T>(kind, Q, g, S, stream_);                                                                  \
+  }                                                                                                          \
+  void residual(DeviceView<T> E, DeviceView<T> Y, T scale, DeviceView<double> sum) override {                \
+    cuda::residual<T>(E, Y, scale, sum.data, stream_);                                                       \
   }
 
   EXHUME_CUDA_OPERATIONS(float)
@@ -139,7 +144,9 @@ class CudaDevice final : public Device {
   void row_products(DeviceView<double> S, DeviceView<double> P, DeviceView<double> J) override {
     cuda::row_products(S, P, J, stream_);
   }
-  void add_diagonal(DeviceView<double> A, DeviceView<double> d) override { cuda::add_diagonal(A, d, stream_); }
+  void add_diagonal(DeviceView<double> A, DeviceView<double> d) override {
+    cuda::add_diagonal(A, d, stream_);
+  }
   bool cholesky(DeviceView<double> A) override {
     const int n = whole(A.rows), stride = whole(A.stride);
     int size = 0;
@@ -148,11 +155,13 @@ class CudaDevice final : public Device {
       if (work_ != nullptr) must(cudaFreeAsync(work_, stream_), "releasing memory");
       work_ = nullptr;
       work_size_ = 0;
-      must(cudaMallocAsync(reinterpret_cast<void**>(&work_), sizeof(double) * static_cast<std::size_t>(size), stream_),
+      must(cudaMallocAsync(reinterpret_cast<void**>(&work_), sizeof(double) * static_cast<std::size_t>(size),
+                           stream_),
            "taking memory");
       work_size_ = size;
     }
-    must(cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, work_, size, info_), "Cholesky");
+    must(cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, work_, size, info_),
+         "Cholesky");
     int info = 0;
     must(cudaMemcpyAsync(&info, info_, sizeof info, cudaMemcpyDeviceToHost, stream_), "copying from it");
     synchronise();
@@ -165,8 +174,8 @@ class CudaDevice final : public Device {
          "a triangular system");
   }
   void solve_cholesky(DeviceView<double> L, DeviceView<double> B) override {
-    must(cusolverDnDpotrs(solver_, CUBLAS_FILL_MODE_LOWER, whole(L.rows), whole(B.cols), L.data, whole(L.stride),
-                          B.data, whole(B.stride), info_),
+    must(cusolverDnDpotrs(solver_, CUBLAS_FILL_MODE_LOWER, whole(L.rows), whole(B.cols), L.data,
+                          whole(L.stride), B.data, whole(B.stride), info_),
          "a system");
   }
 
@@ -191,7 +200,8 @@ exhume::Device* exhume_open_device(char* why, std::size_t size) {
   int devices = 0, driver = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
-    std::snprintf(why, size, "the driver is for CUDA %d.%d and the module for %d.%d; a newer driver is needed",
+    std::snprintf(why, size,
+                  "the driver is for CUDA %d.%d and the module for %d.%d; a newer driver is needed",
                   driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     return nullptr;
   }

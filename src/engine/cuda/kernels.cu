@@ -20,8 +20,8 @@ void launch(Size rows, Size cols, cudaStream_t stream, Use use) {
   const Size size = rows * cols;
   if (size == 0) return;
   const Size blocks = (size + kThreads - 1) / kThreads;
-  over_entries<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0, stream>>>(rows, cols,
-                                                                                                        use);
+  over_entries<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0, stream>>>(
+      rows, cols, use);
 }
 
 template <class T>
@@ -103,11 +103,11 @@ void add_diagonal(DeviceView<double> A, DeviceView<double> d, cudaStream_t strea
   launch(d.rows, 1, stream, [=] __device__(Size i, Size) { A.data[i + i * A.stride] += d.data[i]; });
 }
 
-#define EXHUME_CUDA_KERNELS(T)                                                                        \
-  template void fill<T>(DeviceView<T>, T, cudaStream_t);                                              \
-  template void fill_rows<T>(DeviceView<T>, DeviceView<T>, cudaStream_t);                             \
-  template void activate<T>(Device::Kind, DeviceView<T>, DeviceView<T>, cudaStream_t);                \
-  template void slope<T>(Device::Kind, DeviceView<T>, DeviceView<T>, DeviceView<T>, cudaStream_t);    \
+#define EXHUME_CUDA_KERNELS(T)                                                                     \
+  template void fill<T>(DeviceView<T>, T, cudaStream_t);                                           \
+  template void fill_rows<T>(DeviceView<T>, DeviceView<T>, cudaStream_t);                          \
+  template void activate<T>(Device::Kind, DeviceView<T>, DeviceView<T>, cudaStream_t);             \
+  template void slope<T>(Device::Kind, DeviceView<T>, DeviceView<T>, DeviceView<T>, cudaStream_t); \
   template void residual<T>(DeviceView<T>, DeviceView<T>, T, double*, cudaStream_t);
 EXHUME_CUDA_KERNELS(float)
 EXHUME_CUDA_KERNELS(double)
