@@ -13,7 +13,7 @@ if [[ ${1:-} == --all ]]; then
 fi
 build=${1:-build/lint}
 
-git ls-files -z --cached --others --exclude-standard '*.cc' '*.h' | xargs -0 clang-format --dry-run -Werror || failed=yes
+git ls-files -z --cached --others --exclude-standard '*.cc' '*.cu' '*.h' | xargs -0 clang-format --dry-run -Werror || failed=yes
 
 base=
 for candidate in origin/main origin/master main master; do

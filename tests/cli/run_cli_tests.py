@@ -66,6 +66,19 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + buffer)
 
 
+def pieces_of(terminal, seconds):
+    """What appears on a terminal, piece by piece, until its other side is closed or is silent for so long."""
+    while True:
+        ready, _, _ = select.select([terminal], [], [], seconds)
+        try:
+            piece = os.read(terminal, 65536) if ready else b""
+        except OSError:  # the other side is closed
+            piece = b""
+        if not piece:
+            return
+        yield piece
+
+
 class CommandLineTest(unittest.TestCase):
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -250,16 +263,7 @@ class Terminal(CommandLineTest):
         process = subprocess.Popen([EXHUME, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs,
                                    env={**os.environ, "TERM": "xterm", **environment})
         os.close(theirs)
-        text = b""
-        while True:
-            ready, _, _ = select.select([ours], [], [], 60)
-            try:
-                piece = os.read(ours, 65536) if ready else b""
-            except OSError:  # the other side is closed
-                piece = b""
-            if not piece:
-                break
-            text += piece
+        text = b"".join(pieces_of(ours, 60))
         os.close(ours)
         self.assertEqual(process.wait(timeout=60), OK)
         return text.decode()

@@ -8,7 +8,6 @@ import fcntl
 import os
 import pty
 import re
-import select
 import shutil
 import struct
 import subprocess
@@ -61,16 +60,8 @@ class OnATerminal(CommandLineTest):
         process = subprocess.Popen([cli.EXHUME, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
                                    stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm", **environment})
         os.close(theirs)
-        begin, pieces = time.monotonic(), []
-        while True:
-            ready, _, _ = select.select([ours], [], [], 120)
-            try:
-                piece = os.read(ours, 65536) if ready else b""
-            except OSError:  # the other side is closed
-                piece = b""
-            if not piece:
-                break
-            pieces.append((time.monotonic() - begin, piece))
+        begin = time.monotonic()
+        pieces = [(time.monotonic() - begin, piece) for piece in cli.pieces_of(ours, 120)]
         os.close(ours)
         self.assertEqual(process.wait(timeout=60), code)
         return pieces
