@@ -258,23 +258,33 @@ void descend_outputs(MemorizeResult& result, const RowMatrix& z, const MemorizeO
   }
 }
 
+// What would bring the rows into general position. Powers of features make long rows outweigh short ones by the
+// ratio of their lengths to the power 2p, more than doubles hold; normalised rows do without.
+std::string position_remedy(const MemorizeResult& result, const MemorizeOptions& options) {
+  constexpr double kUneven = 1.5;
+  const Vector lengths = result.inputs.rowwise().norm();
+  if (!options.normalize && lengths.maxCoeff() > kUneven * lengths.minCoeff())
+    return "dividing the rows by their norms (normalize) or perturbing the inputs (perturb 0.01 or so) would "
+           "help";
+  return result.layers == 2
+             ? "perturbing the inputs (perturb 0.01 or so) or three layers would help"
+             : "fewer rows, more inputs, or perturbing the inputs (perturb 0.01 or so) would help";
+}
+
 // Why the labels are not met.
 std::string shortfall(const MemorizeResult& result, const MemorizeOptions& options) {
   const ClosedForm& closed = result.closed_form;
   if (!closed.full_rank) {
     return fmt::format(
         "the rows are not in general position: only {} of {} columns x (x) x are independent, and the best "
-        "fit "
-        "leaves a relative error of {:.1e}; perturbing the inputs (perturb 0.01 or so) or three layers would "
-        "help",
-        closed.rank, result.inputs.rows(), result.relative_error);
+        "fit leaves a relative error of {:.1e}; {}",
+        closed.rank, result.inputs.rows(), result.relative_error, position_remedy(result, options));
   }
   if (!closed.in_general_position()) {
     return fmt::format(
         "the rows are not in general position as far as doubles can tell: the kernel's condition number is "
-        "{:.1e}, and the fit leaves a relative error of {:.1e}; fewer rows, more inputs, or perturbing the "
-        "inputs (perturb 0.01 or so) would help",
-        closed.condition, result.relative_error);
+        "{:.1e}, and the fit leaves a relative error of {:.1e}; {}",
+        closed.condition, result.relative_error, position_remedy(result, options));
   }
   if (options.method != MemorizeMethod::kClosedForm) {
     return fmt::format(

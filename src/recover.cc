@@ -142,7 +142,7 @@ Matrix measure_again(Fit& fit, const SampleSource& standard, const Control& cont
 // Does the network reproduce every training entry to its stored precision, or one close to it that the fit is
 // then replaced by?
 bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) {
-  constexpr int kRounds = 40;
+  constexpr int kFitRounds = 5, kRounds = 40;
   const auto reproduced = [&](const Fit& fit) {
     return Entries(data, fit, true)
         .check(data.coordinates().to_user(to_network(fit.model)), nullptr, *data.training(), false, control)
@@ -154,12 +154,15 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
   const double n = static_cast<double>(data.training()->rows() * data.training()->outputs());
   if (found.fit.relative_mse > data.rounding()->level(n)) return false;
   const AffineMap& map = data.coordinates().map;
+  const HalfWidth half_width = [&](double y, Index o) {
+    return map.D(o) * stored.half_unit(y / map.D(o) + map.nu(o));
+  };
   Fit closer = found.fit;
-  closer.model = within_bounds(
-      found.fit.model, data.standard(),
-      [&](double y, Index o) { return map.D(o) * stored.half_unit(y / map.D(o) + map.nu(o)); }, kRounds,
-      control);
-  if (!reproduced(closer)) return false;
+  closer.model = fit_rounded(found.fit.model, data.standard(), half_width, kFitRounds, control);
+  if (!reproduced(closer)) {
+    closer.model = within_bounds(closer.model, data.standard(), half_width, kRounds, control);
+    if (!reproduced(closer)) return false;
+  }
   measure_again(closer, *data.standard(), control);
   found.fit = std::move(closer);
   return true;

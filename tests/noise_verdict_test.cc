@@ -128,5 +128,17 @@ TEST(ResidualLook, SmallDeviationsShowOnAllRows) {
   EXPECT_GT(wide.spread, 1);
 }
 
+// Outputs without noise must not outweigh the noisy one until nothing is fitted to it.
+TEST(NoiseVerdict, ExactOutputsDoNotOutweighANoisyOne) {
+  for (const std::uint64_t seed : {81, 82, 83, 84}) {
+    const Noisy data = noisy_data(5, 5, 3, 8000, seed);
+    RowMatrix y = data.y;
+    y.col(1) += 0.1 * data.noise.col(1);
+    const RecoverResult result = recovered(data.x, y);
+    EXPECT_EQ(result.status, Status::kEstimated) << seed << ": " << result.reason;
+    EXPECT_EQ(result.network.hidden(), 5) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace exhume

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
@@ -173,8 +174,8 @@ class Fitter {
 
   // Outputs mixed so that the noise of `model`'s residuals is independent with variance 1.
   [[nodiscard]] OutputMixing mixing_of(const SeparableModel& model, const SampleSource& samples) const {
-    return unit_noise(residual_products(model, samples, kBlockRows, control_) /
-                      static_cast<double>(samples.rows()));
+    return unit_noise(weighing_noise(residual_products(model, samples, kBlockRows, control_) /
+                                     static_cast<double>(samples.rows())));
   }
 
   // The signed network with these signs after a short polish on `rows`.
@@ -263,7 +264,7 @@ class Fitter {
     rivals.push_back(weakest_turned(decision.signs));
     for (const Vector& rival : rivals) {
       if (rival == decision.signs ||
-          !may_be_right(rival, excess, std::clamp(rejected, plain, plain + spread)))
+          !may_be_right(rival, decision.signs, excess, std::clamp(rejected, plain, plain + spread)))
         continue;
       decision.outcome = SignOutcome::kAmbiguous;
       break;
@@ -299,12 +300,13 @@ class Fitter {
     return signs;
   }
 
-  // May these signs be the right ones too? Not where they leave `rejected` more than the sign-free fit: on the
-  // subset, and where it cannot tell, on all rows.
+  // May these signs be the right ones beside the chosen ones? Not where they leave `rejected` more than the
+  // sign-free fit: on the subset, and where it cannot tell, on all rows.
   template <class Excess>
-  [[nodiscard]] bool may_be_right(const Vector& signs, const Excess& excess, double rejected) const {
+  [[nodiscard]] bool may_be_right(const Vector& signs, const Vector& chosen, const Excess& excess,
+                                  double rejected) const {
     const SeparableModel rival = with_these_signs(signs, *subset_);
-    if (!kept_signs(rival, signs) || !(excess(rival) < rejected)) return false;
+    if (has_signs(rival, chosen) || !(excess(rival) < rejected)) return false;
     if (subset_->rows() == samples_->rows()) return true;
     PolishOptions quick = options_.polish;
     quick.max_iterations = 6;
@@ -313,15 +315,23 @@ class Fitter {
     const PolishSummary theirs = polish(rival, *samples_, quick, control_);
     const double left = sum_of_squares(open.model, *samples_, control_);
     const double variance = std::max(left / freedom(*samples_, open.model), kTiny);
-    return kept_signs(theirs.model, signs) &&
+    return !has_signs(theirs.model, chosen) &&
            (sum_of_squares(theirs.model, *samples_, control_) - left) / variance < rejected;
   }
 
-  // A polish that turns a unit back is no rival.
-  [[nodiscard]] bool kept_signs(const SeparableModel& model, const Vector& signs) const {
-    const Index d = model.inputs();
-    for (Index j = 0; j < signs.size(); ++j) {
-      if (signs(j) * model.V.row(j).head(d).dot(sign_free_.V.row(j).head(d)) <= 0) return false;
+  // Whether the units of a signed model have these signs, each beside its own unit of the sign-free fit or
+  // beside the one that it is most nearly parallel to: a polish may turn a unit back, or let units change
+  // places, and then is no rival.
+  [[nodiscard]] bool has_signs(const SeparableModel& model, const Vector& signs) const {
+    const Index k = model.units();
+    const Matrix cosines = model.V.rowwise().normalized() * sign_free_.V.rowwise().normalized().transpose();
+    if (cosines.diagonal().cwiseProduct(signs).minCoeff() > 0) return true;
+    std::vector<bool> taken(static_cast<std::size_t>(k), false);
+    for (Index j = 0; j < k; ++j) {
+      Index nearest = 0;
+      cosines.row(j).cwiseAbs().maxCoeff(&nearest);
+      if (taken[static_cast<std::size_t>(nearest)] || signs(nearest) * cosines(j, nearest) <= 0) return false;
+      taken[static_cast<std::size_t>(nearest)] = true;
     }
     return true;
   }
@@ -339,22 +349,30 @@ class Fitter {
     // Weights from the residuals of this fit, then the efficient fit on all rows; again where a mixture of
     // outputs turns out to have much less noise than it was weighted with, which then says more.
     const double rows = static_cast<double>(samples_->rows());
-    Matrix assumed = residual_products(start, *samples_, kBlockRows, control_), left;
+    const auto left_by_fit = [&] { return residual_products(fit_.model, *samples_, kBlockRows, control_); };
     fit_.model = std::move(start);
+    Matrix left = left_by_fit();
     for (int round = 0; round < kMostWeightings; ++round) {
-      weighted_polish(unit_noise(assumed / rows));
-      left = residual_products(fit_.model, *samples_, kBlockRows, control_);
+      const Matrix assumed = weighing_noise(left / rows);
+      weighted_polish(unit_noise(assumed));
+      left = left_by_fit();
       const Matrix Q = unit_noise(assumed).Q;
-      const Eigen::SelfAdjointEigenSolver<Matrix> ratio(Matrix(Q * left * Q.transpose()),
-                                                        Eigen::EigenvaluesOnly);
+      const Eigen::SelfAdjointEigenSolver<Matrix> ratio(
+          Matrix(Q * weighing_noise(left / rows) * Q.transpose()), Eigen::EigenvaluesOnly);
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
-      assumed = left;
     }
     const Left measured = measure(fit_.model, left, samples_->rows());
     fit_.relative_mse = measured.relative_mse;
     fit_.noise_covariance = measured.noise_covariance;
     fit_.rows_per_unknown = measured.rows_per_unknown;
     fit_.descent.push_back({true, fit_.relative_mse});
+  }
+
+  // The noise that outputs are weighed by. Those without any would outweigh the others by more than doubles hold,
+  // and what is fitted to the others would be lost.
+  [[nodiscard]] static Matrix weighing_noise(Matrix covariance) {
+    covariance.diagonal().array() += kReproduced;
+    return covariance;
   }
 
   // The efficient fit on all rows where the outputs' noise has been made independent by `mixing`.

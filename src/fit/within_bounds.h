@@ -1,11 +1,19 @@
-// From a least-squares fit to one that lies within given bounds of every output.
+// Fits to outputs that were rounded when they were stored: off by at most h, but not independently.
 //
 //     |y_io - f_o(x_i)| <= h_io          for every row i and output o
 //
-// Outputs that were rounded when they were stored are off by at most h, but not independently: where no unit
-// is active f is constant and all rows have the same rounding error, which least squares takes for a truth.
-// Alternating projections: the fitted outputs are moved to the nearest point of their intervals (of 0.8 h, so
-// that the end is reached and not only approached), the model is fitted to those, and so on.
+// Where no unit is active f is constant and all rows have the same rounding error, which least squares takes
+// for a truth. `fit_rounded` believes such rows only within their bounds, and fits the others by least squares.
+//
+// `within_bounds` looks for a model that keeps all bounds. Few unknowns: by cutting planes. To first order in
+// the step (dV, dC) the bounds are linear; the program
+//
+//     maximise s    subject to  |y_io - f_o(x_i) - J_io (dV, dC)| <= (1 - s) h_io
+//
+// is solved for the entries that were furthest out so far, then those that the new model leaves furthest out
+// join them. Many unknowns: by alternating projections. The fitted outputs are moved to the nearest point of
+// their intervals (of 0.8 h, so that the end is reached and not only approached), the model is fitted to
+// those, and so on.
 #pragma once
 
 #include <functional>
@@ -19,7 +27,11 @@ namespace exhume {
 // h of an output with stored value y.
 using HalfWidth = std::function<double(double y, Index output)>;
 
-// The model after at most `rounds` projections; ends early where all entries lie within their bounds.
+// The model after `rounds` Gauss-Newton steps.
+[[nodiscard]] SeparableModel fit_rounded(const SeparableModel& start, const SamplePtr& samples,
+                                         const HalfWidth& half_width, int rounds, const Control& control);
+
+// The model after at most `rounds` steps; ends early where all entries lie within their bounds.
 [[nodiscard]] SeparableModel within_bounds(const SeparableModel& start, const SamplePtr& samples,
                                            const HalfWidth& half_width, int rounds, const Control& control);
 
