@@ -96,11 +96,11 @@ TEST(Moments, RawSumsOfIntegersAreExactInEveryOrder) {
               const Index at = symmetric_position(a, b);
               const int roots = a == b ? 0 : 1;
               expect(sums.order2(at, o), integer_sum(x, r, h, o, {a, b}), roots, "order 2");
-              for (Index c = 0; c < d; ++c) {
+              for (Index c = b; c < d; ++c) {
                 expect(sums.order3(at, o * d + c), integer_sum(x, r, h, o, {a, b, c}), roots, "order 3");
-                for (Index e = 0; e <= c; ++e) {
-                  expect(sums.order4(at, o * p + symmetric_position(e, c)),
-                         integer_sum(x, r, h, o, {a, b, e, c}), roots + (e == c ? 0 : 1), "order 4");
+                for (Index e = c; e < d; ++e) {
+                  expect(sums.order4(at, o * p + symmetric_position(d - 1 - e, d - 1 - c)),
+                         integer_sum(x, r, h, o, {a, b, c, e}), roots + (e == c ? 0 : 1), "order 4");
                 }
               }
             }
@@ -197,7 +197,8 @@ TEST(Moments, HermiteMomentsOfIntegersAreExact) {
           }
           const Index at = symmetric_position(a, a);
           EXPECT_EQ(second(at, o), two / 256) << a;
-          EXPECT_EQ(third(at, o * d + c), three / 256) << a << " " << c;
+          // In the order of its indices a sum of order 3 may carry a root of two after all: rounded there and back.
+          EXPECT_NEAR(third(at, o * d + c), three / 256, c < a ? 1e-13 : 0) << a << " " << c;
           EXPECT_EQ(fourth(at, o * symmetric_size(d) + symmetric_position(c, c)), four / 256)
               << a << " " << c;
         }
@@ -299,7 +300,7 @@ TEST(Moments, EveryOrderAgreesWithThePopulationWithinItsSamplingError) {
 }
 
 TEST(Moments, AgreeWithNaiveLoops) {
-  constexpr Index kRows = 41, kInputs = 4, kOutputs = 2;
+  constexpr Index kRows = 41, kInputs = 10, kOutputs = 2;
   constexpr double kTolerance = 200 * 2.3e-16;  // 41 terms of size up to a few hundred, relative to their sum
   const RowMatrix x = Stream(4, "x").normal_matrix(kRows, kInputs),
                   y = Stream(4, "y").normal_matrix(kRows, kOutputs);
@@ -408,7 +409,7 @@ TEST(PolynomialFit, ReproducesACubic) {
   RowMatrix y(4000, 1);
   for (Index i = 0; i < 4000; ++i)
     y(i, 0) = 1 + x(i, 0) - 2 * x(i, 1) * x(i, 2) + x(i, 0) * x(i, 0) * x(i, 1) + x(i, 2) * x(i, 2) * x(i, 2);
-  const PolynomialFit fit = fit_polynomial(*memory_samples(x, y), 3, {}, 60);
+  const PolynomialFit fit = fit_polynomial(*memory_samples(x, y), 3, {}, 60, kEnough);
   // The fitted values are then off by kEnough times the root of the condition of the scaled features, which
   // for 20 of them on 4,000 rows is below ten.
   EXPECT_LT((fit.evaluate(x) - y).norm(), kEnough * std::sqrt(10.0) * y.norm());
@@ -417,7 +418,7 @@ TEST(PolynomialFit, ReproducesACubic) {
 TEST(PolynomialFit, LeavesAResidualOrthogonalToLowerDegrees) {
   const RowMatrix x = Stream(8, "x").normal_matrix(3000, 4);
   const RowMatrix y = x.cwiseAbs().rowwise().sum();
-  const PolynomialFit fit = fit_polynomial(*memory_samples(x, y), 2, {}, 60);
+  const PolynomialFit fit = fit_polynomial(*memory_samples(x, y), 2, {}, 60, kEnough);
   const HermiteMoments left = hermite_moments(*memory_samples(x, y - fit.evaluate(x)), 2, {});
   const HermiteMoments all = hermite_moments(*memory_samples(x, y), 2, {});
   // No correlation with any polynomial of degree 2 is left, so no Hermite moment of orders 0 to 2: the rule

@@ -80,7 +80,7 @@ void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t buffer
           fmt::format("{}: '{}' has dtype {}; save it as F64 or F32", name, entry.name, entry.dtype));
     }
     const auto bytes = array_bytes(entry.shape, entry.dtype == "F64" ? 8 : 4);
-    if (!bytes) {
+    if (!bytes || !array_bytes(entry.shape, 8)) {  // single precision is held as double
       throw DataError(
           fmt::format("{}: '{}' claims a shape that no memory can hold, {}; save the network again", name,
                       entry.name, show_shape(entry.shape)));

@@ -1,6 +1,8 @@
 #include "exhume/moments/moments.h"
 
 #include <algorithm>
+#include <array>
+#include <numbers>
 
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
@@ -19,10 +21,14 @@ EverySecondRow every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index f
   return {rows.data() + first * stride, count, rows.cols(), Eigen::OuterStride<>(2 * stride)};
 }
 
-// Coordinates of x x^T, one column a row x, and these times one output; kept from tile to tile.
+// Coordinates of x x^T, one column a row x, of the same with the inputs in reverse, and the first times one
+// output; kept from tile to tile.
 struct Scratch {
-  Matrix features, weighted;
+  Matrix features, reversed, weighted;
 };
+
+// Symmetric sums in products of runs of rows (a, b) with the columns c >= b: see RawSums.
+constexpr Index kStep = 8;  // values of b that share a product
 
 void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scratch& scratch, RawSums& sums) {
   const Index d = x.cols(), m = r.cols(), p = symmetric_size(d), rows = x.rows();
@@ -35,11 +41,26 @@ void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scrat
   for (Index i = 0; i < rows; ++i) rank_one_coordinates(x.row(i).data(), d, features.col(i).data());
   sums.order2.noalias() += features * r;
   if (order < 3) return;
+  if (order >= 4) {
+    scratch.reversed.resize(p, rows);
+    Vector reverse(d);
+    for (Index i = 0; i < rows; ++i) {
+      reverse = x.row(i).reverse().transpose();
+      rank_one_coordinates(reverse.data(), d, scratch.reversed.col(i).data());
+    }
+  }
   Matrix& weighted = scratch.weighted;
   for (Index o = 0; o < m; ++o) {
     weighted = features.array().rowwise() * r.col(o).transpose().array();
-    sums.order3.middleCols(o * d, d).noalias() += weighted * x;
-    if (order >= 4) sums.order4.middleCols(o * p, p).noalias() += weighted * features.transpose();
+    for (Index b = 0; b < d; b += kStep) {
+      const Index from = symmetric_size(b), size = symmetric_size(std::min(d, b + kStep)) - from;
+      const auto run = weighted.middleRows(from, size);
+      sums.order3.block(from, o * d + b, size, d - b).noalias() += run * x.rightCols(d - b);
+      if (order < 4) continue;
+      const Index columns = symmetric_size(d - b);
+      sums.order4.block(from, o * p, size, columns).noalias() +=
+          run * scratch.reversed.topRows(columns).transpose();
+    }
   }
 }
 
@@ -52,6 +73,46 @@ RawSums empty_sums(Index d, Index m, int order) {
   if (order >= 3) sums.order3 = Matrix::Zero(p, d * m);
   if (order >= 4) sums.order4 = Matrix::Zero(p, p * m);
   return sums;
+}
+
+double root_of(Index a, Index b) { return a == b ? 1.0 : std::numbers::sqrt2; }
+
+// All entries of order 3 from the sums, p x d, and of order 4, p x p with the columns in their usual order.
+Matrix filled_order3(const Eigen::Ref<const Matrix>& sums) {
+  const Index d = sums.cols();
+  Matrix out(sums.rows(), d);
+  for (Index b = 0; b < d; ++b) {
+    for (Index a = 0; a <= b; ++a) {
+      for (Index c = 0; c < d; ++c) {
+        std::array<Index, 3> s{a, b, c};
+        std::sort(s.begin(), s.end());
+        out(symmetric_position(a, b), c) =
+            root_of(a, b) / root_of(s[0], s[1]) * sums(symmetric_position(s[0], s[1]), s[2]);
+      }
+    }
+  }
+  return out;
+}
+
+Matrix filled_order4(const Eigen::Ref<const Matrix>& sums, Index d) {
+  Matrix out(sums.rows(), sums.cols());
+  for (Index e = 0; e < d; ++e) {
+    for (Index c = 0; c <= e; ++c) {
+      const Index column = symmetric_position(c, e);
+      for (Index b = 0; b <= e; ++b) {
+        for (Index a = 0; a <= b; ++a) {
+          const Index row = symmetric_position(a, b);
+          if (row > column) break;
+          std::array<Index, 4> s{a, b, c, e};
+          std::sort(s.begin(), s.end());
+          const double scale = root_of(a, b) * root_of(c, e) / (root_of(s[0], s[1]) * root_of(s[2], s[3]));
+          out(row, column) = out(column, row) =
+              scale * sums(symmetric_position(s[0], s[1]), symmetric_position(d - 1 - s[3], d - 1 - s[2]));
+        }
+      }
+    }
+  }
+  return out;
 }
 
 // E[r x^3] - the three ways of pairing x with the identity, seen as p x d.
@@ -197,10 +258,11 @@ Matrix HermiteMoments::half(int p, int h) const {
   for (Index o = 0; o < m; ++o) {
     if (p == 3) {
       out.middleCols(o * d, d) =
-          correct_order3(scale * raw.order3.middleCols(o * d, d), scale * raw.order1.col(o));
+          correct_order3(scale * filled_order3(raw.order3.middleCols(o * d, d)), scale * raw.order1.col(o));
     } else {
-      out.middleCols(o * size, size) = correct_order4(scale * raw.order4.middleCols(o * size, size),
-                                                      scale * raw.order2.col(o), scale * raw.order0(o));
+      out.middleCols(o * size, size) =
+          correct_order4(scale * filled_order4(raw.order4.middleCols(o * size, size), d),
+                         scale * raw.order2.col(o), scale * raw.order0(o));
     }
   }
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
@@ -13,7 +14,7 @@ namespace exhume {
 namespace {
 
 constexpr Index kTileRows = 256;
-constexpr double kEnough = 1e-5;  // relative residual of the normal equations
+constexpr Index kStep = 8;  // inputs b that share a product
 
 // Coefficients of one polynomial an output; the vector space of the iteration.
 struct Coefficients {
@@ -62,6 +63,23 @@ Vector third_order_correction(const Eigen::Ref<const Matrix>& Q) {
   return t;
 }
 
+// K(x)^T Q x for a symmetric Q, from the third of its entries with a <= b <= c: entry ((a, b), c) times the number of
+// orders of a, b, c over that of a, b.
+Matrix folded(const Eigen::Ref<const Matrix>& Q) {
+  const Index d = Q.cols();
+  Matrix out = Matrix::Zero(Q.rows(), d);
+  for (Index b = 0; b < d; ++b) {
+    for (Index a = 0; a <= b; ++a) {
+      const Index at = symmetric_position(a, b);
+      for (Index c = b; c < d; ++c) {
+        const double orders = b < c ? 3 : (a < b ? 1.5 : 1);
+        out(at, c) = orders * Q(at, c);
+      }
+    }
+  }
+  return out;
+}
+
 PolynomialFit to_fit(const Coefficients& q, int degree) {
   PolynomialFit fit;
   fit.degree = degree;
@@ -94,24 +112,29 @@ RowMatrix PolynomialFit::evaluate(const Eigen::Ref<const RowMatrix>& x) const {
     for (Index o = 0; o < m; ++o) corrections.col(o) = third_order_correction(Q3.middleCols(o * d, d));
     out.noalias() -= x * corrections;
   }
+  std::vector<Matrix> cubics;
+  for (Index o = 0; o < m && degree >= 3; ++o) cubics.push_back(folded(Q3.middleCols(o * d, d)));
   for (Index first = 0; first < x.rows(); first += kTileRows) {
     const Index rows = std::min(kTileRows, x.rows() - first);
     const Matrix tile = x.middleRows(first, rows);
     Matrix features(rows, Q2.rows());
     quadratic_features(tile, features);
     out.middleRows(first, rows).noalias() += features * Q2;
-    if (degree >= 3) {
-      for (Index o = 0; o < m; ++o) {
-        const Matrix inner = features * Q3.middleCols(o * d, d);
-        out.col(o).segment(first, rows) += inner.cwiseProduct(tile).rowwise().sum();
+    for (Index o = 0; o < m && degree >= 3; ++o) {
+      Matrix inner = Matrix::Zero(rows, d);
+      for (Index b = 0; b < d; b += kStep) {
+        const Index from = symmetric_size(b), size = symmetric_size(std::min(d, b + kStep)) - from;
+        inner.rightCols(d - b).noalias() +=
+            features.middleCols(from, size) * cubics[static_cast<std::size_t>(o)].block(from, b, size, d - b);
       }
+      out.col(o).segment(first, rows) += inner.cwiseProduct(tile).rowwise().sum();
     }
   }
   return out;
 }
 
 PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
-                             int max_iterations) {
+                             int max_iterations, double tolerance) {
   if (degree < 1 || degree > 3) throw std::invalid_argument("fit_polynomial: degree must be 1, 2 or 3");
   const SingleThreadedBlas single;
   // A x = moments of q_x, b = moments of y; both symmetric in the sense of dot().
@@ -121,7 +144,7 @@ PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Cont
   Coefficients z = precondition(r, degree);
   Coefficients p = z;
   double rz = r.dot(z);
-  const double enough = rz * kEnough * kEnough;
+  const double enough = rz * tolerance * tolerance;
   int iteration = 0;
   for (; iteration < max_iterations && rz > enough && rz > 0; ++iteration) {
     const PolynomialFit direction = to_fit(p, degree);

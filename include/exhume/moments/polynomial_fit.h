@@ -5,8 +5,8 @@
 // For standardised inputs the Hermite features are nearly orthogonal with squared norms p!, so the normal
 // matrix is nearly diag(p!) and about ten iterations suffice. The features, (d+3 choose 3) of them, are never
 // formed: with K(x) = vech(xx^T), a cubic is K(x)^T Q_3 x, two matrix products a block. Works for any inputs;
-// it only converges more slowly where they are far from Gaussian. An iteration costs 2 n m d p flops,
-// p = d(d+1)/2.
+// it only converges more slowly where they are far from Gaussian. An iteration costs 4/3 n m d p flops,
+// p = d(d+1)/2, because only indices in order are used.
 #pragma once
 
 #include "exhume/base/control.h"
@@ -29,7 +29,9 @@ struct PolynomialFit {
 // Number of features of this degree: (d + degree choose degree).
 [[nodiscard]] double polynomial_features(Index inputs, int degree);
 
+// tolerance: relative residual of the normal equations at which the iteration ends. What is then left of a
+// polynomial is far below what no polynomial explains of a network.
 [[nodiscard]] PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
-                                           int max_iterations = 12);
+                                           int max_iterations = 12, double tolerance = 1e-2);
 
 }  // namespace exhume
