@@ -75,8 +75,19 @@ Mardia mardia(const RowMatrix& x) {
     for (Index j = 0; j < n; ++j) cubes += std::pow(centred.row(i).dot(half.col(j)), 3);
     squares += std::pow(centred.row(i).dot(half.col(i)), 2);
   }
+  // Mean and variance of the kurtosis of n Gaussian rows that are whitened by themselves (Mardia, 1970).
   const double rows = static_cast<double>(n), dd = static_cast<double>(d * (d + 2));
-  return {cubes / rows / 6, (squares / rows - dd) / std::sqrt(8 * dd / rows)};
+  const double mean = dd * (rows - 1) / (rows + 1);
+  const double variance = 8 * dd * (rows - 3) * static_cast<double>((n - d - 1) * (n - d + 1)) /
+                          (std::pow(rows + 1, 2) * (rows + 3) * (rows + 5));
+  return {cubes / rows / 6, (squares / rows - mean) / std::sqrt(variance)};
+}
+
+// Whitening by the same rows takes kurtosis away, and with 784 inputs far more than chance does.
+TEST(Inspect, ManyGaussianInputsAreGaussian) {
+  const Inspection inspection = of_inputs(normals(10000, 400, 31));
+  EXPECT_TRUE(inspection.gaussian) << named(inspection, kKurtosis).value;
+  EXPECT_LT(named(inspection, kKurtosis).value, 1);
 }
 
 TEST(Inspect, ReportsEveryTestOnceInAFixedOrder) {

@@ -102,9 +102,14 @@ Inspection inspect(const SampleSource& samples) {
   const double skewness_limit = varies ? 1.1 * chi_squared_limit(freedom, kInspectionFalseAlarm, 1) : 1;
   const bool straight =
       test("Gaussian inputs: skewness", skewness / skewness_limit, 1, skewness <= skewness_limit);
-  const double kurtosis = varies ? (z.rowwise().squaredNorm().array().square().mean() - d * (d + 2)) /
-                                       std::sqrt(8 * d * (d + 2) / n)
-                                 : 0;
+  // Mardia's kurtosis about its mean over its deviation, both for whitening by the same rows.
+  const double mean = d * (d + 2) * (n - 1) / (n + 1);
+  const double variance = 8 * d * (d + 2) * (n - 3) * std::max(n - d - 1, 1.0) * (n - d + 1) /
+                          ((n + 1) * (n + 1) * (n + 3) * (n + 5));
+  const double kurtosis =
+      varies && variance > 0
+          ? (z.rowwise().squaredNorm().array().square().mean() - mean) / std::sqrt(variance)
+          : 0;
   const bool even =
       test("Gaussian inputs: kurtosis", std::abs(kurtosis) / normal_limit(kInspectionFalseAlarm, 2), 1,
            std::abs(kurtosis) <= normal_limit(kInspectionFalseAlarm, 2));

@@ -346,6 +346,11 @@ class Fitter {
     samples_ = given;
     subset_ = some;
     control_.report("finish", 0);
+    if (fit_.outcome == SearchOutcome::kStuck && control_.out_of_time()) {  // not worth a pass over all rows
+      fit_.model = std::move(start);
+      take_measure(residual_products(fit_.model, *subset_, kBlockRows, control_), subset_->rows());
+      return;
+    }
     // Weights from the residuals of this fit, then the efficient fit on all rows; again where a mixture of
     // outputs turns out to have much less noise than it was weighted with, which then says more.
     const double rows = static_cast<double>(samples_->rows());
@@ -361,7 +366,12 @@ class Fitter {
           Matrix(Q * weighing_noise(left / rows) * Q.transpose()), Eigen::EigenvaluesOnly);
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
     }
-    const Left measured = measure(fit_.model, left, samples_->rows());
+    take_measure(left, samples_->rows());
+  }
+
+  // What the fit leaves of so many rows, `products` being those of its residuals.
+  void take_measure(const Matrix& products, Index rows) {
+    const Left measured = measure(fit_.model, products, rows);
     fit_.relative_mse = measured.relative_mse;
     fit_.noise_covariance = measured.noise_covariance;
     fit_.rows_per_unknown = measured.rows_per_unknown;

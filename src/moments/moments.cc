@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numbers>
+#include <vector>
 
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
@@ -25,7 +26,36 @@ EverySecondRow every_second_row(const Eigen::Ref<const RowMatrix>& rows, Index f
 // output; kept from tile to tile.
 struct Scratch {
   Matrix features, reversed, weighted;
+  std::vector<Matrix> squares;  // order 2 of many inputs: sum r x x^T for every output, upper triangle
 };
+
+// Moments of order 2 alone, many inputs and few outputs: sums of r x x^T are faster than coordinates times r.
+constexpr Index kManyInputs = 128, kColumnsAtOnce = 64;
+bool by_squares(Index d, Index m, int order) { return order == 2 && d >= kManyInputs && 4 * m <= d; }
+
+void add_squares(const EverySecondRow& x, const EverySecondRow& r, Scratch& scratch) {
+  const Index d = x.cols();
+  scratch.features = x;
+  for (Index o = 0; o < r.cols(); ++o) {
+    scratch.weighted = scratch.features.array().colwise() * r.col(o).array();
+    for (Index b = 0; b < d; b += kColumnsAtOnce) {
+      const Index columns = std::min(kColumnsAtOnce, d - b);
+      scratch.squares[static_cast<std::size_t>(o)].block(0, b, b + columns, columns).noalias() +=
+          scratch.features.leftCols(b + columns).transpose() * scratch.weighted.middleCols(b, columns);
+    }
+  }
+}
+
+void take_squares(const std::vector<Matrix>& squares, Matrix& order2) {
+  for (std::size_t o = 0; o < squares.size(); ++o) {
+    const Matrix& M = squares[o];
+    auto to = order2.col(static_cast<Index>(o));
+    for (Index b = 0; b < M.cols(); ++b) {
+      to.segment(symmetric_size(b), b) += std::numbers::sqrt2 * M.col(b).head(b);
+      to(symmetric_position(b, b)) += M(b, b);
+    }
+  }
+}
 
 // Symmetric sums in products of runs of rows (a, b) with the columns c >= b: see RawSums.
 constexpr Index kStep = 8;  // values of b that share a product
@@ -36,6 +66,10 @@ void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scrat
   if (order < 1) return;
   sums.order1.noalias() += x.transpose() * r;
   if (order < 2) return;
+  if (by_squares(d, m, order)) {
+    add_squares(x, r, scratch);
+    return;
+  }
   Matrix& features = scratch.features;
   features.resize(p, rows);
   for (Index i = 0; i < rows; ++i) rank_one_coordinates(x.row(i).data(), d, features.col(i).data());
@@ -228,11 +262,14 @@ void HermiteMoments::add(Index first_row, const Eigen::Ref<const RowMatrix>& x,
     const Index offset = (first_row + h) % 2;  // where the first row of this half lies
     const Index half_rows = x.rows() > offset ? (x.rows() - offset + 1) / 2 : 0;
     count[h] += half_rows;
+    if (by_squares(inputs, outputs, order))
+      scratch.squares.assign(static_cast<std::size_t>(outputs), Matrix::Zero(inputs, inputs));
     for (Index first = 0; first < half_rows; first += kTileRows) {
       const Index rows = std::min(kTileRows, half_rows - first);
       const Index at = offset + 2 * first;
       add_tile(every_second_row(x, at, rows), every_second_row(r, at, rows), order, scratch, sums[h]);
     }
+    take_squares(scratch.squares, sums[h].order2);
   }
 }
 
@@ -276,10 +313,17 @@ Matrix HermiteMoments::estimate(int p) const {
 Matrix HermiteMoments::noise(int p) const { return 0.5 * (half(p, 0) - half(p, 1)); }
 
 HermiteMoments hermite_moments(const SampleSource& samples, int order, const Control& control) {
-  return reduce_blocks(samples, HermiteMoments(samples.inputs(), samples.outputs(), order), control,
-                       "moments", [](HermiteMoments& sums, const SampleBlock& block) {
-                         sums.add(block.first_row(), block.x(), block.y());
-                       });
+  // Sums of many numbers are worth more rows each: they are merged, block after block.
+  constexpr Index kManyNumbers = 500'000, kMoreRows = 4 * kBlockRows;
+  const HermiteMoments empty(samples.inputs(), samples.outputs(), order);
+  const Index numbers =
+      empty.sums[0].order2.size() + empty.sums[0].order3.size() + empty.sums[0].order4.size();
+  return reduce_blocks(
+      samples, empty, control, "moments",
+      [](HermiteMoments& sums, const SampleBlock& block) {
+        sums.add(block.first_row(), block.x(), block.y());
+      },
+      numbers >= kManyNumbers ? kMoreRows : kBlockRows);
 }
 
 }  // namespace exhume

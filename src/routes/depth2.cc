@@ -15,6 +15,9 @@
 namespace exhume {
 namespace {
 
+// Projected samples of up to this many numbers (1 GB) are kept in memory.
+constexpr Index kKeptNumbers = 125'000'000;
+
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
 Matrix output_whitening(const SampleSource& samples, const Control& control) {
   const Matrix covariance = second_moments(samples, control).covariance_y();
@@ -134,6 +137,9 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
   const Index r = U.cols(), p = symmetric_size(r);
   start.active = r;
   SamplePtr samples = projected_inputs(standard, U);
+  // Far fewer numbers than there were: not to be made anew by every pass.
+  if (2 * r <= d && samples->rows() * (r + samples->outputs()) <= kKeptNumbers)
+    samples = load(*samples, control);
 
   // Whitened outputs, as many as the memory carries.
   {

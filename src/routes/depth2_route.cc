@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/in_time.h"
+#include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/routes/depth2_jennrich.h"
 #include "routes/fitted.h"
 #include "routes/residual_rounds.h"
@@ -38,9 +39,25 @@ Start in_time(Job& job, const char* stage, const Make& make) {
   return start;
 }
 
+// As many directions as outputs, and the units along them leave structure: there are more units than outputs.
+bool too_few_outputs(const Start& start, const SamplePtr& standard, const Control& control) {
+  RoundsOptions polish_only;
+  polish_only.most_rounds = 0;
+  return residual_rounds(start.V, standard, polish_only, control).end == RoundsEnd::kStalled;
+}
+
 Start order2(Job& job) {
+  // Weights from which a search that starts with too few units costs more than the next route.
+  constexpr Index kManyWeights = 4000;
   return in_time(job, "moments of order 2", [&](const SamplePtr& standard, const Control& control) {
-    return from_spectrum(order2_start(standard, depth2_options(job), control));
+    SpectralStart found = order2_start(standard, depth2_options(job), control);
+    const bool saturated = found.saturated;
+    Start start = from_spectrum(std::move(found));
+    if (saturated && start.V.size() >= kManyWeights && too_few_outputs(start, standard, control)) {
+      start.usable = false;
+      start.said = fmt::format("there are more units than the {} outputs", standard->outputs());
+    }
+    return start;
   });
 }
 
@@ -69,6 +86,10 @@ Applies gaussian(Job& job) { return gaussian_inputs(job.data); }
 Applies gaussian_and_many_outputs(Job& job) {
   Applies outputs = many_outputs(job);
   if (outputs.answer != Applicable::kYes) return {Applicable::kNo, outputs.why};
+  // Their moments are as many: noise in all of them together hides every unit.
+  const Index pairs = symmetric_size(job.data.rows()->inputs());
+  if (pairs > job.data.rows()->rows())
+    return {Applicable::kDoubtful, fmt::format("there are fewer rows than the {} pairs of inputs", pairs)};
   return gaussian_inputs(job.data);
 }
 

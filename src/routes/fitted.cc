@@ -45,7 +45,7 @@ Applies gaussian_inputs(const Prepared& data) {
 Applies many_outputs(const Job& job) {
   const Index m = job.data.rows()->outputs();
   if (m < kManyOutputs)
-    return {Applicable::kDoubtful, fmt::format("{} output{} are too few", m, m == 1 ? "" : "s")};
+    return {Applicable::kDoubtful, fmt::format("{} output{} too few", m, m == 1 ? " is" : "s are")};
   if (job.options.hidden && *job.options.hidden > m) {
     return {Applicable::kDoubtful,
             fmt::format("there are {} outputs, fewer than the {} units asked for", m, *job.options.hidden)};

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "exhume/data/reduce.h"
+
 namespace exhume {
 namespace {
 
-// Standardised samples of up to this many numbers (32 MB) are kept in memory instead of made anew every pass.
-constexpr Index kKeptNumbers = 4'000'000;
+// Standardised samples of up to this many numbers (160 MB) are kept in memory instead of made anew every pass; with
+// many inputs, which cost as many products for every number, up to 2 GB.
+constexpr Index kKeptNumbers = 20'000'000, kKeptWide = 250'000'000, kWide = 256;
 
 }  // namespace
 
@@ -53,8 +56,9 @@ const Standardisation& Prepared::coordinates() {
 const SamplePtr& Prepared::standard() {
   if (!standard_) {
     standard_ = affine(split_.training, coordinates().map);
-    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <= kKeptNumbers)
-      standard_ = load(*standard_);
+    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <=
+        (standard_->inputs() >= kWide ? kKeptWide : kKeptNumbers))
+      standard_ = load(*standard_, control_);
   }
   return standard_;
 }

@@ -45,7 +45,7 @@ class Rounder {
       polish_units();
       if (!over()) drop_worthless();
       result_.descent.push_back(result_.relative_mse);
-      if (over() || round == options_.most_rounds || is_noise()) break;
+      if (over() || is_noise() || round == options_.most_rounds) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
       const Matrix more = new_units(round);

@@ -41,4 +41,17 @@ template <class Value, class Add>
   return tree.take();
 }
 
+// Like load (data/samples.h), its blocks by several threads.
+[[nodiscard]] inline SamplePtr load(const SampleSource& source, const Control& control) {
+  RowMatrix x(source.rows(), source.inputs()), y(source.rows(), source.outputs());
+  parallel_for((source.rows() + kBlockRows - 1) / kBlockRows, control, [&](Index b) {
+    SampleBlock block;
+    const Index first = b * kBlockRows, size = std::min(kBlockRows, source.rows() - first);
+    source.read(first, size, block);
+    x.middleRows(first, size) = block.x();
+    y.middleRows(first, size) = block.y();
+  });
+  return memory_samples(std::move(x), std::move(y));
+}
+
 }  // namespace exhume
