@@ -54,7 +54,8 @@ class DeepNetwork:
         The hidden layers from below, then the outputs. `L` is a skip term: it stands on the inputs and on all hidden
         layers but the one right below, side by side.
 
-    >>> net = DeepNetwork([([[1.0, -1.0]], [0.5]), ([[2.0], [-1.0]], [0.0, 3.0]), ([[1.0, 1.0]], [0.0])])
+    >>> import exhume
+    >>> net = exhume.DeepNetwork([([[1.0, -1.0]], [0.5]), ([[2.0], [-1.0]], [0.0, 3.0]), ([[1.0, 1.0]], [0.0])])
     >>> net
     <exhume.DeepNetwork: 2 inputs, hidden layers of 1 and 2 units, 1 output>
     >>> net([[1.0, 0.0], [0.0, 2.0]])

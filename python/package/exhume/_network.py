@@ -51,7 +51,8 @@ class Network:
     L : m x d array, optional
         A linear term.
 
-    >>> net = Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
+    >>> import exhume
+    >>> net = exhume.Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
     >>> net([[1.0, 0.0], [0.0, 2.0]])
     array([[3.],
            [0.]])
