@@ -16,7 +16,7 @@ import time
 import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
 import exhume
 
@@ -54,6 +54,9 @@ def main() -> None:
         except CellExecutionError as error:
             failed = True
             print(f"{source.stem}: {error.ename}: {error.evalue}", flush=True)
+        except CellTimeoutError:
+            failed = True
+            print(f"{source.stem}: a cell takes more than {LONGEST} s", flush=True)
     sys.exit(failed)
 
 
