@@ -135,3 +135,22 @@ def test_what_is_missing_is_said(plain, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'exhume\[plot\]'"):
         plain.plot()
+
+
+class Tensor:
+    """What a torch tensor on a device is to us."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def detach(self):
+        return self
+
+    cpu = to_dense = double = detach
+
+    def numpy(self):
+        return self.values
+
+
+def test_tensors_are_brought_to_the_processor_first(planted, plain):
+    assert exhume.recover(Tensor(planted.x), Tensor(planted.y)).network == plain.network

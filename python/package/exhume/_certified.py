@@ -68,6 +68,17 @@ class Certified:
         """The certificate as a dictionary: all that certificate.json holds, with the same keys."""
         return dict(self._certificate)
 
+    @property
+    def network(self) -> Any:
+        """The network, in canonical form.
+
+        A `Network`, a `DeepNetwork` where there are several hidden layers, a `RectifiedNetwork` where its units are not ReLUs.
+        A refusal has none: then a RuntimeError says why.
+        """
+        if self._network is None:
+            raise RuntimeError(self.verdict)
+        return self._network
+
     def _arrays(self) -> dict[str, Any]:
         """What `to_dict` adds to the certificate."""
         return {} if self._network is None else {"network": self._network.to_dict()}
@@ -112,6 +123,7 @@ class Certified:
     def __repr__(self) -> str:
         says = self._certificate
         hidden = says["hidden_units"]
-        layers = f"hidden layers of {' and '.join(map(str, hidden))} units" if isinstance(hidden, list) else counted(hidden, "hidden unit")
-        shape = f"{counted(says['inputs'], 'input')}, {layers}, {counted(says['outputs'], 'output')}"
+        several = isinstance(hidden, list)
+        units = f"hidden layers of {' and '.join(map(str, hidden))} units" if several else counted(hidden, "hidden unit")
+        shape = f"{counted(says['inputs'], 'input')}, {units}, {counted(says['outputs'], 'output')}"
         return f"<exhume.{type(self).__name__}: {self.status}, {shape}, route {self.route}>"

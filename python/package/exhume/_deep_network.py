@@ -160,6 +160,10 @@ class DeepNetwork:
     def __hash__(self) -> int:
         return hash(self._core.safetensors())
 
+    def _files(self) -> list[tuple[str, bytes]]:
+        """What lies beside a certificate."""
+        return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
+
     def canonical(self) -> DeepNetwork:
         """The same function with rows of hidden units of unit norm, units by decreasing size, idle units dropped."""
         return DeepNetwork._wrap(self._core.canonical())

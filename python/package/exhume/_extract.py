@@ -20,19 +20,9 @@ class Extraction(Certified):
     """What `extract` found, and what is known about it."""
 
     def __init__(self, certificate_json: str, network: Network | DeepNetwork | None, log: bytes) -> None:
-        files = [("questions.log", log)]
-        if network is not None:
-            files += [("network.safetensors", network._core.safetensors()), ("network.onnx", network._core.onnx(False))]
-        super().__init__(certificate_json, network, files)
+        super().__init__(certificate_json, network, [("questions.log", log), *(network._files() if network is not None else [])])
         self.log = log
         """The log of all questions and answers, as questions.log holds it."""
-
-    @property
-    def network(self) -> Any:
-        """The network, in canonical form: a `DeepNetwork` where it has several hidden layers. A refusal has none: then a RuntimeError says why."""
-        if self._network is None:
-            raise RuntimeError(self.verdict)
-        return self._network
 
     @property
     def queries(self) -> int:

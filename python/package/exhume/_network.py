@@ -153,6 +153,10 @@ class Network:
     def __hash__(self) -> int:
         return hash(self._core.safetensors())
 
+    def _files(self) -> list[tuple[str, bytes]]:
+        """What lies beside a certificate."""
+        return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
+
     def canonical(self) -> Network:
         """The same function with rows of W of unit norm, units by decreasing size, idle units dropped."""
         return Network._wrap(self._core.canonical())

@@ -60,16 +60,6 @@ class Result(Certified):
         """The names of the outputs, where the data had some."""
 
     @property
-    def network(self) -> Any:
-        """The network, in canonical form: a `Network`, a `DeepNetwork` where there are several hidden layers, a `RectifiedNetwork` where its units are not ReLUs.
-
-        A refusal has none: then a RuntimeError says why.
-        """
-        if self._network is None:
-            raise RuntimeError(self.verdict)
-        return self._network
-
-    @property
     def noise_sd(self) -> float:
         """Estimated standard deviation of the noise on the outputs, 0 where none is visible."""
         return float(self._certificate.get("noise_sd") or 0.0)
@@ -169,7 +159,7 @@ def from_core(
     if isinstance(found, _core.DeepResult):
         layers = DeepNetwork._wrap(found.network)
         shown = frozen(found.predicted), frozen(found.observed)
-        return Result(certificate, layers, None, np.zeros(0), *shown, [], _network_files(layers), input_names, output_names)
+        return Result(certificate, layers, None, np.zeros(0), *shown, [], layers._files(), input_names, output_names)
     errors = found.standard_errors
     return Result(
         certificate,
@@ -190,8 +180,3 @@ def _network(found: _core.RecoverResult) -> Network | RectifiedNetwork | None:
         return None
     network = Network._wrap(found.network)
     return network if found.activation == "relu" else RectifiedNetwork._of(network, found.activation)
-
-
-def _network_files(network: DeepNetwork) -> list[tuple[str, bytes]]:
-    core = network._core
-    return [("network.safetensors", core.safetensors()), ("network.onnx", core.onnx(False))]

@@ -59,7 +59,7 @@ def _numbers(column: Any, what: str) -> Any:
 def split_target(table: Any, target: str | Sequence[str]) -> tuple[Any, Any]:
     """Inputs and outputs out of one table: the outputs are the columns named in `target`."""
     if not is_table(table):
-        raise ValueError("target names columns of a table; give x as a data frame, or x and y")
+        raise ValueError("target names columns of a table; give a data frame as x, or inputs and outputs as x and y")
     wanted = [target] if isinstance(target, str) else list(target)
     have = table.column_names if hasattr(table, "column_names") else list(table.columns)
     for name in wanted:

@@ -59,9 +59,8 @@ class LowestLayer(NamedTuple):
 
 def _layer(found: _core.LowestLayerResult, certificate: str) -> LowestLayer:
     assumptions = [Assumption(*row) for row in found.assumptions]
-    return LowestLayer(
-        found.W, found.t, found.start, found.worst_error, found.activation, cast(Status, found.status), found.reason, assumptions, json.loads(certificate)
-    )
+    says = found.activation, cast(Status, found.status), found.reason, assumptions, json.loads(certificate)
+    return LowestLayer(found.W, found.t, found.start, found.worst_error, *says)
 
 
 def lowest_layer(
