@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,7 +76,8 @@ class Result(Certified):
         return {**super()._arrays(), **errors, **{name: value for name, value in names.items() if value}}
 
     def _weights(self) -> Iterator[Weight]:
-        return weights_of(self.network, self._standard_errors, self.input_names, self.output_names)
+        unknown = math.nan if self.noise_sd > 0 else 0.0
+        return weights_of(self.network, self._standard_errors, self.input_names, self.output_names, unknown)
 
     def weights(self, confidence: float = 0.95) -> Any:
         """Every parameter as a row of a pandas data frame.
@@ -87,7 +89,10 @@ class Result(Certified):
         return frame(self._weights(), confidence, self.noise_sd > 0)
 
     def coefficients(self, confidence: float = 0.95) -> list[Coefficient]:
-        """Every parameter with its standard error and interval. Without noise the intervals are points."""
+        """Every parameter with its standard error and interval.
+
+        Without noise the intervals are points. In a result that was loaded errors are not known, and NaN where there is noise.
+        """
         return coefficients(self._weights(), confidence)
 
     def summary(self, confidence: float = 0.95) -> str:

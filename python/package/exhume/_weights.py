@@ -47,8 +47,8 @@ def deviations(confidence: float) -> float:
     return statistics.NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def weights_of(network: Any, errors: Any, inputs: Names, outputs: Names) -> Iterator[Weight]:
-    """All parameters, hidden layers first. `errors` is a network of standard errors, or None."""
+def weights_of(network: Any, errors: Any, inputs: Names, outputs: Names, unknown: float = 0.0) -> Iterator[Weight]:
+    """All parameters, hidden layers first. `errors` is a network of standard errors, or None: then they are `unknown`."""
     last = len(getattr(network, "layers", ())) - 1
     for part, values in network.to_dict().items():
         if not isinstance(values, np.ndarray):
@@ -58,7 +58,7 @@ def weights_of(network: Any, errors: Any, inputs: Names, outputs: Names) -> Iter
         for place in np.ndindex(values.shape):
             named = [_label(axis, number, inputs, outputs) for axis, number in zip(axes, place)]
             at = dict(zip(axes, named))
-            error = 0.0 if spread is None else float(spread[place])
+            error = unknown if spread is None else float(spread[place])
             yield Weight(
                 part, tuple(named), at.get("unit"), at.get("input", at.get("below")), at.get("output"), float(values[place]), error
             )
