@@ -23,7 +23,7 @@ import exhume
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs/gallery"
 EXECUTED = ROOT / "build/docs/gallery"
-LONGEST = 300  # seconds a cell may take
+LONGEST = 600  # seconds a cell may take
 
 
 def run(source: pathlib.Path, again: bool) -> str:
