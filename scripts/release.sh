@@ -21,7 +21,7 @@ mkdir -p "$root" dist
 git archive "$tag" | tar -x -C "$root"
 cd "$root"
 
-echo "release: $version is the version everywhere"
+echo "release: is $version the version everywhere?"
 grep -q "project(exhume VERSION $version " CMakeLists.txt || fail "CMakeLists.txt has another version"
 grep -qx "version: $version" CITATION.cff || fail "CITATION.cff has another version"
 [[ $(grep -m1 '^## \[' CHANGELOG.md) == "## [$version] - "????-??-?? ]] || fail "CHANGELOG.md does not begin with $version and its date"
