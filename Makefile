@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program build demo check test bench battery coverage fuzz faults format lint sanitize bundle test-gpu install wheel deb clean
+.PHONY: help program build demo check test bench battery coverage fuzz faults format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -97,5 +97,17 @@ deb: program  ## a Debian package, in dist/
 	@scripts/setup.sh deb
 	@scripts/deb.sh $(BUILD)
 
+docs: program  ## this documentation as a site in build/site, links checked
+	@scripts/setup.sh python
+	@scripts/docs.sh $(BUILD)
+
+docs-test: program  ## the same, with every notebook and every block of code run
+	@scripts/setup.sh python
+	@scripts/docs.sh $(BUILD) --test
+
+release:  ## sdist, wheel and deb from a tag, each tried, in dist/; TAG=v0.2.0
+	@scripts/setup.sh python deb test
+	@scripts/release.sh $(TAG)
+
 clean:  ## remove builds and Python environments
-	@rm -rf build dist .venv-test .venv-bench .venv-wheel
+	@rm -rf build dist .venv-test .venv-bench .venv-wheel .venv-docs

@@ -21,11 +21,12 @@ Made from the docstrings by `scripts/python_reference.py`; a test fails where it
 
 """
 SECTIONS = [
-    ("Recovering", ["recover", "Result", "Coefficient", "verify", "Verification"]),
+    ("Recovering", ["inspect", "recover", "Result", "Coefficient", "NotCertified", "load", "verify", "Verification", "keys"]),
     ("Extracting", ["extract", "Extraction"]),
-    ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "generate", "Planted"]),
+    ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "RectifiedNetwork", "generate", "Planted", "Thresholds"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),
     ("Thresholds", ["halfspaces", "Halfspaces", "lowest_layer", "LowestLayer", "Assumption"]),
+    ("Papers", ["diagnose", "reproduce"]),
     ("Errors, warnings and the machine", ["DataError", "ResourceError", "RecoveryWarning", "blas_kernels"]),
 ]
 
@@ -81,19 +82,25 @@ def own_doc(cls: type, name: str, source: str) -> str:
     return match[1] if match else ""
 
 
+def members(cls: type) -> dict[str, object]:
+    """What a class and those of the package that it derives from define, the latter first."""
+    own = [kind for kind in reversed(cls.__mro__) if kind.__module__.startswith("exhume")]
+    return {name: value for kind in own for name, value in vars(kind).items()}
+
+
 def describe_class(path: str, cls: type) -> list[str]:
     source = inspect.getsource(cls) if cls.__module__ != "exhume._core" else ""
     fields = getattr(cls, "_fields", None)
     plain = fields is not None or issubclass(cls, Exception)
     out = [f"### {path}", "", "" if plain else f"`{signature(path, cls)}`\n", prose(cls.__doc__ or ""), ""]
     rows = [(name, own_doc(cls, name, source)) for name in fields or ()]
-    rows += [(name, value.__doc__ or "") for name, value in vars(cls).items() if isinstance(value, property)]
+    rows += [(name, value.__doc__ or "") for name, value in members(cls).items() if isinstance(value, property)]
     if fields is None:
         found = re.findall(r"^ +self\.([a-z]\w*) = ", source, re.M)
         rows += [(name, doc) for name in found if (doc := own_doc(cls, name, source))]
     out += [f"- `{name}`: {inspect.cleandoc(doc)}" if doc else f"- `{name}`" for name, doc in rows]
     out.append("")
-    for name, value in vars(cls).items():
+    for name, value in members(cls).items():
         if name.startswith("_") and name != "__call__" or isinstance(value, (property, type)):
             continue
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value

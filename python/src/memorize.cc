@@ -29,7 +29,8 @@ QuadraticNetwork make(const std::optional<Rows>& R, int power, const Rows& W, co
 
 MemorizeResult run_memorize(const Rows& x, const Rows& y, const std::string& method, int layers, Index hidden,
                             Index features, int power, double perturb, bool normalize, bool classes,
-                            double tolerance, std::uint64_t seed, int threads, nb::object progress) {
+                            double tolerance, int iterations, double epsilon, int decay_epochs,
+                            double memory_gib, std::uint64_t seed, int threads, nb::object progress) {
   MemorizeOptions options;
   const std::optional<MemorizeMethod> chosen = memorize_method(method);
   if (!chosen) {
@@ -45,6 +46,10 @@ MemorizeResult run_memorize(const Rows& x, const Rows& y, const std::string& met
   options.normalize = normalize;
   options.classes = classes;
   options.tolerance = tolerance;
+  options.descent.max_iterations = iterations;
+  options.descent.epsilon = epsilon;
+  options.descent.decay_epochs = decay_epochs;
+  options.closed_form.memory_bytes = memory_gib * 0x1p30;
   options.seed = seed;
   options.validate();
   const ConstRows inputs = map(x), labels = map(y);
@@ -113,7 +118,8 @@ void bind_memorize(nb::module_& m) {
           nb::rv_policy::move);
   m.def("memorize", &run_memorize, nb::arg("x"), nb::arg("y"), nb::arg("method"), nb::arg("layers"),
         nb::arg("hidden"), nb::arg("features"), nb::arg("power"), nb::arg("perturb"), nb::arg("normalize"),
-        nb::arg("classes"), nb::arg("tolerance"), nb::arg("seed"), nb::arg("threads"),
+        nb::arg("classes"), nb::arg("tolerance"), nb::arg("iterations"), nb::arg("epsilon"),
+        nb::arg("decay_epochs"), nb::arg("memory"), nb::arg("seed"), nb::arg("threads"),
         nb::arg("progress").none());
 }
 

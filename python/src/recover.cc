@@ -1,12 +1,14 @@
 // recover, and what its result has to say.
 #include "exhume/recover_layers.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "exhume/io/onnx.h"
 #include "exhume/io/output_folder.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/io/signature.h"
 #include "exhume/report/report.h"
 #include "exhume/routes/table.h"
 #include "samples.h"
@@ -26,11 +29,13 @@ namespace exhume::python {
 namespace {
 
 RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
-                          double leak, std::uint64_t seed, double budget, int threads, nb::object progress) {
+                          double leak, const std::string& activation, std::uint64_t seed, double budget,
+                          int threads, nb::object progress) {
   RecoverOptions options;
   options.hidden = hidden;
   options.route = route;
   options.leak = leak;
+  options.rectifier = parse_rectifier(activation);
   options.seed = seed;
   options.budget_seconds = budget;
   options.validate();
@@ -75,12 +80,29 @@ std::optional<Network> unless_empty(const Network& network) {
   return network;
 }
 
+// What lies beside a certificate, as the command line writes it: role, name, bytes.
+std::vector<std::array<std::string, 3>> files_beside(const RecoverResult& result) {
+  std::vector<std::array<std::string, 3>> files;
+  if (result.status == Status::kRefused) return files;
+  if (result.activation == "relu") {
+    files.push_back({"network", "network.safetensors", network_bytes(result.network)});
+    files.push_back({"network for other programs", "network.onnx", onnx_bytes(result.network)});
+  } else {
+    // Another name: what reads network.safetensors takes its units for ReLUs.
+    files.push_back({"network", "rectified.safetensors",
+                     network_bytes(result.network, {{"activation", "rectified " + result.activation}})});
+  }
+  if (result.support.empty()) return files;
+  std::string support = "row,output\n";
+  for (const auto& [row, output] : result.support) support += fmt::format("{},{}\n", row, output);
+  files.push_back({"entries hit by noise", "support.csv", support});
+  return files;
+}
+
 std::string certificate(RecoverResult result, const Samples& samples) {
   result.files = samples.digests();
-  if (result.status != Status::kRefused) {
-    result.written = {{"network", "network.safetensors", sha256(network_bytes(result.network))},
-                      {"network for other programs", "network.onnx", sha256(onnx_bytes(result.network))}};
-  }
+  for (const auto& [role, name, bytes] : files_beside(result))
+    result.written.push_back({role, name, sha256(bytes)});
   stamp(result);
   return to_json(result);
 }
@@ -108,6 +130,14 @@ void bind_recover(nb::module_& m) {
                      return steps;
                    })
       .def("certificate", &certificate, nb::arg("samples"))
+      .def_prop_ro("files",
+                   [](const RecoverResult& r) {
+                     std::vector<std::pair<std::string, nb::bytes>> list;
+                     for (const auto& [role, name, bytes] : files_beside(r))
+                       list.emplace_back(name, nb::bytes(bytes.data(), bytes.size()));
+                     return list;
+                   })
+      .def_ro("activation", &RecoverResult::activation)
       .def_ro("support", &RecoverResult::support);
   nb::class_<DeepResult>(m, "DeepResult")
       .def_prop_ro("network", [](const DeepResult& r) { return r.network; })
@@ -131,7 +161,15 @@ void bind_recover(nb::module_& m) {
       .def_prop_ro("finds", [](const RouteInfo& r) { return std::string(to_string(r.finds)); });
   m.def("routes", [] { return route_table(); });
   m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
-        nb::arg("leak"), nb::arg("seed"), nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
+        nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"), nb::arg("threads"),
+        nb::arg("progress").none());
+  m.def(
+      "sign",
+      [](const std::string& key, const std::string& text) {
+        const std::string signature = PrivateKey(key).sign(text);
+        return nb::bytes(signature.data(), signature.size());
+      },
+      nb::arg("key"), nb::arg("text"));
   m.def(
       "report_html", [](const std::string& certificate) { return to_html(certificate); },
       nb::arg("certificate"));

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "exhume/base/error.h"
+#include "exhume/data/views.h"
 #include "exhume/io/open.h"
 #include "io/finite.h"
 
@@ -41,7 +42,7 @@ Samples view(Rows x, Rows y) {
     return memory_view(x.data(), y.data(), static_cast<Index>(x.shape(0)), static_cast<Index>(x.shape(1)),
                        static_cast<Index>(y.shape(1)));
   });
-  return {std::move(source), std::move(x), std::move(y), {}};
+  return {std::move(source), std::move(x), std::move(y), {}, {}};
 }
 
 // Files of one's own that nobody will see again are not `named`: the certificate does not speak of them.
@@ -52,7 +53,31 @@ Samples open(const std::string& x, const std::string& y, int threads, bool named
                              control);
   });
   SamplePtr source = opened.samples;
-  return {std::move(source), {}, {}, named ? std::move(opened) : OpenedSamples()};
+  return {std::move(source), {}, {}, {}, named ? std::move(opened) : OpenedSamples()};
+}
+
+// The same samples with their mirror images: labels holds the outputs at -x.
+Samples mirror(Samples samples, Rows labels) {
+  Call call(1, nb::none());
+  call.run([&](const Control& control) {
+    refuse_not_finite(labels, "mirrored", control);
+    return true;
+  });
+  const auto rows = static_cast<Index>(labels.shape(0)), outputs = static_cast<Index>(labels.shape(1));
+  samples.source =
+      mirrored_view(samples.source, memory_view(labels.data(), labels.data(), rows, outputs, outputs));
+  samples.mirrored = std::move(labels);
+  return samples;
+}
+
+Samples mirror_file(Samples samples, const std::string& labels, int threads) {
+  Call call(threads, nb::none());
+  call.run([&](const Control& control) {
+    samples.opened.mirror(labels, control);
+    return true;
+  });
+  samples.source = samples.opened.samples;
+  return samples;
 }
 
 }  // namespace
@@ -63,6 +88,8 @@ void bind_samples(nb::module_& m) {
       .def_prop_ro("inputs", [](const Samples& s) { return s.source->inputs(); })
       .def_prop_ro("outputs", [](const Samples& s) { return s.source->outputs(); });
   m.def("view_samples", &view, nb::arg("x").noconvert(), nb::arg("y").noconvert());
+  m.def("mirror_samples", &mirror, nb::arg("samples"), nb::arg("labels").noconvert());
+  m.def("mirror_file", &mirror_file, nb::arg("samples"), nb::arg("labels"), nb::arg("threads"));
   m.def("open_samples", &open, nb::arg("x"), nb::arg("y"), nb::arg("threads"), nb::arg("named"));
 }
 

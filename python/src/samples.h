@@ -10,6 +10,7 @@ namespace exhume::python {
 struct Samples {
   SamplePtr source;
   Rows x, y;             // empty for samples in files
+  Rows mirrored;         // outputs at -x; empty where there are none in memory
   OpenedSamples opened;  // empty for samples in memory
 
   [[nodiscard]] std::vector<FileDigest> digests() const { return opened.digests({}); }

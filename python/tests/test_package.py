@@ -24,6 +24,12 @@ def test_version_comes_from_cmake(root):
     assert exhume.__version__ == declared == importlib.metadata.version("exhume")
 
 
+def test_the_version_is_the_same_everywhere(root):
+    cited = re.search(r"^version: (\S+)$", (root / "CITATION.cff").read_text(), re.M)[1]
+    latest = re.search(r"^## \[([0-9.]+|Unreleased)\]", (root / "CHANGELOG.md").read_text(), re.M)[1]
+    assert cited == exhume.__version__ and latest in (exhume.__version__, "Unreleased")
+
+
 def modules():
     return [name for _, name, _ in pkgutil.iter_modules(exhume.__path__) if name not in ("_core", "_torch")]
 

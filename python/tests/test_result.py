@@ -74,7 +74,7 @@ def test_an_unknown_plot_is_refused(fitted):
 def test_report(fitted, tmp_path):
     assert fitted.to_html().startswith("<!") and fitted._repr_html_().startswith("<iframe srcdoc=")
     assert "<script" not in fitted._repr_html_()
-    assert repr(fitted).startswith("<exhume.Result: estimated.")
+    assert repr(fitted) == "<exhume.Result: estimated, 4 inputs, 3 hidden units, 3 outputs, route depth2>"
     fitted.save(tmp_path / "out")
     names = {"network.safetensors", "network.onnx", "certificate.json", "report.html"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names

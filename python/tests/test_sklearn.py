@@ -113,3 +113,12 @@ def test_memorizing_what_cannot_be(random):
     with pytest.warns(exhume.RecoveryWarning, match="a linear fit is used"):
         model = MemorizingRegressor(layers=2).fit(np.arange(30.0).reshape(-1, 1), 2 * np.arange(30.0) + 1)
     assert not model.memorized_ and np.allclose(model.predict([[4.0], [-2.0]]), [9, -3])
+
+
+def test_names_of_columns_reach_the_result(data):
+    pandas = pytest.importorskip("pandas")
+    x, y = data[0], data[1]
+    table = pandas.DataFrame(x, columns=[f"input {i}" for i in range(x.shape[1])]).assign(always=1.0)
+    fitted = TwoLayerReLURegressor().fit(table, y)
+    assert fitted.result_.input_names == [f"input {i}" for i in range(x.shape[1])]
+    assert fitted.result_.weights().input[0] == "input 0"

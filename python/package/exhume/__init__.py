@@ -19,15 +19,19 @@ with _fast_kernels():
     from . import _core
 
 from . import oracles, routes, structure
+from ._commands import diagnose, inspect, keys, reproduce
 from ._core import DataError, ResourceError
 from ._deep_network import DeepAlignment, DeepNetwork, Layer
 from ._extract import Extraction, extract
-from ._generate import Planted, generate
+from ._generate import Planted, Thresholds, generate
+from ._load import load
 from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Network
-from ._recover import Verification, recover, verify
-from ._result import Coefficient, RecoveryWarning, Result
+from ._recover import NotCertified, Verification, recover, verify
+from ._rectified import RectifiedNetwork
+from ._result import RecoveryWarning, Result
 from ._threshold import Assumption, Halfspaces, LowestLayer, halfspaces, lowest_layer
+from ._weights import Coefficient
 
 __version__ = _core.version()
 
@@ -63,20 +67,28 @@ __all__ = [
     "LowestLayer",
     "Memorized",
     "Network",
+    "NotCertified",
     "Planted",
     "QuadraticNetwork",
     "RecoveryWarning",
+    "RectifiedNetwork",
     "ResourceError",
     "Result",
+    "Thresholds",
     "Verification",
     "blas_kernels",
+    "diagnose",
     "extract",
     "generate",
     "halfspaces",
+    "inspect",
+    "keys",
+    "load",
     "lowest_layer",
     "memorize",
     "oracles",
     "recover",
+    "reproduce",
     "routes",
     "structure",
     "verify",

@@ -8,20 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._tables import columns_as_floats, is_table
 
 Floats = NDArray[np.float64]
 
 
 def as_floats(values: Any, name: str) -> Floats:
-    """`values` as float64. NumPy arrays, sequences, data frames, torch tensors and other DLPack exporters."""
-    if hasattr(values, "detach"):  # a torch tensor that still belongs to a graph
-        values = values.detach()
-    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+    """`values` as float64. NumPy arrays, sequences, data frames, sparse matrices, torch tensors, other DLPack exporters."""
+    if hasattr(values, "detach") and hasattr(values, "cpu"):  # a torch tensor, perhaps of a graph, or on a device
+        values = values.detach().cpu().to_dense().double().numpy()
+    elif hasattr(values, "toarray") and hasattr(values, "nnz"):  # a sparse matrix of scipy
+        values = values.toarray()
+    elif hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         values = np.from_dlpack(values)
     array = np.asarray(values)
     if array.dtype.kind == "c":
         raise ValueError(f"{name} is complex; give real numbers")
     if array.dtype.kind not in "fiub":
+        if is_table(values):
+            return columns_as_floats(values, name)
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from ._arrays import Floats, as_floats, as_rows, frozen
 from ._network import Network
+from ._words import counted
 
 if TYPE_CHECKING:
     from torch import nn
@@ -54,7 +55,8 @@ class DeepNetwork:
         The hidden layers from below, then the outputs. `L` is a skip term: it stands on the inputs and on all hidden
         layers but the one right below, side by side.
 
-    >>> net = DeepNetwork([([[1.0, -1.0]], [0.5]), ([[2.0], [-1.0]], [0.0, 3.0]), ([[1.0, 1.0]], [0.0])])
+    >>> import exhume
+    >>> net = exhume.DeepNetwork([([[1.0, -1.0]], [0.5]), ([[2.0], [-1.0]], [0.0, 3.0]), ([[1.0, 1.0]], [0.0])])
     >>> net
     <exhume.DeepNetwork: 2 inputs, hidden layers of 1 and 2 units, 1 output>
     >>> net([[1.0, 0.0], [0.0, 2.0]])
@@ -128,9 +130,6 @@ class DeepNetwork:
         return self(x, threads=threads)
 
     def __repr__(self) -> str:
-        def counted(number: int, word: str) -> str:
-            return f"{number} {word}{'' if number == 1 else 's'}"
-
         widths = self.widths
         listed = " and ".join(filter(None, [", ".join(map(str, widths[:-1])), str(widths[-1])])) if widths else ""
         hidden = f"hidden layer{'' if len(widths) == 1 else 's'} of {listed} units" if widths else "no hidden layer"
@@ -138,6 +137,17 @@ class DeepNetwork:
         return (
             f"<exhume.DeepNetwork: {counted(self.inputs, 'input')}, {hidden}, {counted(self.outputs, 'output')}{skips}>"
         )
+
+    def to_dict(self) -> dict[str, Floats]:
+        """The arrays by the names they have in files: layers.0.W, layers.0.b, ..., A, c."""
+        arrays = {}
+        for number, layer in enumerate(self._layers):
+            top = number + 1 == len(self._layers)
+            for part, values in zip("WbL", layer):
+                name = {"W": "A", "b": "c", "L": "L"}[part] if top else f"layers.{number}.{part}"
+                if values is not None:
+                    arrays[name] = values
+        return arrays
 
     def __reduce__(self) -> tuple[type[DeepNetwork], tuple[list[tuple[Any, ...]]]]:
         return DeepNetwork, ([tuple(layer) for layer in self._layers],)
@@ -149,6 +159,10 @@ class DeepNetwork:
 
     def __hash__(self) -> int:
         return hash(self._core.safetensors())
+
+    def _files(self) -> list[tuple[str, bytes]]:
+        """What lies beside a certificate."""
+        return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
 
     def canonical(self) -> DeepNetwork:
         """The same function with rows of hidden units of unit norm, units by decreasing size, idle units dropped."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._certified import Certified
 from ._deep_network import DeepNetwork
 from ._network import Network
 from ._options import seed_of
@@ -16,37 +16,13 @@ from ._progress import Progress, progress_callback
 from .oracles import as_oracle
 
 
-class Extraction:
+class Extraction(Certified):
     """What `extract` found, and what is known about it."""
 
     def __init__(self, certificate_json: str, network: Network | DeepNetwork | None, log: bytes) -> None:
-        self._json = certificate_json
-        self._network = network
-        self._certificate: dict[str, Any] = json.loads(certificate_json)
+        super().__init__(certificate_json, network, [("questions.log", log), *(network._files() if network is not None else [])])
         self.log = log
         """The log of all questions and answers, as questions.log holds it."""
-
-    @property
-    def network(self) -> Network | DeepNetwork:
-        """The network, in canonical form: a `DeepNetwork` where it has several hidden layers. A refusal has none: then a RuntimeError says why."""
-        if self._network is None:
-            raise RuntimeError(self.verdict)
-        return self._network
-
-    @property
-    def status(self) -> str:
-        """"certified", "uncertified" or "refused"."""
-        return str(self._certificate["status"])
-
-    @property
-    def reason(self) -> str:
-        """One sentence: why this status."""
-        return str(self._certificate["reason"])
-
-    @property
-    def verdict(self) -> str:
-        """The verdict as the report opens with it."""
-        return str(self._certificate["verdict"])
 
     @property
     def queries(self) -> int:
@@ -57,29 +33,6 @@ class Extraction:
     def activation(self) -> str:
         """Of the units: "relu", "leaky relu", "absolute value" or "relu with a linear term"."""
         return str(self._certificate["activation"])
-
-    @property
-    def certificate(self) -> dict[str, Any]:
-        """The certificate as a dictionary: all that certificate.json holds, with the same keys."""
-        return dict(self._certificate)
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes network.safetensors, network.onnx, questions.log, certificate.json and report.html.
-
-        All or none; `exhume verify FOLDER` checks them again.
-        """
-        files = [
-            ("questions.log", self.log),
-            ("certificate.json", self._json.encode()),
-            ("report.html", _core.report_html(self._json).encode()),
-        ]
-        if self._network is not None:
-            core = self._network._core
-            files += [("network.safetensors", core.safetensors()), ("network.onnx", core.onnx(False))]
-        _core.write_files(os.fspath(folder), files)
-
-    def __repr__(self) -> str:
-        return f"<exhume.Extraction: {self.verdict}>"
 
 
 def extract(

@@ -12,6 +12,7 @@ from . import _core
 from ._arrays import Floats, as_rows, frozen
 from ._options import seed_of
 from ._progress import Progress, progress_callback
+from ._words import counted
 
 
 class QuadraticNetwork:
@@ -92,10 +93,13 @@ class QuadraticNetwork:
 
     def __repr__(self) -> str:
         features = "" if self._R is None else f"{len(self._R)} features to the power {self.power}, "
-        return (
-            f"<exhume.QuadraticNetwork: {self.inputs} inputs, {features}{self.hidden} quadratic units, "
-            f"{self.outputs} outputs>"
-        )
+        units = counted(self.hidden, "quadratic unit")
+        return f"<exhume.QuadraticNetwork: {counted(self.inputs, 'input')}, {features}{units}, {counted(self.outputs, 'output')}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The arrays by their names, W, A and, in three layers, R, and the power."""
+        first = {} if self._R is None else {"R": self._R}
+        return {**first, "W": self._W, "A": self._A, "power": self.power}
 
     def __reduce__(self) -> tuple[type[QuadraticNetwork], tuple[Floats, Floats, Floats | None, int]]:
         return QuadraticNetwork, (self._W, self._A, self._R, self.power)
@@ -150,6 +154,10 @@ class Memorized(NamedTuple):
     certificate: dict[str, Any]
     """The certificate: all that certificate.json holds, with the same keys."""
 
+    def __repr__(self) -> str:
+        said = "memorised" if self.memorized else "not memorised"
+        return f"<exhume.Memorized: {counted(len(self.inputs), 'row')} {said}, {self.network!r}>"
+
 
 def memorize(
     x: Any,
@@ -164,6 +172,10 @@ def memorize(
     normalize: bool = False,
     classes: bool = False,
     tolerance: float = 1e-12,
+    iterations: int = 20000,
+    epsilon: float = 1e-3,
+    decay_epochs: int = 15,
+    memory: float = 4.0,
     seed: int = 0,
     threads: int = 0,
     progress: Progress = None,
@@ -191,6 +203,14 @@ def memorize(
         Whole-number labels become one output a class.
     tolerance : float
         Relative error up to which labels count as memorised.
+    iterations : int
+        Most iterations of a descent.
+    epsilon : float
+        Target for the objective of "pgd-printed".
+    decay_epochs : int
+        Epochs between cuts of Adam's rate.
+    memory : float
+        Most memory for the solve, in GiB; conjugate gradients where the kernel would not fit.
     seed : int
         Of every random choice.
     threads, progress
@@ -226,6 +246,10 @@ def memorize(
             normalize,
             classes,
             tolerance,
+            iterations,
+            epsilon,
+            decay_epochs,
+            memory,
             seed_of(seed),
             threads,
             callback,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._arrays import Floats, as_floats, as_rows, frozen
+from ._words import counted
 
 if TYPE_CHECKING:
     from ._torch import TwoLayerReLU
@@ -51,7 +52,8 @@ class Network:
     L : m x d array, optional
         A linear term.
 
-    >>> net = Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
+    >>> import exhume
+    >>> net = exhume.Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
     >>> net([[1.0, 0.0], [0.0, 2.0]])
     array([[3.],
            [0.]])
@@ -130,7 +132,12 @@ class Network:
 
     def __repr__(self) -> str:
         linear = ", with a linear term" if self._L is not None else ""
-        return f"<exhume.Network: {self.inputs} inputs, {self.hidden} hidden units, {self.outputs} outputs{linear}>"
+        shape = [counted(self.inputs, "input"), counted(self.hidden, "hidden unit"), counted(self.outputs, "output")]
+        return f"<exhume.Network: {', '.join(shape)}{linear}>"
+
+    def to_dict(self) -> dict[str, Floats]:
+        """The arrays by their names: W, b, A, c and, where present, L."""
+        return {name: part for name, part in zip("WbAcL", self._parts()) if part is not None}
 
     def _parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats | None]:
         return self._W, self._b, self._A, self._c, self._L
@@ -145,6 +152,10 @@ class Network:
 
     def __hash__(self) -> int:
         return hash(self._core.safetensors())
+
+    def _files(self) -> list[tuple[str, bytes]]:
+        """What lies beside a certificate."""
+        return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
 
     def canonical(self) -> Network:
         """The same function with rows of W of unit norm, units by decreasing size, idle units dropped."""

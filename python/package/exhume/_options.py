@@ -51,3 +51,12 @@ def depth_of(layers: Any, hidden: Any, first_layer: Any) -> tuple[int | None, li
     if depth > 1 and units_of(hidden) is not None:
         raise ValueError(f"hidden is {hidden!r}, expected one width a layer, such as (20, 20), or 'auto'")
     return depth, None
+
+
+def route_of(route: str, method: str | None) -> str:
+    """The route; "rectified" is a family, of which `method` names the member."""
+    if route == "rectified":
+        return f"rectified-{method or 'tensor'}"
+    if method is not None:
+        raise ValueError(f"method is {method!r}, but belongs to the route 'rectified'")
+    return route

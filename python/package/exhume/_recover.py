@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
+
+import numpy as np
 
 from . import _core
-from ._arrays import as_rows
+from ._arrays import Floats, as_rows
 from ._deep_network import DeepNetwork
 from ._network import Network
-from ._options import depth_of, seed_of, units_of
+from ._options import depth_of, route_of, seed_of, units_of
+from ._program import ask
 from ._progress import Progress, progress_callback
 from ._result import Result, from_core
-from ._samples import opened
+from ._safetensors import read_tensors
+from ._samples import is_path, opened, taken_apart
+from ._tables import named_columns, names_of
+
+
+class NotCertified(RuntimeError):
+    """The result is not what `require` asked for; it is the exception's `result`."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.status}: {result.reason}")
+        self.result = result
 
 
 def recover(
@@ -20,12 +34,17 @@ def recover(
     y: Any = None,
     hidden: int | str | Sequence[int] = "auto",
     *,
+    target: str | Sequence[str] | None = None,
     layers: int | str = 1,
     first_layer: Any = None,
     route: str = "auto",
+    method: str | None = None,
+    activation: str = "relu",
+    mirrored: Any = None,
     leak: float = 0.0,
     seed: int = 0,
     budget: float = 300.0,
+    require: str | None = None,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
@@ -35,9 +54,9 @@ def recover(
     Parameters
     ----------
     x, y : arrays
-        Inputs n x d and outputs n x m (or n numbers), one sample a row: NumPy arrays, torch tensors, data
-        frames, lists, whatever NumPy or DLPack understands. C-contiguous float64 is looked at where it lies; anything
-        else is converted.
+        Inputs n x d and outputs n x m (or n numbers), one sample a row: NumPy arrays, data frames of pandas and polars,
+        pyarrow tables, sparse matrices of scipy, torch tensors, lists, whatever NumPy or DLPack understands.
+        C-contiguous float64 is looked at where it lies; anything else is converted. Names of columns are kept.
     x : iterable of (x, y) blocks
         With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not grow
         with the number of rows. The result is the same, bit by bit, as from one array.
@@ -45,13 +64,21 @@ def recover(
         Files: .npy, .csv; or one .npz with both. Read block by block.
     hidden : int, sequence of ints or "auto"
         Number of hidden units, one number a layer where there are several; found from the data with "auto".
+    target : str or sequence of str
+        With one table as `x` and `y` left out: the columns that are outputs.
     layers : int or "auto"
         Number of hidden layers. "auto" tries one first, then more while structure is left and time remains.
-    first_layer : array, k x (d + 1)
+    first_layer : array, k x (d + 1), or path
         The first of two hidden layers where it is known, rows (w, b) up to scale and sign: the rest is found on
-        top of it.
+        top of it. A file holds W and b (.safetensors, .npz).
     route : str
         "auto", or a route by name (see `exhume.routes`).
+    method : str
+        With the route "rectified": the route rectified-METHOD, "tensor" without it.
+    activation : str
+        Of the units, for z > 0: "relu", "square", "cube" or "exp" (e^z - 1); read by some of the routes rectified-...
+    mirrored : array or path
+        Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction.
     leak : float
         Slope of the units below zero, from 0 to 1; read by the route "symmetric".
     seed : int
@@ -59,6 +86,8 @@ def recover(
         same as `exhume recover` on the command line.
     budget : float
         Seconds after which routes that search stop and return their best.
+    require : str
+        "certified" or "estimated": what the result must be at least; NotCertified is raised where it is less.
     device : str
         Where heavy sums run where there are several hidden layers: "cuda", "cpu", or "auto" for a CUDA device where
         there is one.
@@ -79,6 +108,8 @@ def recover(
         Data that cannot be used: NaN, different numbers of rows, too few rows, a constant column.
     ValueError
         An option out of range.
+    NotCertified
+        The result is less than `require` asks for.
 
     Other Python threads run meanwhile, and Ctrl-C interrupts.
 
@@ -90,15 +121,20 @@ def recover(
     >>> result.network.align(planted.network).worst_error < 1e-9
     True
     """
+    if require not in (None, "certified", "estimated"):
+        raise ValueError(f"require is {require!r}, expected 'certified' or 'estimated'")
     depth, widths = depth_of(layers, hidden, first_layer)
-    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
+    x, y = taken_apart(x, y, target)
+    names = names_of(x), names_of(y)
+    with named_columns(*names), opened(x, y, threads, mirrored) as samples, progress_callback(progress) as callback:
         found: _core.RecoverResult | _core.DeepResult
         if depth == 1:
             found = _core.recover(
                 samples,
                 units_of(hidden),
-                route,
+                route_of(route, method),
                 float(leak),
+                activation,
                 seed_of(seed),
                 float(budget),
                 threads,
@@ -107,11 +143,28 @@ def recover(
         elif depth is None:
             found = _core.recover_any_depth(samples, seed_of(seed), float(budget), device, threads, callback)
         else:
-            first = None if first_layer is None else as_rows(first_layer, "first_layer")
+            first = None if first_layer is None else _first_layer(first_layer)
             found = _core.recover_deep(
                 samples, depth, widths, first, seed_of(seed), float(budget), device, threads, callback
             )
-        return from_core(found, found.certificate(samples))
+        result = from_core(found, found.certificate(samples), *names)
+    enough = {"certified": ("certified",), "estimated": ("certified", "estimated")}
+    if require is not None and result.status not in enough[require]:
+        raise NotCertified(result)
+    return result
+
+
+def _first_layer(layer: Any) -> Floats:
+    """Rows (w, b): an array, or W and b (or -t) of a file."""
+    if not is_path(layer):
+        return as_rows(layer, "first_layer")
+    name = os.fspath(layer)
+    arrays: Any = np.load(name) if name.endswith(".npz") else read_tensors(name)[0]
+    try:
+        b = arrays["b"] if "b" in arrays else -arrays["t"]
+        return as_rows(np.column_stack([arrays["W"], b]), "first_layer")
+    except (KeyError, ValueError) as error:
+        raise _core.DataError(f"{name}: {error}; a first layer is W, k x d, and b, k") from None
 
 
 class Verification(NamedTuple):
@@ -131,11 +184,55 @@ class Verification(NamedTuple):
     """Of which output."""
 
 
-def verify(network: Network | DeepNetwork, x: Any, y: Any = None, *, threads: int = 0) -> Verification:
-    """Checks a network against samples by plain loops that share no code with the solvers.
+@overload
+def verify(network: Network | DeepNetwork, x: Any, y: Any = None, *, threads: int = 0) -> Verification: ...
 
-    `x` and `y` are as in `recover`.
+
+@overload
+def verify(
+    network: str | os.PathLike[str],
+    x: str | os.PathLike[str] | None = None,
+    y: str | os.PathLike[str] | None = None,
+    *,
+    key: str | os.PathLike[str] | None = None,
+    tolerance: float | None = None,
+    network_only: bool = False,
+    threads: int = 0,
+) -> dict[str, Any]: ...
+
+
+def verify(
+    network: Any,
+    x: Any = None,
+    y: Any = None,
+    *,
+    key: Any = None,
+    tolerance: float | None = None,
+    network_only: bool = False,
+    threads: int = 0,
+) -> Verification | dict[str, Any]:
+    """Checks a network, or a folder with its certificate, against samples by plain loops that share no code with the solvers.
+
+    Parameters
+    ----------
+    network : Network, DeepNetwork or path
+        A network gives a `Verification`. A folder that a command or `save` wrote, or a file with a network, gives what
+        `exhume verify --json` prints: "verified", "agrees", "findings" and more.
+    x, y
+        Samples as in `recover`; with a path, files, and for a folder only where they are others than its certificate names.
+    key : path
+        A public key: the certificate must be signed with its private one.
+    tolerance : float
+        Largest relative mean squared error to accept.
+    network_only : bool
+        Leave the certificate beside the network alone.
     """
+    if is_path(network):
+        files = [file for file in (x, y) if file is not None]
+        options = {"key": key, "tolerance": tolerance, "network_only": network_only, "threads": threads}
+        return ask("verify", network, *files, **options)
+    if key is not None or tolerance is not None or network_only:
+        raise ValueError("key, tolerance and network_only are about a folder or a file; give its path")
     with opened(x, y, threads) as samples:
         if isinstance(network, DeepNetwork):
             found = _core.verify_layers(network._core, samples, threads)

@@ -2,60 +2,51 @@
 
 from __future__ import annotations
 
-import html
-import json
-import os
-import statistics
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import Floats, frozen
+from ._certified import Certified
 from ._deep_network import DeepNetwork
 from ._network import Network
+from ._rectified import RectifiedNetwork
+from ._tables import Names
+from ._weights import Coefficient, Weight, coefficients, frame, weights_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from collections.abc import Iterator
 
-Status = Literal["certified", "estimated", "uncertified", "refused"]
+    from matplotlib.axes import Axes
 
 
 class RecoveryWarning(UserWarning):
     """The network returned is the best fit found, but is not certified to be the one behind the data."""
 
 
-class Coefficient(NamedTuple):
-    """One parameter with its interval (see `Result.coefficients`)."""
-
-    name: str
-    """"W[i,j]", "b[i]", "A[o,i]" or "c[o]", counted from 0."""
-    value: float
-    standard_error: float
-    lower: float
-    upper: float
-
-
-class Result:
+class Result(Certified):
     """What `recover` found, and what is known about it.
 
-    Shown as the full report in a notebook. Can be pickled.
+    Shown as the full report in a notebook. Can be pickled, and compared with `==`: the same network and the same statements.
     """
 
     def __init__(
         self,
         certificate_json: str,
-        network: Network | DeepNetwork | None,
+        network: Network | DeepNetwork | RectifiedNetwork | None,
         standard_errors: Network | None,
         singular_values: Floats,
         predicted: Floats,
         observed: Floats,
         descent: list[tuple[str, float]],
+        files: list[tuple[str, bytes]] | None = None,
+        input_names: Names = None,
+        output_names: Names = None,
     ) -> None:
-        self._json = certificate_json
-        self._network = network
+        super().__init__(certificate_json, network, files or [])
         self._standard_errors = standard_errors
-        self._certificate: dict[str, Any] = json.loads(certificate_json)
         self.singular_values = singular_values
         """Singular values of the moment whose rank is the number of units, decreasing."""
         self.predicted = predicted
@@ -64,103 +55,58 @@ class Result:
         """The outputs given for those rows."""
         self.descent = descent
         """(stage, relative mean squared error) of every step of the polish."""
-
-    @property
-    def network(self) -> Any:
-        """The network, in canonical form: a `Network`, or a `DeepNetwork` where there are several hidden layers.
-
-        A refusal has none: then a RuntimeError says why.
-        """
-        if self._network is None:
-            raise RuntimeError(self.verdict)
-        return self._network
-
-    @property
-    def status(self) -> Status:
-        """What the network is worth.
-
-        "certified": all rows are reproduced to their stored precision and the weights are determined.
-        "estimated": there is noise, and nothing in it speaks against the network; intervals and bounds hold if
-        it is independent noise. "uncertified": a check failed. "refused": there is no network.
-        """
-        return cast(Status, self._certificate["status"])
-
-    @property
-    def reason(self) -> str:
-        """One sentence: why this status."""
-        return str(self._certificate["reason"])
-
-    @property
-    def verdict(self) -> str:
-        """The verdict as the report opens with it."""
-        return str(self._certificate["verdict"])
-
-    @property
-    def route(self) -> str:
-        """The route that won."""
-        return str(self._certificate["route"])
-
-    @property
-    def certificate(self) -> dict[str, Any]:
-        """The certificate as a dictionary: all that certificate.json holds, with the same keys."""
-        return dict(self._certificate)
+        self.input_names = input_names
+        """The names of the inputs, where the data had some."""
+        self.output_names = output_names
+        """The names of the outputs, where the data had some."""
 
     @property
     def noise_sd(self) -> float:
         """Estimated standard deviation of the noise on the outputs, 0 where none is visible."""
-        return float(self._certificate["noise_sd"] or 0.0)
+        return float(self._certificate.get("noise_sd") or 0.0)
 
     @property
     def standard_errors(self) -> Network | None:
         """Standard errors in the shapes of the network, or None: without noise there are none."""
         return self._standard_errors
 
+    def _arrays(self) -> dict[str, Any]:
+        errors = {} if self._standard_errors is None else {"standard_errors": self._standard_errors.to_dict()}
+        names = {"input_names": self.input_names, "output_names": self.output_names}
+        return {**super()._arrays(), **errors, **{name: value for name, value in names.items() if value}}
+
+    def _weights(self) -> Iterator[Weight]:
+        unknown = math.nan if self.noise_sd > 0 else 0.0
+        return weights_of(self.network, self._standard_errors, self.input_names, self.output_names, unknown)
+
+    def weights(self, confidence: float = 0.95) -> Any:
+        """Every parameter as a row of a pandas data frame.
+
+        Columns: name ("W[0,age]"), part, unit, input, output, value; where there is noise also standard_error, the ends lower and
+        upper of an interval of this confidence, z = value / standard_error, and p, how likely a |z| as large is for a
+        parameter that is 0. Needs pandas.
+        """
+        return frame(self._weights(), confidence, self.noise_sd > 0)
+
     def coefficients(self, confidence: float = 0.95) -> list[Coefficient]:
-        """Every parameter with its standard error and interval. Without noise the intervals are points."""
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence is {confidence}, expected between 0 and 1")
-        deviations = statistics.NormalDist().inv_cdf((1 + confidence) / 2)
-        network, errors = self.network, self._standard_errors
-        rows = []
-        for name in ("W", "b", "A", "c"):
-            values: Floats = getattr(network, name)
-            spread: Floats = np.zeros_like(values) if errors is None else getattr(errors, name)
-            for place in np.ndindex(values.shape):
-                value, error = float(values[place]), float(spread[place])
-                label = f"{name}[{','.join(map(str, place))}]"
-                rows.append(Coefficient(label, value, error, value - deviations * error, value + deviations * error))
-        return rows
+        """Every parameter with its standard error and interval.
+
+        Without noise the intervals are points. In a result that was loaded errors are not known, and NaN where there is noise.
+        """
+        return coefficients(self._weights(), confidence)
 
     def summary(self, confidence: float = 0.95) -> str:
         """A table of all parameters with standard errors and intervals, under the verdict."""
         tail = (1 - confidence) / 2
-        head = f"{'':<10}{'coef':>12}{'std err':>12}{f'[{tail:.3g}':>12}{f'{1 - tail:.3g}]':>12}"
+        rows = self.coefficients(confidence)
+        width = max([10, *(len(row.name) + 2 for row in rows)])
+        head = f"{'':<{width}}{'coef':>12}{'std err':>12}{f'[{tail:.3g}':>12}{f'{1 - tail:.3g}]':>12}"
         lines = [self.verdict, "", head, "-" * len(head)]
-        for row in self.coefficients(confidence):
+        for row in rows:
             lines.append(
-                f"{row.name:<10}{row.value:>12.5g}{row.standard_error:>12.3g}{row.lower:>12.5g}{row.upper:>12.5g}"
+                f"{row.name:<{width}}{row.value:>12.5g}{row.standard_error:>12.3g}{row.lower:>12.5g}{row.upper:>12.5g}"
             )
         return "\n".join(lines)
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes what the command line writes: network.safetensors, network.onnx, certificate.json, report.html."""
-        files = [("certificate.json", self._json.encode()), ("report.html", self.to_html().encode())]
-        if self._network is not None:
-            core = self._network._core
-            files += [("network.safetensors", core.safetensors()), ("network.onnx", core.onnx(False))]
-        _core.write_files(os.fspath(folder), files)
-
-    def to_html(self) -> str:
-        """The report: one page without scripts or requests."""
-        return _core.report_html(self._json)
-
-    def _repr_html_(self) -> str:
-        # The page has styles of its own, which must not reach the notebook.
-        page = html.escape(self.to_html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:42em;border:0" title="Exhume report"></iframe>'
-
-    def __repr__(self) -> str:
-        return f"<exhume.Result: {self.status}. {self.verdict}>"
 
     def plot(self, kind: str = "heldout", ax: Axes | None = None) -> Axes:
         """Draws one picture of the report with matplotlib and returns its axes.
@@ -176,15 +122,20 @@ class Result:
         if kind not in ("heldout", "singular_values", "descent"):
             raise ValueError(f"kind is {kind!r}, expected 'heldout', 'singular_values' or 'descent'")
         if ax is None:
-            from matplotlib import pyplot
-
+            try:
+                from matplotlib import pyplot
+            except ImportError:
+                raise ImportError(
+                    "plot() draws with matplotlib; pip install 'exhume[plot]' brings it. Without it, to_html() has the same pictures"
+                ) from None
             ax = pyplot.subplots()[1]
         getattr(self, f"_plot_{kind}")(ax)
         return ax
 
     def _plot_heldout(self, ax: Axes) -> None:
         for output in range(self.observed.shape[1]):
-            ax.plot(self.observed[:, output], self.predicted[:, output], ".", label=f"output {output}")
+            label = f"output {output}" if self.output_names is None else self.output_names[output]
+            ax.plot(self.observed[:, output], self.predicted[:, output], ".", label=label)
         if self.observed.size:
             ends = [float(self.observed.min()), float(self.observed.max())]
             ax.plot(ends, ends, color="grey", linewidth=0.8, zorder=0)
@@ -206,18 +157,31 @@ class Result:
         ax.set(xlabel="step", ylabel="relative mean squared error", title="Polish")
 
 
-def from_core(found: _core.RecoverResult | _core.DeepResult, certificate: str) -> Result:
+def from_core(
+    found: _core.RecoverResult | _core.DeepResult, certificate: str, input_names: Names = None, output_names: Names = None
+) -> Result:
     """A Result of what the library returned."""
     if isinstance(found, _core.DeepResult):
         layers = DeepNetwork._wrap(found.network)
-        return Result(certificate, layers, None, np.zeros(0), frozen(found.predicted), frozen(found.observed), [])
-    network, errors = found.network, found.standard_errors
+        shown = frozen(found.predicted), frozen(found.observed)
+        return Result(certificate, layers, None, np.zeros(0), *shown, [], layers._files(), input_names, output_names)
+    errors = found.standard_errors
     return Result(
         certificate,
-        None if network is None else Network._wrap(network),
+        _network(found),
         None if errors is None else Network._wrap(errors),
         frozen(found.singular_values),
         frozen(found.predicted),
         frozen(found.observed),
         found.descent,
+        found.files,
+        input_names,
+        output_names,
     )
+
+
+def _network(found: _core.RecoverResult) -> Network | RectifiedNetwork | None:
+    if found.network is None:
+        return None
+    network = Network._wrap(found.network)
+    return network if found.activation == "relu" else RectifiedNetwork._of(network, found.activation)

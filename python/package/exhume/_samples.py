@@ -12,19 +12,43 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats, as_rows
+from ._tables import is_table, split_target
 
 _Path = str | os.PathLike[str]
 
 
-def _is_path(value: Any) -> bool:
+def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
+def taken_apart(x: Any, y: Any, target: Any) -> tuple[Any, Any]:
+    """Inputs and outputs; out of one table where `target` names the columns that are outputs."""
+    if target is None:
+        return x, y
+    if y is not None:
+        raise ValueError("y and target both say what the outputs are; give one of them")
+    return split_target(x, target)
+
+
 @contextlib.contextmanager
-def opened(x: Any, y: Any, threads: int) -> Iterator[_core.Samples]:
-    """The samples; they know the files they come from. Valid inside the `with` block."""
-    if _is_path(x):
-        if y is not None and not _is_path(y):
+def opened(x: Any, y: Any, threads: int, mirrored: Any = None) -> Iterator[_core.Samples]:
+    """The samples, with their mirror images where outputs at -x are given. Valid inside the `with` block."""
+    with _opened(x, y, threads) as samples:
+        if mirrored is None:
+            yield samples
+        elif is_path(mirrored):
+            if not is_path(x):
+                raise ValueError("mirrored is a file but x is not; give arrays or files alike")
+            yield _core.mirror_file(samples, os.fspath(mirrored), threads)
+        else:
+            yield _core.mirror_samples(samples, as_rows(mirrored, "mirrored", one_column=True))
+
+
+@contextlib.contextmanager
+def _opened(x: Any, y: Any, threads: int) -> Iterator[_core.Samples]:
+    """The samples; they know the files they come from."""
+    if is_path(x):
+        if y is not None and not is_path(y):
             raise ValueError("x is a file but y is not; give two files, one .npz, or two arrays")
         names = [os.fspath(x)] + ([] if y is None else [os.fspath(y)])
         if y is None and not names[0].endswith(".npz"):
@@ -33,7 +57,9 @@ def opened(x: Any, y: Any, threads: int) -> Iterator[_core.Samples]:
     elif y is not None:
         yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True))
     else:
-        if not isinstance(x, Iterable) or hasattr(x, "__array__"):
+        if is_table(x):
+            raise ValueError("y is missing; give x and y, or target='...' with the names of the columns of x that are outputs")
+        if not isinstance(x, Iterable) or hasattr(x, "__array__") or hasattr(x, "toarray"):
             raise ValueError("y is missing; give x and y, or an iterable of (x, y) blocks")
         with tempfile.TemporaryDirectory(prefix="exhume-") as folder:
             yield spooled(x, folder, threads)

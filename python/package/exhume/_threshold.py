@@ -11,8 +11,9 @@ from . import _core
 from ._arrays import Floats, as_rows
 from ._options import seed_of, units_of
 from ._progress import Progress, progress_callback
-from ._result import Status
+from ._certified import Status
 from ._samples import opened
+from ._words import counted
 
 
 class Assumption(NamedTuple):
@@ -50,12 +51,16 @@ class LowestLayer(NamedTuple):
     certificate: dict[str, Any]
     """The certificate: all that certificate.json holds, with the same keys."""
 
+    def __repr__(self) -> str:
+        units, inputs = self.W.shape
+        shape = f"{counted(units, f'{self.activation} unit')} of {counted(inputs, 'input')}"
+        return f"<exhume.LowestLayer: {self.status}, {shape}>"
+
 
 def _layer(found: _core.LowestLayerResult, certificate: str) -> LowestLayer:
     assumptions = [Assumption(*row) for row in found.assumptions]
-    return LowestLayer(
-        found.W, found.t, found.start, found.worst_error, found.activation, cast(Status, found.status), found.reason, assumptions, json.loads(certificate)
-    )
+    says = found.activation, cast(Status, found.status), found.reason, assumptions, json.loads(certificate)
+    return LowestLayer(found.W, found.t, found.start, found.worst_error, *says)
 
 
 def lowest_layer(

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._progress import Progress
 from ._recover import recover
 from ._result import Result
 
@@ -29,29 +28,8 @@ class Route:
         """When it applies."""
         self.__doc__ = f"{about}. Applies: {condition}."
 
-    def __call__(
-        self,
-        x: Any,
-        y: Any = None,
-        hidden: int | str = "auto",
-        *,
-        leak: float = 0.0,
-        seed: int = 0,
-        budget: float = 300.0,
-        threads: int = 0,
-        progress: Progress = None,
-    ) -> Result:
-        return recover(
-            x,
-            y,
-            hidden,
-            route=self.name,
-            leak=leak,
-            seed=seed,
-            budget=budget,
-            threads=threads,
-            progress=progress,
-        )
+    def __call__(self, x: Any, y: Any = None, hidden: int | str = "auto", **options: Any) -> Result:
+        return recover(x, y, hidden, route=self.name, **options)
 
     def __repr__(self) -> str:
         return f"<exhume.routes.{self.__name__}: {self.about}>"

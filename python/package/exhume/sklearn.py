@@ -122,6 +122,8 @@ class TwoLayerReLURegressor(_Regressor):
             self._warn(f"a linear fit is used: {error}")
             self.network_ = _widened(linear, varying)
             return self
+        names = getattr(self, "feature_names_in_", None)
+        result.input_names = None if names is None else [str(name) for name in names[varying]]
         self.result_ = result
         network = linear if result.status == "refused" else result.network
         if result.status not in ("certified", "estimated"):
