@@ -27,7 +27,7 @@ Json heldout_points(const RecoverResult& result) {
   const Index all = rows * outputs, points = std::min(all, kScatterPoints);
   for (Index p = 0; p < points; ++p) {
     const Index at = p * all / points;
-    const Index row = at / outputs, output = (at + p) % outputs;
+    const Index row = at / outputs, output = (points == all ? at : p) % outputs;  // all outputs in turn
     predicted.push_back(rounded(result.predicted(row, output)));
     observed.push_back(rounded(result.observed(row, output)));
   }
