@@ -1,4 +1,4 @@
-"""python -m race run | report | compare | baseline, from bench/ or with bench/ on PYTHONPATH."""
+"""python -m race run | report | compare | baseline | success-table, from bench/ or with bench/ on PYTHONPATH."""
 
 import argparse
 import os
@@ -23,7 +23,8 @@ def parse():
     race.add_argument("--instances", type=int, default=5)
     race.add_argument("--limit", type=float, help="seconds a run, instead of the task's own")
     race.add_argument("--jobs", type=int, default=1, help="variants at a time")
-    race.add_argument("--out", type=pathlib.Path, required=True, help="JSON lines; lines that are there are not run again")
+    race.add_argument("--out", type=pathlib.Path, required=True, help="JSON lines")
+    race.add_argument("--resume", action="store_true", help="keep the lines that are there, run the rest")
 
     report = commands.add_parser("report", help="tables and pictures from JSON lines")
     report.add_argument("results", type=pathlib.Path, nargs="+")
@@ -40,6 +41,12 @@ def parse():
     baseline = commands.add_parser("baseline", help="hold success counts of JSON lines against the stored ones, or store them")
     baseline.add_argument("results", type=pathlib.Path)
     baseline.add_argument("--store", action="store_true")
+
+    table = commands.add_parser("success-table", help="how often scikit-learn finds the networks of `exhume reproduce depth2`")
+    table.add_argument("out", type=pathlib.Path)
+    table.add_argument("--instances", type=int, default=3)
+    table.add_argument("--seed", type=int, default=0, help="as in exhume reproduce depth2")
+    table.add_argument("--samples", type=int, nargs="+", default=[2000, 20000])
     return parser.parse_args()
 
 
@@ -51,7 +58,7 @@ def main():
 
         if not pathlib.Path(options.exhume).is_file():
             raise SystemExit(f"{options.exhume} does not exist; `make program` builds it")
-        race = Race(options.exhume, Results(options.out), options.quick, options.instances, options.limit, options.contestant)
+        race = Race(options.exhume, Results(options.out, options.resume), options.quick, options.instances, options.limit, options.contestant)
         run(race, all_tasks(options.task), options.jobs, options.variant)
     elif options.what == "report":
         from .report import write
@@ -61,6 +68,10 @@ def main():
         from .compare import compare
 
         raise SystemExit(compare(options.old, options.new, options.rounds, options.instances, options.task, options.json))
+    elif options.what == "success-table":
+        from .success_table import write as write_table
+
+        write_table(str(pathlib.Path(options.exhume).resolve()), options.out, options.instances, options.seed, options.samples)
     else:
         from .baseline import check, store
 

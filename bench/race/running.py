@@ -20,11 +20,13 @@ INSTANCES = 5
 
 
 class Results:
-    """A file of JSON lines; what is in it already is not run again."""
+    """A file of JSON lines; where a run is resumed, what is in it is not run again."""
 
-    def __init__(self, path):
+    def __init__(self, path, resume=False):
         self.path, self.lock = pathlib.Path(path), threading.Lock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            self.path.write_text("")
         self.done = {key(line) for line in read(self.path)} if self.path.exists() else set()
 
     def add(self, line):
@@ -41,9 +43,8 @@ def key(line):
 
 
 def command(line, quick):
-    size = "--quick" if quick else "--full"
-    return (f"make race-row ARGS='{size} --task {line['task']} --variant \"{line['variant']}\" "
-            f"--contestant {line['contestant']}'")
+    rule = "race" if quick else "race-full"
+    return f"make {rule} OUT=row.jsonl ARGS='--task {line['task']} --variant \"{line['variant']}\" --contestant {line['contestant']}'"
 
 
 def judge(task, instance, folder, name, line):
@@ -124,12 +125,11 @@ def run(race, tasks, jobs, variants=None):
     """Tasks by `jobs` at a time."""
     work = []
     for task in tasks:
-        names, who, limit = task.plan(race.quick)
+        names, who = task.plan(race.quick)
         names = [name for name in (variants or names) if name in task.variants]
-        who = [name for name in who if not race.only or name in race.only]
         if race.only:  # asked for by name: also where the quick race leaves it out
             who = [name for name in task.file.CONTESTANTS if name in race.only]
-        work += [(task, name, who, race.limit or limit) for name in names]
+        work += [(task, name, who, race.limit or task.limit(name, race.quick)) for name in names]
     with ThreadPoolExecutor(jobs) as pool:
         for future in [pool.submit(race.variant, *part) for part in work]:
             future.result()

@@ -1,8 +1,8 @@
-"""worker.py: python -m race.worker CONTESTANT LIMIT THREADS FOLDER...
+"""Runs one contestant on instances, in the contestant's environment.
 
-Runs one contestant on instances, in the contestant's environment. Packages are imported once, outside the time;
-every instance then gets a process of its own, so that its memory is its own and that it can be ended. Prints one JSON
-line an instance; predictions, network and intervals are left in FOLDER/CONTESTANT.
+python -m race.worker CONTESTANT LIMIT THREADS FOLDER...: packages are imported once, outside the time; every instance then gets
+a process of its own, so that its memory is its own and that it can be ended. Prints one JSON line an instance; predictions,
+network and intervals are left in FOLDER/CONTESTANT.
 """
 
 import json
@@ -41,8 +41,7 @@ def answer_one(contestant, folder, limit, threads):
             warnings.simplefilter("ignore")
             answer = contestant.run(problem, budget)
         outcome = {"outcome": "done", "cpu_seconds": budget.used() * threads, "seconds": budget.wall_used()}
-        who = resource.RUSAGE_CHILDREN if contestant.program else resource.RUSAGE_SELF
-        outcome["memory_mb"] = round(resource.getrusage(who).ru_maxrss / 1024, 1)
+        outcome["memory_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
         predicted = np.asarray(answer.predict(problem.test_x) if answer.predict else answer.network(problem.test_x))
         np.save(place / "predictions.npy", predicted.reshape(len(problem.test_x), -1))
         if answer.network is not None:
@@ -51,7 +50,7 @@ def answer_one(contestant, folder, limit, threads):
             np.save(place / "intervals.npy", np.array(answer.intervals))
         if answer.queries is not None:
             outcome["queries"] = int(answer.queries)
-        outcome |= answer.facts
+        outcome |= answer.facts  # a contestant that runs a program measured it
     except Failure as failure:
         outcome = {"outcome": "failed", "reason": str(failure)}
     except Exception as error:  # a contestant's own exception is its failure

@@ -20,7 +20,6 @@ class Contestant:
     label: str  # in tables
     environment: str = HOME
     setting: dict = field(default_factory=dict)
-    program: bool = False  # the work is done by a program that `run` starts
     all_threads: bool = False
 
     def module(self):
@@ -44,8 +43,9 @@ def _students():
 
 
 _ALL = [
-    Contestant("exhume", "exhume", "Exhume", program=True),
-    Contestant("exhume-all-threads", "exhume", "Exhume, all threads", program=True, all_threads=True),
+    Contestant("exhume", "exhume", "Exhume"),
+    Contestant("exhume-all-threads", "exhume", "Exhume, all threads", all_threads=True),
+    Contestant("exhume-descent", "exhume", "Exhume, gradient descent", setting={"descent": True}),
     Contestant("sklearn-lbfgs", "sklearn_mlp", "scikit-learn lbfgs", setting={"solver": "lbfgs"}),
     Contestant("sklearn-adam", "sklearn_mlp", "scikit-learn adam", setting={"solver": "adam"}),
     Contestant("sklearn-lbfgs-all-threads", "sklearn_mlp", "scikit-learn lbfgs, all threads",
@@ -60,7 +60,7 @@ _ALL = [
     Contestant("ridge", "ridge", "scikit-learn ridge regression"),
     Contestant("bootstrap", "bootstrap", "bootstrap of SciPy LM"),
     Contestant("art", "art_extraction", "adversarial-robustness-toolbox", ART),
-    Contestant("recover-random", "exhume", "Exhume recover, random questions", program=True,
+    Contestant("recover-random", "exhume", "Exhume recover, random questions",
                setting={"questions": "random"}),
     Contestant("fastica", "fastica", "scikit-learn FastICA"),
     Contestant("scipy-lp", "linear_programs", "SciPy linear programs"),

@@ -7,12 +7,15 @@ import json
 import os
 import re
 import subprocess
+import sys
 
+from .. import launch
 from ..answer import Answer, Failure
 from ..networks import from_arrays, read_safetensors, write_safetensors
 from .intervals import normal_intervals
 
 PACKAGES = []
+DESCENT = ["--method", "pgd", "--hidden", "202", "--tolerance", "1e-10"]  # of memorize, on the paper's example
 
 
 def program():
@@ -24,57 +27,56 @@ def own_version():
     return {"exhume": re.sub(r"^exhume ", "", text.strip())}
 
 
-def call(command, place, budget):
-    done = subprocess.run([program(), *map(str, command), "--json", "--out", str(place), "--threads", str(budget.threads)],
-                          capture_output=True, text=True)
+def arguments(problem, budget, questions, descent):
+    """The command line of a problem."""
+    facts, folder = problem.facts, problem.folder
+    command = facts.get("command", "recover")
+    options = ["--seed", problem.seed, "--threads", budget.threads, *facts.get("options", [])]
+    if problem.oracle is not None and questions == "chosen":
+        write_safetensors(folder / "oracle.safetensors", problem.oracle.network.arrays())
+        return ["extract", "--network", folder / "oracle.safetensors", *options]
+    if command == "recover":
+        options += ["--budget", max(1, round(budget.left()))]
+    if command == "halfspaces" or (command == "recover" and facts.get("tell_width", True)):
+        options += ["--hidden", facts["hidden"]]
+    if descent:
+        options += DESCENT
+    return [command, folder / "x.npy", folder / "y.npy", *options]
+
+
+def call(command, place):
+    """(the program's JSON, what it took)."""
+    took = place.with_suffix(".took")
+    done = subprocess.run([sys.executable, "-I", "-S", launch.__file__, str(took), program(), *map(str, command), "--json", "--out",
+                           str(place)], capture_output=True, text=True)
     if done.returncode not in (0, 3):
         raise Failure(done.stderr.strip()[:300] or f"exit code {done.returncode}")
-    return json.loads(done.stdout)
+    return json.loads(done.stdout), json.loads(took.read_text())
 
 
 def labels_of(units, kind, x):
-    above = x @ units["W"].T > units["t"]
-    return above.any(axis=1) if kind == "union" else ~above.any(axis=1)
+    above = (x @ units["W"].T > units["t"]).any(axis=1)
+    return (above if kind == "union" else ~above).astype(float)
 
 
 def quadratic(tensors, x):
-    """Networks of memorize: A (W x)^2, in three layers on (R x)^p."""
-    z = (x @ tensors["R"].T) ** int(tensors["p"]) if "R" in tensors else x
-    return (z @ tensors["W"].T) ** 2 @ tensors["A"].T
+    """Networks of memorize in two layers: A (W x)^2."""
+    return (x @ tensors["W"].T) ** 2 @ tensors["A"].T
 
 
-def run(problem, budget, questions="chosen"):
-    facts, folder, place = problem.facts, problem.folder, problem.folder / "exhume_out"
-    samples = [folder / "x.npy", folder / "y.npy"]
-    command = facts.get("command", "recover")
-    options = list(facts.get("options", []))
-    queries = None
-    if problem.oracle is not None and questions == "chosen":
-        write_safetensors(folder / "oracle.safetensors", problem.oracle.network.arrays())
-        report = call(["extract", "--network", folder / "oracle.safetensors", "--seed", problem.seed], place, budget)
-        queries = report["queries"]
-    elif command == "recover":
-        if "hidden" in facts and facts.get("tell_width", True):
-            options += ["--hidden", facts["hidden"]]
-        report = call(["recover", *samples, "--budget", max(1, round(budget.left())), "--seed", problem.seed, *options],
-                      place, budget)
-    elif command == "halfspaces":
-        report = call(["halfspaces", *samples, "--hidden", facts["hidden"], "--seed", problem.seed], place, budget)
-    else:
-        report = call([command, *samples, "--seed", problem.seed, *options], place, budget)
-    found = {"status": report["status"], "reason": report.get("reason", "")[:200]}
-    if command == "halfspaces":
-        if not (place / "units.safetensors").exists():
-            raise Failure(f"{report['status']}: {report.get('reason', '')}")
-        units = read_safetensors(place / "units.safetensors")
-        return Answer(predict=lambda x: labels_of(units, facts["kind"], x).astype(float), facts=found)
-    if not (place / "network.safetensors").exists():
+def run(problem, budget, questions="chosen", descent=False):
+    facts, place = problem.facts, problem.folder / "exhume_out"
+    command = arguments(problem, budget, questions, descent)
+    report, took = call(command, place)
+    found = took | {"status": report["status"], "reason": report.get("reason", "")[:200]}
+    written = place / ("units.safetensors" if command[0] == "halfspaces" else "network.safetensors")
+    if not written.exists():
         raise Failure(f"{report['status']}: {report.get('reason', '')}")
-    tensors = read_safetensors(place / "network.safetensors")
-    if command == "memorize":
+    tensors = read_safetensors(written)
+    if command[0] == "halfspaces":
+        return Answer(predict=lambda x: labels_of(tensors, facts["kind"], x), facts=found)
+    if command[0] == "memorize":
         return Answer(predict=lambda x: quadratic(tensors, x), facts=found)
     network = from_arrays(tensors)
-    intervals = None
-    if facts.get("intervals") and report.get("noise_sd"):
-        intervals = normal_intervals(network, problem.x, report["noise_sd"])
-    return Answer(network, queries=queries, intervals=intervals, facts=found)
+    intervals = normal_intervals(network, problem.x, problem.y) if facts.get("intervals") else None
+    return Answer(network, queries=report.get("queries"), intervals=intervals, facts=found)

@@ -21,6 +21,9 @@ RATE = 0.01
 TRAINING_SHARE = 0.7  # of the time, where merging follows
 EXACT = 1e-24
 
+# The first optimiser of a process imports a compiler for more than a second: not part of anyone's time.
+torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+
 
 def student(inputs, widths, outputs, seed):
     torch.manual_seed(seed)

@@ -1,8 +1,9 @@
 """The tasks by name. One file a task.
 
 A file has TITLE, ABOUT, CONTESTANTS (names), VARIANTS (a dict of names to settings), `make(random, **setting)`, which gives
-an Instance, and may have SUCCESS (scores.py; exact to 1e-6 unless it says otherwise), LIMIT (seconds, full) and QUICK:
-{"variants": [...], "contestants": [...], "limit": seconds} for what `make race` runs of it.
+an Instance, and may have SUCCESS (scores.py; exact to 1e-6 unless it says otherwise), LIMITS (seconds by variant, full race),
+QUICK ({"variants": [...], "contestants": [...], "limit": seconds}: what `make race` runs of it) and WHY, which explains rows that
+Exhume loses.
 """
 
 import importlib
@@ -13,7 +14,8 @@ import numpy as np
 NAMES = ["one_output", "many_outputs", "more_units", "few_samples", "other_inputs", "noise", "trained_networks",
          "symmetric_inputs", "heavy_tails", "sparse_noise", "orthonormal", "few_points", "polytopes", "memorize", "deep",
          "oracle", "deep_oracle", "real_tables", "smooth_functions", "small_noisy"]
-LIMIT = 20
+LIMIT = 10  # seconds of a run in a full race
+QUICK_LIMIT = 2
 
 
 class Task:
@@ -25,13 +27,18 @@ class Task:
         self.success = getattr(self.file, "SUCCESS", "exact")
 
     def plan(self, quick):
-        """(variants, contestants, limit) of a quick or of a full race."""
+        """(variants, contestants) of a quick or of a full race."""
         variants, contestants = list(self.variants), list(self.file.CONTESTANTS)
-        limit = getattr(self.file, "LIMIT", LIMIT)
         if not quick:
-            return variants, contestants, limit
+            return variants, contestants
         short = getattr(self.file, "QUICK", {})
-        return short.get("variants", variants[:1]), short.get("contestants", contestants), short.get("limit", 2)
+        return short.get("variants", variants[:1]), short.get("contestants", contestants)
+
+    def limit(self, variant, quick):
+        """Seconds of a run."""
+        if quick:
+            return getattr(self.file, "QUICK", {}).get("limit", QUICK_LIMIT)
+        return getattr(self.file, "LIMITS", {}).get(variant, LIMIT)
 
     def make(self, variant, number):
         """Instance `number` of a variant: the same on every machine."""

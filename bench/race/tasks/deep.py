@@ -6,7 +6,7 @@ TITLE = "Two hidden layers"
 ABOUT = "d-k-k-1 networks, Gaussian inputs, n = 20000, no noise. Exhume finds the widths itself; the others are told them."
 VARIANTS = {"3-3-3-1": {"d": 3, "k": 3}, "5-5-5-1": {"d": 5, "k": 5}}
 CONTESTANTS = ["exhume", "sklearn-lbfgs", "torch-lbfgs-1x", "torch-lbfgs-4x", "torch-adam-4x", "lightgbm"]
-LIMIT = 60
+LIMITS = {"3-3-3-1": 30, "5-5-5-1": 60}
 QUICK = {"contestants": ["exhume", "sklearn-lbfgs", "torch-lbfgs-4x"], "limit": 6}
 
 

@@ -8,8 +8,8 @@ TITLE = "Memorising"
 ABOUT = ("n rows of norm 1 with random labels; the error is that of the training rows, relative to the labels' variance. The "
          "networks of scikit-learn have about as many parameters as the paper's example. Kernel ridge is no network: it keeps all rows.")
 VARIANTS = {"n = 300, d = 100": {"n": 300, "d": 100}, "n = 2000, d = 80": {"n": 2000, "d": 80}}
-CONTESTANTS = ["exhume", "sklearn-lbfgs", "sklearn-adam", "torch-adam-1x", "kernel-ridge"]
-QUICK = {"contestants": ["exhume", "sklearn-lbfgs", "sklearn-adam", "kernel-ridge"]}
+CONTESTANTS = ["exhume", "exhume-descent", "sklearn-lbfgs", "sklearn-adam", "torch-adam-1x", "kernel-ridge"]
+QUICK = {"contestants": ["exhume", "exhume-descent", "sklearn-lbfgs", "sklearn-adam", "kernel-ridge"]}
 PARAMETERS = 20200
 
 

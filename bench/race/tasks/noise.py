@@ -3,11 +3,13 @@
 from .. import planted
 
 TITLE = "Noise"
-ABOUT = "d = k = 6, three outputs, n = 5000, noise of 1%, 10% or 50% of the outputs' standard deviation. Width known."
+ABOUT = ("d = k = 6, three outputs, n = 5000, noise of 1%, 10% or 50% of the outputs' standard deviation. Width known. "
+         "Exhume prints no interval for every weight on the command line; coverage is that of the usual normal intervals at its estimate. Success: a squared "
+         "error of at most 1.5 times the Cramér–Rao bound.")
 VARIANTS = {f"noise {percent}%": {"noise": percent / 100} for percent in (1, 10, 50)}
 CONTESTANTS = ["exhume", "sklearn-lbfgs", "torch-lbfgs-1x", "scipy-lm", "bootstrap", "lightgbm"]
 SUCCESS = "efficient"
-QUICK = {"variants": ["noise 10%"], "contestants": ["exhume", "sklearn-lbfgs", "scipy-lm", "bootstrap", "lightgbm"], "limit": 4}
+QUICK = {"variants": ["noise 10%"], "contestants": ["exhume", "sklearn-lbfgs", "scipy-lm", "bootstrap", "lightgbm"], "limit": 5}
 
 
 def make(random, noise):

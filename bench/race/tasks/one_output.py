@@ -9,7 +9,8 @@ VARIANTS = {f"d = k = {d}, n = {n}": {"d": d, "n": n} for d, n in SIZES.items()}
 CONTESTANTS = ["exhume", "exhume-all-threads", "sklearn-lbfgs", "sklearn-lbfgs-all-threads", "sklearn-adam",
                "torch-adam-1x", "torch-adam-2x", "torch-adam-4x", "torch-lbfgs-1x", "torch-lbfgs-2x", "torch-lbfgs-4x",
                "expand-and-cluster", "scipy-lm", "tensorly-cp", "tensorly-cp-lm", "lightgbm"]
-QUICK = {"limit": 3}
+LIMITS = {"d = k = 30, n = 40000": 30}
+QUICK = {"limit": 2}
 
 
 def make(random, d, n):

@@ -11,7 +11,7 @@ VARIANTS = {"thresholds 2.2": {"threshold": 2.2}, "thresholds 2.2, 1% of the lab
             "thresholds 1.5": {"threshold": 1.5}}
 CONTESTANTS = ["exhume", "tree", "svm-ensemble", "lightgbm"]
 SUCCESS = "labels"
-QUICK = {"limit": 4}
+QUICK = {"limit": 3}
 TEST_ROWS = 20000
 
 
