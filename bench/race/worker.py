@@ -23,7 +23,7 @@ from .problem import load
 
 GRACE = 1.5  # a contestant is asked to stop at the limit and is ended at this multiple of it,
 START = 5  # plus these seconds
-PATIENCE = 6  # and at this multiple of it on the wall
+PATIENCE = 60  # and at this multiple of it on the wall: others may have the processor
 
 
 def answer_one(contestant, folder, limit, threads):
