@@ -6,6 +6,8 @@ A busy machine thus takes nothing away from anyone. With several threads the pro
 import resource
 import time
 
+LOOK = 0.03  # processor seconds of a look at how busy the machine is
+
 
 def processor_seconds():
     """Of this process and of the programs it ran."""
@@ -25,3 +27,10 @@ class Budget:
 
     def wall_used(self):
         return time.perf_counter() - self.wall
+
+    def wall_left(self):
+        """Seconds on the wall for programs that count those: what is left, times the share of the processor that others have now."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        while time.process_time() - cpu < LOOK:
+            pass
+        return self.left() * max(1.0, (time.perf_counter() - wall) / LOOK)

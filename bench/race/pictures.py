@@ -9,7 +9,7 @@ import numpy as np  # noqa: E402
 from . import contestants  # noqa: E402
 
 matplotlib.rcParams |= {"svg.hashsalt": "race", "svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif"}
-OURS, THEIRS = "#c0392b", "#7f8c8d"
+OURS = "#c0392b"
 FLOOR = 1e-16  # errors below are drawn here
 COLOURS = ["#2c7fb8", "#41ab5d", "#756bb1", "#e6842a", "#8c6d31", "#1b9e9e", "#d95f9a", "#636363"]
 
@@ -47,21 +47,19 @@ def grid(rows_by_variant, titles, folder):
     return save(figure, folder, "race_solved")
 
 
-def time_and_error(rows, title, folder, name):
-    """Every instance of every contestant: processor seconds against held-out error."""
-    figure, axes = plt.subplots(figsize=(7, 4))
-    for number, row in enumerate(sorted(rows, key=lambda row: row.contestant == "exhume")):
-        done = [line for line in row.lines if line.get("heldout_error") is not None]
-        if not done:
-            continue
-        ours = row.contestant == "exhume"
-        axes.scatter([line["cpu_seconds"] for line in done], [max(line["heldout_error"], FLOOR) for line in done], s=34 if ours else 22,
-                     color=OURS if ours else COLOURS[number % len(COLOURS)], marker="o" if ours else "ovs^D<>P"[number // len(COLOURS) % 8],
-                     label=contestants.get(row.contestant).label, alpha=0.85, lw=0)
-    axes.axhline(1e-6, color="#999999", lw=0.8, ls="--")
-    axes.text(0.995, 1.4e-6, "solved below", transform=axes.get_yaxis_transform(), fontsize=7, color="#666666", ha="right")
-    axes.set(xscale="log", yscale="log", xlabel="processor seconds", ylabel="held-out error (rms, relative)", title=title)
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+def every_instance(rows, title, folder, name):
+    """The held-out error of every instance, a line a contestant, with the median of its processor seconds."""
+    rows = [row for row in rows if row.ran and not contestants.get(row.contestant).all_threads]
+    figure, axes = plt.subplots(figsize=(7, 0.9 + 0.24 * len(rows)))
+    for place, row in enumerate(rows):
+        errors = [max(line["heldout_error"], FLOOR) for line in row.lines if line.get("heldout_error") is not None]
+        axes.scatter(errors, [place] * len(errors), s=26, color=OURS if row.contestant == "exhume" else COLOURS[0], alpha=0.75, lw=0)
+    axes.axvline(1e-6, color="#999999", lw=0.8, ls="--")
+    axes.text(1e-6, -0.75, "solved to the left", fontsize=7, color="#666666", ha="right")
+    axes.set_yticks(range(len(rows)), [f"{contestants.get(row.contestant).label}, {row.median('cpu_seconds'):.2g} s" for row in rows], fontsize=7.5)
+    axes.set(xscale="log", xlabel="held-out error (rms, relative)", title=title, ylim=(len(rows) - 0.4, -1.1))
+    axes.grid(axis="y", color="#eeeeee", lw=0.6)
+    axes.set_axisbelow(True)
     return save(figure, folder, name)
 
 

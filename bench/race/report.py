@@ -124,7 +124,7 @@ def pictures(tasks, rows_by_variant, folder):
     sizes = [(variant, rows) for (task, variant), rows in rows_by_variant.items() if task == "one_output"]
     if sizes:
         variant, rows = sizes[0]
-        made.append((f"One output, {variant}: every instance", draw.time_and_error(rows, f"One output, {variant}", folder, "race_one_output")))
+        made.append((f"One output, {variant}: every instance", draw.every_instance(rows, f"One output, {variant}", folder, "race_one_output")))
     made.append(("Instances solved against rows a parameter", draw.few_samples(rows_by_variant, folder)))
     made.append(("Squared error over the Cramér–Rao bound, against noise", draw.efficiency(rows_by_variant, folder)))
     return [f"![{text}](figures/{name})" for text, name in made if name]

@@ -36,7 +36,7 @@ def arguments(problem, budget, questions, descent):
         write_safetensors(folder / "oracle.safetensors", problem.oracle.network.arrays())
         return ["extract", "--network", folder / "oracle.safetensors", *options]
     if command == "recover":
-        options += ["--budget", max(1, round(budget.left()))]
+        options += ["--budget", max(1, round(budget.wall_left()))]
     if command == "halfspaces" or (command == "recover" and facts.get("tell_width", True)):
         options += ["--hidden", facts["hidden"]]
     if descent:

@@ -11,6 +11,8 @@ VARIANTS = {"n = 300, d = 100": {"n": 300, "d": 100}, "n = 2000, d = 80": {"n": 
 CONTESTANTS = ["exhume", "exhume-descent", "sklearn-lbfgs", "sklearn-adam", "torch-adam-1x", "kernel-ridge"]
 QUICK = {"contestants": ["exhume", "exhume-descent", "sklearn-lbfgs", "sklearn-adam", "kernel-ridge"]}
 PARAMETERS = 20200
+WHY = ("Kernel ridge solves the same n x n system without making a network of it, checking it and writing files. "
+       "Where the answers are wanted and no network, it is enough.")
 
 
 def make(random, n, d):

@@ -13,6 +13,8 @@ CONTESTANTS = ["exhume", "tree", "svm-ensemble", "lightgbm"]
 SUCCESS = "labels"
 QUICK = {"limit": 3}
 TEST_ROWS = 20000
+WHY = ("The method looks at rows that are outside of one face alone. At low thresholds most outside rows are "
+       "outside of several, and Exhume says that units are missing.")
 
 
 def apart(random, k, d, cosine):

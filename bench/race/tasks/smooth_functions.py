@@ -12,6 +12,8 @@ VARIANTS = {"noise 5%": {}}
 CONTESTANTS = ["exhume", "sklearn-adam", "sklearn-lbfgs", "lightgbm", "scipy-lm"]
 SUCCESS = "close"
 QUICK = {}
+WHY = ("Exhume looks for kinks, and smooth functions have none: it says so. Boosting or a network with smooth "
+       "units, early stopping and a penalty approximates better.")
 
 
 def make(random):

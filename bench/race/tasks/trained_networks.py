@@ -17,6 +17,7 @@ CONTESTANTS = ["exhume", "sklearn-lbfgs", "torch-lbfgs-1x", "torch-lbfgs-4x", "s
 QUICK = {"variants": ["diabetes, scikit-learn", "diabetes, PyTorch"], "contestants": ["exhume", "sklearn-lbfgs", "scipy-lm"]}
 STORED = pathlib.Path(__file__).parent / "trained_with_torch.npz"
 COUNT = 5  # stored networks a table
+WHY = ("Small trained networks are within reach of restarts.")
 
 
 def make(random, name, by):
