@@ -55,7 +55,7 @@ def every_instance(rows, title, folder, name):
         errors = [max(line["heldout_error"], FLOOR) for line in row.lines if line.get("heldout_error") is not None]
         axes.scatter(errors, [place] * len(errors), s=26, color=OURS if row.contestant == "exhume" else COLOURS[0], alpha=0.75, lw=0)
     axes.axvline(1e-6, color="#999999", lw=0.8, ls="--")
-    axes.text(1e-6, -0.75, "solved to the left", fontsize=7, color="#666666", ha="right")
+    axes.text(8e-7, -0.6, "solved to the left", fontsize=7, color="#666666", ha="right")
     axes.set_yticks(range(len(rows)), [f"{contestants.get(row.contestant).label}, {row.median('cpu_seconds'):.2g} s" for row in rows], fontsize=7.5)
     axes.set(xscale="log", xlabel="held-out error (rms, relative)", title=title, ylim=(len(rows) - 0.4, -1.1))
     axes.grid(axis="y", color="#eeeeee", lw=0.6)
