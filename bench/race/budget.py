@@ -6,7 +6,7 @@ A busy machine thus takes nothing away from anyone. With several threads the pro
 import resource
 import time
 
-LOOK = 0.03  # processor seconds of a look at how busy the machine is
+LOOK = 0.1  # processor seconds of a look at how busy the machine is
 
 
 def processor_seconds():
