@@ -19,3 +19,11 @@ class Answer:
 
 class Failure(Exception):
     """The contestant ended without an answer; the text says why."""
+
+    outcome = "failed"
+
+
+class Ended(Failure):
+    """It was ended at the limit."""
+
+    outcome = "timeout"

@@ -52,7 +52,7 @@ def answer_one(contestant, folder, limit, threads):
             outcome["queries"] = int(answer.queries)
         outcome |= answer.facts  # a contestant that runs a program measured it
     except Failure as failure:
-        outcome = {"outcome": "failed", "reason": str(failure)}
+        outcome = {"outcome": failure.outcome, "reason": str(failure)}
     except Exception as error:  # a contestant's own exception is its failure
         outcome = {"outcome": "failed", "reason": f"{type(error).__name__}: {str(error)[:200]}"}
         (place / "traceback.txt").write_text(traceback.format_exc())

@@ -6,11 +6,12 @@ EXHUME names the program. The task says which command and which options.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
 from .. import launch
-from ..answer import Answer, Failure
+from ..answer import Answer, Ended, Failure
 from ..networks import from_arrays, read_safetensors, write_safetensors
 from .intervals import normal_intervals
 
@@ -49,6 +50,8 @@ def call(command, place):
     took = place.with_suffix(".took")
     done = subprocess.run([sys.executable, "-I", "-S", launch.__file__, str(took), program(), *map(str, command), "--json", "--out",
                            str(place)], capture_output=True, text=True)
+    if done.returncode == 128 + signal.SIGXCPU:
+        raise Ended("ended at the limit")
     if done.returncode not in (0, 3):
         raise Failure(done.stderr.strip()[:300] or f"exit code {done.returncode}")
     return json.loads(done.stdout), json.loads(took.read_text())
