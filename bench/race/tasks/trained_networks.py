@@ -1,6 +1,7 @@
 """Networks that others trained on real tables, sampled at Gaussian inputs."""
 
 import pathlib
+import warnings
 
 import numpy as np
 from sklearn.neural_network import MLPRegressor
@@ -27,6 +28,8 @@ def make(random, name, by):
             truth = from_arrays({key: stored[f"{name}/{number}/{key}"].astype(float) for key in ("W", "b", "A", "c")})
     else:
         x, y = table(name)
-        model = MLPRegressor(hidden_layer_sizes=(8,), max_iter=400, random_state=int(random.integers(2**31))).fit(x, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it was trained as long as it was trained
+            model = MLPRegressor(hidden_layer_sizes=(8,), max_iter=400, random_state=int(random.integers(2**31))).fit(x, y)
         truth = one_layer(model.coefs_[0].T, model.intercepts_[0], model.coefs_[1].T, model.intercepts_[1])
     return planted.sampled(random, truth, 20000)
