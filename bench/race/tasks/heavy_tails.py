@@ -12,8 +12,7 @@ CONTESTANTS = ["exhume", "sklearn-lbfgs", "scipy-lm", "scipy-lm-robust", "lightg
 SUCCESS = "close"
 QUICK = {"limit": 3}
 WHY = ("Least squares with a robust loss uses more of what such noise leaves than halfspaces of candidate left "
-       "inverses do, whose theorem asks for no distribution at all. Use a robust fit, or Exhume's answer as its "
-       "start.")
+       "inverses do, whose theorem asks for no distribution at all. Use a robust fit.")
 
 
 def make(random):
