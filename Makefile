@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program build demo check test bench battery coverage fuzz faults format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program build demo check test bench race race-full race-compare battery coverage fuzz faults format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -41,10 +41,27 @@ check: build
 test: check  ## build and run every test
 	@scripts/python_checks.sh $(BUILD)/apps/exhume
 
-bench: build  ## kernels beside a dgemm, recover beside scikit-learn
+bench: build  ## kernels beside a dgemm
 	@$(BUILD)/bench/exhume_bench
-	@scripts/python_env.sh bench bench/requirements.txt
-	@.venv-bench/bin/python bench/compare_sklearn.py $(BUILD)/apps/exhume
+
+# Exhume beside what people use today. EXHUME names a program that is built already; ARGS go to `python -m race run`.
+RACE = PYTHONPATH=bench EXHUME=$(or $(EXHUME),$(BUILD)/apps/exhume) .venv-race/bin/python -m race
+
+race: $(if $(EXHUME),,program)  ## Exhume beside scikit-learn, PyTorch, SciPy, ... in ten minutes; ARGS=, OUT=
+	@scripts/race_envs.sh
+	@$(RACE) run --quick --jobs $(JOBS) --out $(or $(OUT),build/race/quick.jsonl) $(ARGS)
+	@$(RACE) report $(or $(OUT),build/race/quick.jsonl) --docs build/race
+	@$(RACE) baseline $(or $(OUT),build/race/quick.jsonl)
+
+race-full: $(if $(EXHUME),,program)  ## the same with every size and longer limits, some hours; writes docs/benchmarks.md
+	@scripts/race_envs.sh
+	@$(RACE) run --full --resume --jobs $(JOBS) --out $(or $(OUT),bench/race/results/full.jsonl) $(ARGS)
+	@$(if $(OUT),,$(RACE) report bench/race/results/*.jsonl)
+	@$(RACE) baseline $(or $(OUT),bench/race/results/full.jsonl)
+
+race-compare: $(if $(NEW),,program)  ## OLD=program NEW=program in turn; fails on 10% more time or a lost success
+	@WITHOUT="torch art" scripts/race_envs.sh
+	@$(RACE) compare $(or $(OLD),$(error OLD= names the older program)) $(or $(NEW),$(BUILD)/apps/exhume) $(ARGS)
 
 battery: build  ## what recover says of 60 kinds of data, half of them not recoverable; SEEDS=20, FIRST=1
 	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),20) $(or $(FIRST),1) --jobs $(JOBS) --markdown docs/battery-table.md
@@ -110,4 +127,4 @@ release:  ## sdist, wheel and deb from a tag, each tried, in dist/; TAG=v0.2.0
 	@scripts/release.sh $(TAG)
 
 clean:  ## remove builds and Python environments
-	@rm -rf build dist .venv-test .venv-bench .venv-wheel .venv-docs
+	@rm -rf build dist .venv-test .venv-race .venv-race-torch .venv-race-art .venv-wheel .venv-docs

@@ -5,7 +5,7 @@
 //   depth2_success    share of exact networks against n; (d, k) = (10, 10) and (5, 8), one output: the
 //                     default route, depth2-jennrich, the sign-free polish and plain ReLU
 //                     Levenberg-Marquardt from random starts, and scikit-learn where
-//                     DATA/sklearn_success.csv (bench/sklearn_success.py) gives it
+//                     DATA/sklearn_success.csv (python -m race success-table) gives it
 //   depth2_smoothed   smallest singular value of W^(.)1 and W^(.)2, and share of successes, against tau:
 //                     six units, four of which lie in a plane until they are perturbed
 //

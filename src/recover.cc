@@ -280,7 +280,7 @@ class Judge {
     std::string praise;
     if (as_exact) {
       praise = check_exact(evidence, checks);
-    } else if (found_.outcome == SearchOutcome::kStuck && time_ended_) {
+    } else if (time_ended_ && (found_.outcome == SearchOutcome::kStuck || fit_.out_of_time)) {
       say_time_ended(checks);
     } else {
       praise = check_noisy(evidence, checks);
@@ -302,10 +302,10 @@ class Judge {
     const double budget = options_.budget_seconds;
     checks.require(
         "search ended before its time did", spent_, budget, false,
-        fmt::format("stopped after {:.3g} s with {} units{}; give --budget {:.0f}{}", spent_,
+        fmt::format("stopped after {:.3g} s with {} units{}; give --budget {:.3g}{}", spent_,
                     fit_.model.units(),
                     fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
-                    5 * budget, options_.hidden ? "" : " or --hidden"));
+                    std::max(1.0, std::ceil(5 * budget)), options_.hidden ? "" : " or --hidden"));
   }
 
   // Several networks of the number of units asked for reproduce the samples: because fewer units do?

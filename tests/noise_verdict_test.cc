@@ -140,5 +140,20 @@ TEST(NoiseVerdict, ExactOutputsDoNotOutweighANoisyOne) {
   }
 }
 
+// Wherever the time ends, that is what is said, and nothing about the data. It once crashed before the first polish.
+TEST(NoiseVerdict, TimeThatEndsIsNotBlamedOnTheData) {
+  const Noisy data = noisy_data(6, 6, 3, 5000, 85);
+  const SamplePtr samples = memory_samples(data.x, data.y + 0.1 * data.noise);
+  for (const double budget : {0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3}) {
+    RecoverOptions options;
+    options.hidden = 6;
+    options.budget_seconds = budget;
+    const RecoverResult result = recover(samples, options);
+    if (result.status == Status::kEstimated) continue;  // a quick machine
+    EXPECT_EQ(result.status, Status::kUncertified) << budget;
+    EXPECT_NE(result.reason.find("stopped after"), std::string::npos) << budget << ": " << result.reason;
+  }
+}
+
 }  // namespace
 }  // namespace exhume

@@ -366,6 +366,7 @@ class Fitter {
           Matrix(Q * weighing_noise(left / rows) * Q.transpose()), Eigen::EigenvaluesOnly);
       if (ratio.eigenvalues().minCoeff() > kSameNoise || control_.out_of_time()) break;
     }
+    fit_.out_of_time = fit_.out_of_time || control_.out_of_time();
     take_measure(left, samples_->rows());
   }
 

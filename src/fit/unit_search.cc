@@ -225,6 +225,10 @@ class Search {
 
  private:
   SearchResult finished(bool unfinished) {
+    if (result_.model.V.cols() == 0) {  // time ended before the first polish did: the best linear function
+      result_.model.V.resize(0, samples_.inputs() + 1);
+      result_.relative_mse = fit_linear_part(result_.model, samples_, options_.polish, control_);
+    }
     result_.out_of_time = unfinished && control_.out_of_time();
     result_.stalled = unfinished && !result_.out_of_time;
     result_.last_improvement = work_.last_improvement();
