@@ -30,24 +30,43 @@ std::vector<FileDigest> written_before(const fs::path& folder) {
   }
 }
 
-}  // namespace
-
-void refuse_to_overwrite(const std::string& folder, const std::vector<std::string>& names) {
+// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; empty where there is none.
+fs::path first_foreign(const fs::path& folder, const std::vector<std::string>& names) {
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) return;
-  settle_folder(folder);  // a program that was killed while it wrote
   const std::vector<FileDigest> ours = written_before(folder);
   for (const std::string& name : names) {
-    const fs::path path = fs::path(folder) / name;
+    const fs::path path = folder / name;
     if (!fs::exists(path, ignored)) continue;
     const auto it =
         std::find_if(ours.begin(), ours.end(), [&](const FileDigest& file) { return file.path == name; });
-    if (it != ours.end() && fs::is_regular_file(path, ignored) && sha256_file(path) == it->sha256) continue;
-    throw std::invalid_argument(
-        fmt::format("{} was not written by an earlier run into this folder and would be lost; give --out "
-                    "another folder, or --force",
-                    path.string()));
+    if (it == ours.end() || !fs::is_regular_file(path, ignored)) return path;
+    try {
+      if (sha256_file(path) != it->sha256) return path;
+    } catch (const DataError&) {
+      return path;  // gone meanwhile
+    }
   }
+  return {};
+}
+
+}  // namespace
+
+void refuse_to_overwrite(const std::string& folder, const std::vector<std::string>& names) {
+  constexpr int kLooks = 4;
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return;
+  fs::path foreign;
+  for (int look = 0; look < kLooks; ++look) {
+    // Waits for a program that is writing, and takes the steps of one that was killed; another may begin while we look,
+    // so one look that finds something foreign is not enough.
+    settle_folder(folder);
+    foreign = first_foreign(folder, names);
+    if (foreign.empty()) return;
+  }
+  throw std::invalid_argument(
+      fmt::format("{} was not written by an earlier run into this folder and would be lost; give --out "
+                  "another folder, or --force",
+                  foreign.string()));
 }
 
 void refuse_result_folder(const std::string& folder) {

@@ -72,8 +72,10 @@ Matrix as_units(const Matrix& directions, const Vector& biases) {
 
 }  // namespace
 
-SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control) {
-  const auto fit = std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control));
+SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control, double tolerance) {
+  constexpr int kMostIterations = 12;
+  const auto fit =
+      std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control, kMostIterations, tolerance));
   return with_outputs(samples,
                       [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
 }
@@ -158,7 +160,7 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
   Matrix gram = Matrix::Zero(p, p), crossed = Matrix::Zero(p, p);
   for (int order = 2; order <= 4; ++order) {
     const int degree = affordable_degree(r, samples->rows(), order - 1);
-    const SamplePtr left = residualised(samples, degree, control);
+    const SamplePtr left = residualised(samples, degree, control, options.polynomial_tolerance);
     const HermiteMoments moments = hermite_moments(*left, order, control);
     const Matrix T = moments.estimate(order), D = moments.noise(order);
     const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), kTiny);

@@ -17,6 +17,8 @@ Depth2Options depth2_options(const Job& job) {
   Depth2Options options;
   options.hidden = job.options.hidden;
   options.seed = job.options.seed;
+  // What is left of a polynomial then is far below what no polynomial explains of a network of ReLUs.
+  options.polynomial_tolerance = 1e-2;
   return options;
 }
 

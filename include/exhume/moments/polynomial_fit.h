@@ -29,9 +29,9 @@ struct PolynomialFit {
 // Number of features of this degree: (d + degree choose degree).
 [[nodiscard]] double polynomial_features(Index inputs, int degree);
 
-// tolerance: relative residual of the normal equations at which the iteration ends. What is then left of a
-// polynomial is far below what no polynomial explains of a network.
+// Relative residual of the normal equations at which the iteration ends.
+inline constexpr double kPolynomialTolerance = 1e-5;
 [[nodiscard]] PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
-                                           int max_iterations = 12, double tolerance = 1e-2);
+                                           int max_iterations = 12, double tolerance = kPolynomialTolerance);
 
 }  // namespace exhume

@@ -26,6 +26,7 @@
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
 #include "exhume/decompose/subspace.h"
+#include "exhume/moments/polynomial_fit.h"
 
 namespace exhume {
 
@@ -34,6 +35,7 @@ struct Depth2Options {
   std::uint64_t seed = 0;
   double stack_bytes = 256e6;  // most memory for one copy of the fourth-order moments
   Index most_active = 64;      // largest active subspace in which orders 3 and 4 are formed
+  double polynomial_tolerance = kPolynomialTolerance;  // of polynomial parts in orders 2 to 4
 };
 
 // A rough network: directions with their biases, in the coordinates of the samples.
@@ -48,7 +50,8 @@ struct SpectralStart {
 
 // The samples with their outputs less the least-squares polynomial of this degree: Hermite moments of higher
 // orders keep their expectation and lose most of their noise.
-[[nodiscard]] SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control);
+[[nodiscard]] SamplePtr residualised(const SamplePtr& samples, int degree, const Control& control,
+                                     double tolerance = kPolynomialTolerance);
 
 // Order 2 alone: for at least as many outputs as units.
 [[nodiscard]] SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options,
