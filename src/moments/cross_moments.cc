@@ -7,20 +7,13 @@
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_runs.h"
 
 namespace exhume {
 namespace {
 
 constexpr Index kTileRows = 512;
-constexpr Index kStep = 8;  // columns b that share one product of yxxx
-
 Index features(Index d) { return 1 + d + symmetric_size(d); }
-
-// Calls visit(b0, b1) for runs of kStep columns b.
-template <class Visit>
-void for_runs(Index d, const Visit& visit) {
-  for (Index b0 = 0; b0 < d; b0 += kStep) visit(b0, std::min(d, b0 + kStep));
-}
 
 }  // namespace
 
@@ -52,10 +45,9 @@ void CrossMoments::add(const SampleBlock& block) {
     phi_y.noalias() += phi.transpose() * y;
     yy.noalias() += y.transpose() * y;
     const auto quadratic_x = phi.rightCols(p);
-    for_runs(d, [&](Index b0, Index b1) {
-      const Index from = symmetric_position(0, b0), size = symmetric_position(0, b1) - from;
-      yxxx.block(from, b0 * m, size, (d - b0) * m).noalias() +=
-          quadratic_x.middleCols(from, size).transpose() * xy.rightCols((d - b0) * m);
+    for_symmetric_runs(d, [&](Index b, Index from, Index size) {
+      yxxx.block(from, b * m, size, (d - b) * m).noalias() +=
+          quadratic_x.middleCols(from, size).transpose() * xy.rightCols((d - b) * m);
     });
     yyxx.noalias() += quadratic_x.transpose() * quadratic_y;
   }
@@ -126,9 +118,7 @@ double CrossMoments::flops_per_row(Index d, Index m) {
   const auto real = [](Index i) { return static_cast<double>(i); };
   const double q = real(features(d)), p = real(symmetric_size(d));
   double flops = q * (q + 1) + 2 * q * real(m) + 2 * real(m * m) + 2 * p * real(symmetric_size(m));
-  for_runs(d, [&](Index b0, Index b1) {
-    flops += 2 * real(symmetric_position(0, b1) - symmetric_position(0, b0)) * real((d - b0) * m);
-  });
+  for_symmetric_runs(d, [&](Index b, Index, Index size) { flops += 2 * real(size) * real((d - b) * m); });
   return flops;
 }
 

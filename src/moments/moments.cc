@@ -7,6 +7,7 @@
 
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_runs.h"
 
 namespace exhume {
 namespace {
@@ -57,9 +58,6 @@ void take_squares(const std::vector<Matrix>& squares, Matrix& order2) {
   }
 }
 
-// Symmetric sums in products of runs of rows (a, b) with the columns c >= b: see RawSums.
-constexpr Index kStep = 8;  // values of b that share a product
-
 void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scratch& scratch, RawSums& sums) {
   const Index d = x.cols(), m = r.cols(), p = symmetric_size(d), rows = x.rows();
   sums.order0 += r.colwise().sum().transpose();
@@ -86,15 +84,14 @@ void add_tile(const EverySecondRow& x, const EverySecondRow& r, int order, Scrat
   Matrix& weighted = scratch.weighted;
   for (Index o = 0; o < m; ++o) {
     weighted = features.array().rowwise() * r.col(o).transpose().array();
-    for (Index b = 0; b < d; b += kStep) {
-      const Index from = symmetric_size(b), size = symmetric_size(std::min(d, b + kStep)) - from;
+    for_symmetric_runs(d, [&](Index b, Index from, Index size) {
       const auto run = weighted.middleRows(from, size);
       sums.order3.block(from, o * d + b, size, d - b).noalias() += run * x.rightCols(d - b);
-      if (order < 4) continue;
+      if (order < 4) return;
       const Index columns = symmetric_size(d - b);
       sums.order4.block(from, o * p, size, columns).noalias() +=
           run * scratch.reversed.topRows(columns).transpose();
-    }
+    });
   }
 }
 

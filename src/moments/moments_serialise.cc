@@ -5,7 +5,7 @@
 namespace exhume {
 namespace {
 constexpr const char* kSecondTag = "EXSECND1";
-constexpr const char* kHermiteTag = "EXHERMT1";
+constexpr const char* kHermiteTag = "EXHERMT2";
 
 void require(bool fits) {
   if (!fits) throw DataError("the saved moments have shapes that do not fit together; compute them again");

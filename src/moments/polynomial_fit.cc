@@ -9,12 +9,12 @@
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
+#include "linalg/symmetric_runs.h"
 
 namespace exhume {
 namespace {
 
 constexpr Index kTileRows = 256;
-constexpr Index kStep = 8;  // inputs b that share a product
 
 // Coefficients of one polynomial an output; the vector space of the iteration.
 struct Coefficients {
@@ -122,11 +122,10 @@ RowMatrix PolynomialFit::evaluate(const Eigen::Ref<const RowMatrix>& x) const {
     out.middleRows(first, rows).noalias() += features * Q2;
     for (Index o = 0; o < m && degree >= 3; ++o) {
       Matrix inner = Matrix::Zero(rows, d);
-      for (Index b = 0; b < d; b += kStep) {
-        const Index from = symmetric_size(b), size = symmetric_size(std::min(d, b + kStep)) - from;
+      for_symmetric_runs(d, [&](Index b, Index from, Index size) {
         inner.rightCols(d - b).noalias() +=
             features.middleCols(from, size) * cubics[static_cast<std::size_t>(o)].block(from, b, size, d - b);
-      }
+      });
       out.col(o).segment(first, rows) += inner.cwiseProduct(tile).rowwise().sum();
     }
   }
