@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program build demo check test bench race race-full race-compare battery coverage fuzz faults format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program build demo check test bench race race-full race-compare battery coverage fuzz faults kills test-spark format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -72,6 +72,13 @@ coverage: build  ## do the stated confidences hold? 200 noisy recoveries
 fuzz:  ## fuzz the readers of files with libFuzzer; SECONDS=60 a target, TARGETS="npy npz csv ..."
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(SECONDS),60) $(JOBS) $(TARGETS)
+
+test-spark: build  ## the tests that need Spark, with Java from apt and pyspark from PyPI
+	@scripts/setup.sh spark
+	@scripts/spark_checks.sh $(BUILD)/apps/exhume
+
+kills: build  ## 50 kills of runs with checkpoints, 20 altered checkpoints; KILLS=, ALTERED=, SEED=
+	@tests/machines/run_machine_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),50) --altered $(or $(ALTERED),20) --seed $(or $(SEED),1) -v
 
 faults: build  ## 500 kills, full disks, limits, closed outputs, files that change; KILLS=, SEED=
 	@tests/faults/run_fault_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),500) --seed $(or $(SEED),1)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # setup.sh [PURPOSE...]
 #
-# Installs the Debian or Ubuntu packages that a purpose needs: build (the default), python, test, lint, deb, fuzz. Asks
-# nothing; does nothing, quickly, when all of them are there.
+# Installs the Debian or Ubuntu packages that a purpose needs: build (the default), python, test, lint, deb, fuzz,
+# spark. Asks nothing; does nothing, quickly, when all of them are there.
 set -euo pipefail
 
 build=(
@@ -14,21 +14,23 @@ build=(
   librandom123-dev libboost-dev                       # random numbers, quantiles
 )
 python=("${build[@]}" python3 python3-venv python3-dev ca-certificates)
-test=("${python[@]}" git libgtest-dev librapidcheck-dev libbenchmark-dev chromium fonts-dejavu-core)
+test=("${python[@]}" git libgtest-dev librapidcheck-dev libbenchmark-dev chromium fonts-dejavu-core
+  libopenmpi-dev openmpi-bin)
 lint=("${build[@]}" git clang-format clang-tidy libgtest-dev librapidcheck-dev libbenchmark-dev)
 deb=("${build[@]}" dpkg-dev file)
 fuzz=("${build[@]}" clang libclang-rt-dev) # libFuzzer and its sanitizers
+spark=("${python[@]}" default-jre-headless)
 
 packages=()
 (($#)) || set -- build
 for purpose in "$@"; do
   case $purpose in
-    build | python | test | lint | deb | fuzz)
+    build | python | test | lint | deb | fuzz | spark)
       declare -n wanted=$purpose
       packages+=("${wanted[@]}")
       ;;
     *)
-      echo "setup: '$purpose' is none of build, python, test, lint, deb, fuzz" >&2
+      echo "setup: '$purpose' is none of build, python, test, lint, deb, fuzz, spark" >&2
       exit 2
       ;;
   esac

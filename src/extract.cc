@@ -358,7 +358,7 @@ ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, co
     log.emplace(head);
   } else if (options.resume && std::filesystem::exists(options.log)) {
     earlier = read_question_log(options.log);
-    if (const std::string other = header_difference(earlier.header, head); !other.empty()) {
+    if (const std::string other = header_difference(earlier.header, head, "the log"); !other.empty()) {
       throw DataError(
           fmt::format("{} belongs to another extraction: {}; give the same options, or another log",
                       options.log.string(), other));

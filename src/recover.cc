@@ -217,7 +217,7 @@ class Judge {
         [&](const Eigen::Ref<const RowMatrix>& x) {
           return relu_ ? evaluate(result_.network, x) : evaluate(result_.network, options_.rectifier, x);
         },
-        *data_.held_out(), data_.moments().mean_y());
+        *data_.held_out(), data_.moments().mean_y(), control_);
     result_.heldout_relative_mse = held_out.relative_mse;
     result_.heldout_mean_square = held_out.mean_square;
     if (fit_.noise_covariance.size() > 0)

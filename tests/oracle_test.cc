@@ -150,8 +150,8 @@ TEST(QuestionLog, AnEndThatWasCutIsDroppedAndAChangeIsRefused) {
 }
 
 TEST(QuestionLog, DifferencesOfOptionsAreNamed) {
-  EXPECT_EQ(header_difference(R"({"seed":1})", R"({"seed":1})"), "");
-  EXPECT_NE(header_difference(R"({"seed":1})", R"({"seed":2})").find("seed 1, now it is 2"),
+  EXPECT_EQ(header_difference(R"({"seed":1})", R"({"seed":1})", "the log"), "");
+  EXPECT_NE(header_difference(R"({"seed":1})", R"({"seed":2})", "the log").find("seed 1, now it is 2"),
             std::string::npos);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "exhume/base/control.h"
+#include "exhume/engine/ranks.h"
 
 namespace exhume::cli {
 
@@ -32,6 +33,10 @@ struct Session {
   bool force = false;   // files that no earlier run wrote may be overwritten
   std::string sign;     // private key to sign the certificate with; empty: it is not signed
   std::string command;  // the command line as a shell would read it again
+  // Where a launcher started several processes for one job; only the first of them writes and shows results.
+  std::shared_ptr<RankPasses> ranks;
+  [[nodiscard]] bool leads() const { return !ranks || ranks->rank() == 0; }
+  mutable std::string checkpoint;  // folder from which an interrupted command goes on; empty: it does not
 };
 
 class Command {
@@ -44,6 +49,8 @@ class Command {
   [[nodiscard]] virtual bool overwrites() const { return certifies(); }
   // Does it write a certificate, which may be signed?
   [[nodiscard]] virtual bool certifies() const { return false; }
+  // Can several processes share its work?
+  [[nodiscard]] virtual bool shares() const { return false; }
 };
 
 [[nodiscard]] std::unique_ptr<Command> generate_command();
@@ -60,5 +67,8 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> halfspaces_command();
 [[nodiscard]] std::unique_ptr<Command> routes_command();
 [[nodiscard]] std::unique_ptr<Command> keys_command();
+[[nodiscard]] std::unique_ptr<Command> moments_command();
+[[nodiscard]] std::unique_ptr<Command> sums_command();
+[[nodiscard]] std::unique_ptr<Command> step_command();
 
 }  // namespace exhume::cli

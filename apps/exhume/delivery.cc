@@ -38,7 +38,8 @@ std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
 }  // namespace
 
 Delivery::Delivery(const Session& session, const std::string& folder, const std::vector<std::string>& more)
-    : session_(session), path_(folder) {
+    : session_(session), path_(session.leads() ? folder : "") {
+  if (!session.leads()) return;
   if (!session.sign.empty()) {
     if (folder.empty()) throw std::invalid_argument("--sign signs files; give --out with a folder for them");
     key_.emplace(session.sign);
@@ -65,6 +66,7 @@ void Delivery::add(const std::string& role, const std::string& name, std::string
 }
 
 void Delivery::complete(Certificate& certificate, const OpenedSamples& samples) {
+  if (!session_.leads()) return;
   certificate.command = session_.command;
   certificate.files = samples.digests(session_.control);
   for (const File& file : files_) certificate.written.push_back({file.role, file.name, file.file->digest()});

@@ -2,9 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "../address_space.h"
@@ -13,6 +18,7 @@
 #include "completion.h"
 #include "exhume/base/error.h"
 #include "exhume/base/version.h"
+#include "exhume/engine/open_mpi.h"
 #include "help.h"
 #include "interrupt.h"
 #include "man.h"
@@ -35,17 +41,40 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
+// Where mpirun or another launcher started this process as one of several: shares the passes with the others.
+void join_job(const Command& command, Session& session) {
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (size == nullptr) size = std::getenv("PMI_SIZE");
+  if (size == nullptr || std::string_view(size) == "1") return;
+  if (!command.shares())
+    throw std::invalid_argument(
+        "this command is the work of one process; run it without a launcher such as mpirun");
+  session.ranks = open_mpi(session.control.should_stop);
+  session.control.passes = session.ranks;
+  if (session.leads()) return;
+  session.quiet = true;
+  session.json = false;
+}
+
 int run(Command& command, Session& session) {
-  ProgressLine line(!session.quiet);
-  session.control.on_progress = [&line](const Progress& progress) { line.show(progress); };
+  std::optional<ProgressLine> line;
   session.control.should_stop = interrupted;
   int code = kInternalError;
   std::string complaint;
   try {
+    join_job(command, session);
+    if (session.leads()) {
+      line.emplace(!session.quiet);
+      session.control.on_progress = [&line](const Progress& progress) { line->show(progress); };
+    }
     code = command.run(session);
   } catch (const Interrupted&) {
     code = kInterrupted;
-    complaint = "interrupted; nothing was written";
+    complaint =
+        session.checkpoint.empty()
+            ? "interrupted; nothing was written"
+            : fmt::format("interrupted; the checkpoint in {} is good: the same command with --resume goes on",
+                          session.checkpoint);
   } catch (const DataError& error) {
     code = kBadData;
     complaint = error.what();
@@ -65,8 +94,20 @@ int run(Command& command, Session& session) {
     complaint =
         fmt::format("internal error ({}); please report it with the command and the version", error.what());
   }
-  line.clear();
-  if (!complaint.empty()) complain(complaint);
+  if (line) line->clear();
+  if (complaint.empty()) {
+    if (session.ranks) session.ranks->finish();
+    return code;
+  }
+  if (!session.leads()) {
+    // What is wrong for all is said by the first, which ends the others.
+    for (int i = 0; i < 100 && !interrupted(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (interrupted()) std::_Exit(code);
+    complaint = fmt::format("rank {}: {}", session.ranks->rank(), complaint);
+  }
+  complain(complaint);
+  if (session.ranks) session.ranks->abort(code);
   return code;
 }
 
@@ -106,9 +147,10 @@ int main(int argc, char** argv) {
     accept_whole_numbers(*entry.app);
     entries.push_back(std::move(entry));
   };
-  for (auto make : {generate_command, inspect_command, recover_command, extract_command, compare_command,
-                    verify_command, report_command, memorize_command, reproduce_command, diagnose_command,
-                    lowest_layer_command, halfspaces_command, routes_command, keys_command}) {
+  for (auto make :
+       {generate_command, inspect_command, recover_command, extract_command, compare_command, verify_command,
+        report_command, memorize_command, reproduce_command, diagnose_command, lowest_layer_command,
+        halfspaces_command, routes_command, keys_command, moments_command, sums_command, step_command}) {
     add(make());
   }
   add(help_command(app));

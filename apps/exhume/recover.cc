@@ -9,15 +9,19 @@
 #include <stdexcept>
 #include <variant>
 
+#include "checkpoint.h"
 #include "command.h"
 #include "delivery.h"
 #include "exhume/base/error.h"
+#include "exhume/base/packed.h"
 #include "exhume/engine/open_device.h"
 #include "exhume/io/npz.h"
 #include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/routes/depth2.h"
 #include "exhume/routes/table.h"
+#include "partial_files.h"
 
 namespace exhume::cli {
 namespace {
@@ -111,6 +115,10 @@ class Recover final : public Command {
         ->check(CLI::Validator(CLI::IsMember({"certified", "estimated"})).description(""));
     app->add_option("--out,-o", out_,
                     "Folder for network.safetensors, network.onnx, certificate.json and report.html");
+    app->add_option(
+        "--moments", moments_,
+        "Moments of several sites' rows ('exhume moments'): starts from them, polishes on these samples");
+    checkpoint_.declare(*app);
     app->footer(
         "Exit code 0: recovered and certified, or estimated from noisy samples; 3: finished, neither (or "
         "only\n"
@@ -127,6 +135,7 @@ class Recover final : public Command {
   }
 
   [[nodiscard]] bool certifies() const override { return true; }
+  [[nodiscard]] bool shares() const override { return true; }
 
   int run(const Session& session) override {
     check_sample_files(files_);
@@ -141,12 +150,31 @@ class Recover final : public Command {
     } else if (!method_.empty()) {
       throw std::invalid_argument("--method belongs to --route rectified");
     }
+    if (!moments_.empty()) {
+      if (layers != 1) throw std::invalid_argument("--moments finds one hidden layer; leave out --layers");
+      if (options_.route != "auto" && options_.route != "depth2")
+        throw std::invalid_argument("--moments belongs to --route depth2");
+      options_.route = "depth2";
+      Depth2Options spectral;
+      spectral.hidden = options_.hidden;
+      spectral.seed = options_.seed;
+      options_.units = moments_start(read_moments(moments_), spectral, session.control).V;
+    }
     options_.validate();
     Control control = session.control;
     if (layers != 1) control.device = open_device(device_).device;  // one hidden layer is fitted here
     Delivery delivery(session, out_);
     OpenedSamples opened = open_sample_files(files_, session.control);
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
+    checkpoint_.open(session, opened, about(layers, widths), control);
+    const int code = work(delivery, opened, layers, widths, control);
+    checkpoint_.done();
+    return code;
+  }
+
+ private:
+  int work(Delivery& delivery, const OpenedSamples& opened, Index layers, const std::vector<Index>& widths,
+           const Control& control) const {
     if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);
     if (layers == 0 && !options_.hidden) {
       AnyDepth any = recover_layers(opened.samples, options_, control);
@@ -157,7 +185,21 @@ class Recover final : public Command {
     return deliver(delivery, opened, result);
   }
 
- private:
+  // All that the result depends on, but the samples.
+  [[nodiscard]] Json about(Index layers, const std::vector<Index>& widths) const {
+    return {{"hidden", hidden_},
+            {"layers", layers},
+            {"widths", widths},
+            {"first_layer", first_layer_.empty() ? "" : sha256_file(first_layer_)},
+            {"route", options_.route},
+            {"activation", activation_},
+            {"leak", options_.leak},
+            {"device", device_},
+            {"units", options_.units ? sha256(packed(*options_.units)) : ""},
+            {"seed", options_.seed},
+            {"budget", options_.budget_seconds}};
+  }
+
   [[nodiscard]] int code_of(int code, const Certificate& result) const {
     const bool enough = require_ != to_string(Status::kCertified) || result.status == Status::kCertified;
     return enough ? code : kNotCertified;
@@ -222,10 +264,11 @@ class Recover final : public Command {
     delivery.add("entries hit by noise", "support.csv", support);
   }
 
-  std::vector<std::string> files_;
+  std::vector<std::string> files_, moments_;
   std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_,
               device_ = "auto", require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
+  Checkpoint checkpoint_;
 };
 
 }  // namespace

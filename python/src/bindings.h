@@ -20,5 +20,6 @@ void bind_planted(nb::module_& m);
 void bind_memorize(nb::module_& m);
 void bind_threshold(nb::module_& m);
 void bind_structure(nb::module_& m);
+void bind_distributed(nb::module_& m);
 
 }  // namespace exhume::python

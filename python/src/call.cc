@@ -9,11 +9,13 @@
 
 namespace exhume::python {
 
-Call::Call(int threads, nb::object progress, const std::string& device) : progress_(std::move(progress)) {
+Call::Call(int threads, nb::object progress, const std::string& device, std::shared_ptr<Passes> passes)
+    : progress_(std::move(progress)) {
   if (threads < 0)
     throw std::invalid_argument(fmt::format("threads is {}, expected 0 (one a core) or more", threads));
   control_.threads = threads;
   control_.device = open_device(device).device;
+  control_.passes = std::move(passes);
   control_.should_stop = [this] { return should_stop(); };
   if (!progress_.is_none()) control_.on_progress = [this](const Progress& progress) { show(progress); };
 }

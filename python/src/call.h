@@ -10,20 +10,23 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "bindings.h"
 #include "exhume/base/control.h"
 #include "exhume/base/error.h"
+#include "exhume/base/passes.h"
 
 namespace exhume::python {
 
 class Call {
  public:
   // progress: None, or callable as progress(stage: str, fraction: float). Made and destroyed with the GIL
-  // held. device: where heavy sums may run (exhume/engine/open_device.h).
-  Call(int threads, nb::object progress, const std::string& device = "cpu");
+  // held. device: where heavy sums may run (exhume/engine/open_device.h). passes: who shares them.
+  Call(int threads, nb::object progress, const std::string& device = "cpu",
+       std::shared_ptr<Passes> passes = nullptr);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -36,4 +36,5 @@ NB_MODULE(_core, m) {
   bind_memorize(m);
   bind_threshold(m);
   bind_structure(m);
+  bind_distributed(m);
 }

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "exhume/io/safetensors.h"
 #include "exhume/io/signature.h"
 #include "exhume/report/report.h"
+#include "exhume/routes/depth2.h"
 #include "exhume/routes/table.h"
 #include "samples.h"
 
@@ -30,7 +32,7 @@ namespace {
 
 RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
                           double leak, const std::string& activation, std::uint64_t seed, double budget,
-                          int threads, nb::object progress) {
+                          const std::optional<Rows>& units, int threads, nb::object progress) {
   RecoverOptions options;
   options.hidden = hidden;
   options.route = route;
@@ -38,8 +40,9 @@ RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, c
   options.rectifier = parse_rectifier(activation);
   options.seed = seed;
   options.budget_seconds = budget;
+  if (units) options.units = map(*units);
   options.validate();
-  Call call(threads, std::move(progress));
+  Call call(threads, std::move(progress), "cpu", samples.passes);
   return call.run([&](const Control& control) { return recover(samples.source, options, control); });
 }
 
@@ -53,7 +56,7 @@ DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vec
   options.seed = seed;
   options.budget_seconds = budget;
   options.validate(samples.source->inputs());
-  Call call(threads, std::move(progress), device);
+  Call call(threads, std::move(progress), device, samples.passes);
   return call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
 }
 
@@ -63,8 +66,27 @@ AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget
   options.seed = seed;
   options.budget_seconds = budget;
   options.validate();
-  Call call(threads, std::move(progress), device);
+  Call call(threads, std::move(progress), device, samples.passes);
   return call.run([&](const Control& control) { return recover_layers(samples.source, options, control); });
+}
+
+// The rough units that moments of several sites tell of: pairs of a file's name and its bytes.
+Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& parts,
+                        std::optional<Index> hidden, std::uint64_t seed) {
+  std::optional<PartialMoments> all;
+  for (const auto& [name, bytes] : parts) {
+    PartialMoments part = PartialMoments::deserialise({bytes.c_str(), bytes.size()}, name);
+    if (all) {
+      all->merge(part);
+    } else {
+      all = std::move(part);
+    }
+  }
+  if (!all) throw std::invalid_argument("moments names no file");
+  Depth2Options options;
+  options.hidden = hidden;
+  options.seed = seed;
+  return array(RowMatrix(moments_start(*all, options, {}).V));
 }
 
 std::string deep_certificate(DeepResult result, const Samples& samples) {
@@ -161,8 +183,10 @@ void bind_recover(nb::module_& m) {
       .def_prop_ro("finds", [](const RouteInfo& r) { return std::string(to_string(r.finds)); });
   m.def("routes", [] { return route_table(); });
   m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
-        nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"), nb::arg("threads"),
-        nb::arg("progress").none());
+        nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"), nb::arg("units").none(),
+        nb::arg("threads"), nb::arg("progress").none());
+  m.def("units_of_moments", &units_of_moments, nb::arg("parts"), nb::arg("hidden").none(), nb::arg("seed"),
+        nb::rv_policy::move);
   m.def(
       "sign",
       [](const std::string& key, const std::string& text) {

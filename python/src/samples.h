@@ -1,7 +1,10 @@
 // A source of samples that keeps the arrays behind it alive.
 #pragma once
 
+#include <memory>
+
 #include "arrays.h"
+#include "exhume/base/passes.h"
 #include "exhume/data/samples.h"
 #include "exhume/io/open.h"
 
@@ -9,9 +12,10 @@ namespace exhume::python {
 
 struct Samples {
   SamplePtr source;
-  Rows x, y;             // empty for samples in files
-  Rows mirrored;         // outputs at -x; empty where there are none in memory
-  OpenedSamples opened;  // empty for samples in memory
+  Rows x, y;                       // empty for samples in files
+  Rows mirrored;                   // outputs at -x; empty where there are none in memory
+  OpenedSamples opened;            // empty for samples in memory
+  std::shared_ptr<Passes> passes;  // who shares or remembers the passes over them; empty: nobody
 
   [[nodiscard]] std::vector<FileDigest> digests() const { return opened.digests({}); }
 };

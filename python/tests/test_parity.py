@@ -24,6 +24,9 @@ FUNCTIONS = {
     "halfspaces": exhume.halfspaces,
     "routes": exhume.routes.names,
     "keys": exhume.keys,
+    "moments": exhume.moments,
+    "sums": exhume.sums,
+    "step": exhume.step,
 }
 ABOUT_THE_PROGRAM = {"help", "completion", "man"}
 # What a program needs and a function does not, and where its place is.

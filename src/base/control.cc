@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "exhume/base/error.h"
+#include "exhume/base/inside_parallel.h"
+#include "exhume/base/passes.h"
 
 namespace exhume {
 
@@ -16,7 +18,11 @@ int Control::workers() const {
 void Control::report(std::string_view stage, double fraction) const {
   if (!on_progress) return;
   const std::lock_guard lock(shared_->mutex);
-  on_progress({stage, fraction, shared_->error, shared_->units, seconds_left()});
+  // By the clock of this process: others may not show anything.
+  const bool endless = deadline == Clock::time_point::max();
+  const double left = endless ? std::numeric_limits<double>::infinity()
+                              : std::chrono::duration<double>(deadline - Clock::now()).count();
+  on_progress({stage, fraction, shared_->error, shared_->units, left});
 }
 
 void Control::best(double error, std::ptrdiff_t units) const {
@@ -34,15 +40,23 @@ void Control::check() const {
 
 double Control::seconds_left() const {
   if (deadline == Clock::time_point::max()) return std::numeric_limits<double>::infinity();
-  return std::chrono::duration<double>(deadline - Clock::now()).count();
+  return std::chrono::duration<double>(deadline - now()).count();
+}
+
+Control::Clock::time_point Control::now() const {
+  if (!passes) return Clock::now();
+  // Tasks run in no order that processes could share.
+  if (!inside_parallel_for()) passes->agree_on_time();
+  return passes->now();
 }
 
 Control Control::within(double seconds) const {
   Control limited = *this;
   if (seconds < 1e9) {
     seconds = std::max(seconds, -1e9);  // what a clock can count
-    limited.deadline = std::min(deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                             std::chrono::duration<double>(seconds)));
+    limited.deadline =
+        std::min(deadline,
+                 now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
   }
   return limited;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exhume/base/blas.h"
+#include "exhume/base/inside_parallel.h"
 
 namespace exhume {
 
@@ -19,6 +20,7 @@ void parallel_for(Index count, const Control& control, const std::function<void(
   std::exception_ptr failure;
   std::mutex failure_mutex;
   const auto work = [&] {
+    const InsideParallelFor tasks;
     try {
       for (Index i = next++; i < count && !failed; i = next++) {
         control.check();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exhume/base/limits.h"
+#include "exhume/data/reduce.h"
 
 namespace exhume {
 namespace {
@@ -24,34 +25,43 @@ const double kLogOdds = -std::log(1 - kConfidence);
 
 }  // namespace
 
-HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, const Vector& output_mean) {
+HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, const Vector& output_mean,
+                            const Control& control) {
   HeldOutCheck check;
   const Index n = rows.rows(), m = rows.outputs();
   const Index shown = std::min(n, kPictureRows);
   check.predicted.resize(shown, m);
   check.observed.resize(shown, m);
-  double squares = 0, fourth = 0, variation = 0;
-  SampleBlock block;
-  for (Index first = 0; first < n; first += kBlockRows) {
-    const Index size = std::min(kBlockRows, n - first);
-    rows.read(first, size, block);
-    const RowMatrix predicted = predict(block.x());
-    const Vector error = (predicted - block.y()).rowwise().squaredNorm();
-    squares += error.sum();
-    check.output_square += block.y().squaredNorm();
-    fourth += error.squaredNorm();
-    check.largest = std::max(check.largest, size > 0 ? error.maxCoeff() : 0.0);
-    variation += (block.y().rowwise() - output_mean.transpose()).squaredNorm();
-    for (Index i = 0; i < size && first + i < shown; ++i) {
-      check.predicted.row(first + i) = predicted.row(i);
-      check.observed.row(first + i) = block.y().row(i);
+  struct Sums {
+    double squares = 0, fourth = 0, variation = 0, outputs = 0, largest = 0;
+    void merge(const Sums& other) {
+      squares += other.squares;
+      fourth += other.fourth;
+      variation += other.variation;
+      outputs += other.outputs;
+      largest = std::max(largest, other.largest);
     }
+  };
+  const Sums sums = reduce_blocks(rows, Sums{}, control, "", [&](Sums& to, const SampleBlock& block) {
+    const Vector error = (predict(block.x()) - block.y()).rowwise().squaredNorm();
+    to = {error.sum(), error.squaredNorm(), (block.y().rowwise() - output_mean.transpose()).squaredNorm(),
+          block.y().squaredNorm(), error.maxCoeff()};
+  });
+  if (shown > 0) {
+    const RowRun first{0, shown};
+    const SamplePtr picture = gathered(rows, {&first, 1});
+    SampleBlock block;
+    picture->read(0, shown, block);
+    check.observed = block.y();
+    check.predicted = predict(block.x());
   }
   const double count = static_cast<double>(std::max<Index>(n, 1));
-  check.relative_mse = variation > 0 ? squares / variation : 0;
-  check.mean_square = squares / count;
-  check.output_square /= count;
-  check.spread = std::sqrt(std::max(0.0, fourth / count - check.mean_square * check.mean_square) / count);
+  check.relative_mse = sums.variation > 0 ? sums.squares / sums.variation : 0;
+  check.mean_square = sums.squares / count;
+  check.output_square = sums.outputs / count;
+  check.largest = sums.largest;
+  check.spread =
+      std::sqrt(std::max(0.0, sums.fourth / count - check.mean_square * check.mean_square) / count);
   return check;
 }
 

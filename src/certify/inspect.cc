@@ -9,7 +9,6 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
-#include "exhume/base/parallel.h"
 #include "exhume/data/reduce.h"
 
 namespace exhume {
@@ -52,12 +51,10 @@ std::uint64_t row_hash(const double* x, Index inputs, const double* y, Index out
   return hash;
 }
 
-class ChosenRows final : public SampleSource {
+class ChosenRows final : public SampleView {
  public:
-  ChosenRows(SamplePtr base, std::vector<Index> rows) : base_(std::move(base)), rows_(std::move(rows)) {}
+  ChosenRows(SamplePtr base, std::vector<Index> rows) : SampleView(std::move(base)), rows_(std::move(rows)) {}
   Index rows() const override { return static_cast<Index>(rows_.size()); }
-  Index inputs() const override { return base_->inputs(); }
-  Index outputs() const override { return base_->outputs(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     block.allocate(first, count, inputs(), outputs());
     SampleBlock one;
@@ -69,8 +66,10 @@ class ChosenRows final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
-  std::vector<Index> rows_;
+  void below(Index first, Index count, std::vector<RowRun>& runs) const override {
+    for (Index i = first; i < first + count; ++i) runs.push_back({rows_[static_cast<size_t>(i)], 1});
+  }
+  std::vector<Index> rows_;  // in ascending order
 };
 
 }  // namespace
@@ -180,17 +179,16 @@ bool has_repeated_rows(const SampleSource& samples, const Control& control) {
 
 SamplePtr distinct_rows(const SamplePtr& samples, const Control& control) {
   const Index n = samples->rows();
-  std::vector<std::uint64_t> hashes(static_cast<size_t>(n));
-  parallel_for((n + kBlockRows - 1) / kBlockRows, control, [&](Index b) {
-    SampleBlock block;
-    const Index first = b * kBlockRows;
-    samples->read(first, std::min(kBlockRows, n - first), block);
-    for (Index i = 0; i < block.rows(); ++i) {
-      const ConstRows x = block.x(), y = block.y();
-      hashes[static_cast<size_t>(first + i)] =
-          row_hash(x.data() + i * x.cols(), x.cols(), y.data() + i * y.cols(), y.cols());
-    }
-  });
+  struct Hashes {
+    std::vector<std::uint64_t> of;  // rows in their order
+    void merge(const Hashes& other) { of.insert(of.end(), other.of.begin(), other.of.end()); }
+  };
+  const auto [hashes] =
+      reduce_blocks(*samples, Hashes{}, control, "", [](Hashes& to, const SampleBlock& block) {
+        const ConstRows x = block.x(), y = block.y();
+        for (Index i = 0; i < block.rows(); ++i)
+          to.of.push_back(row_hash(x.data() + i * x.cols(), x.cols(), y.data() + i * y.cols(), y.cols()));
+      });
   std::set<std::uint64_t> seen;
   std::vector<Index> rows;
   for (Index i = 0; i < n; ++i) {

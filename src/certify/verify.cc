@@ -50,6 +50,8 @@ Verification compare(Index inputs, Index outputs, const SampleSource& samples, c
   if (samples.rows() == 0) return result;
 
   SampleBlock start;
+  const RowRun one{0, 1};
+  samples.announce({&one, 1});
   samples.read(0, 1, start);
   const Vector origin = start.y().row(0);
   Sums empty;

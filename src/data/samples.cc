@@ -66,12 +66,10 @@ class Groups {
   Stream random_;
 };
 
-class TrainingRows final : public SampleSource {
+class TrainingRows final : public SampleView {
  public:
-  TrainingRows(SamplePtr base, Groups groups) : base_(std::move(base)), groups_(groups) {}
+  TrainingRows(SamplePtr base, Groups groups) : SampleView(std::move(base)), groups_(groups) {}
   Index rows() const override { return groups_.training(); }
-  Index inputs() const override { return base_->inputs(); }
-  Index outputs() const override { return base_->outputs(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     block.allocate(first, count, inputs(), outputs());
     if (count == 0) return;
@@ -87,16 +85,17 @@ class TrainingRows final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
+  void below(Index first, Index count, std::vector<RowRun>& runs) const override {
+    const Index begin = groups_.training_row(first);
+    runs.push_back({begin, groups_.training_row(first + count - 1) + 1 - begin});
+  }
   Groups groups_;
 };
 
-class HeldOutRows final : public SampleSource {
+class HeldOutRows final : public SampleView {
  public:
-  HeldOutRows(SamplePtr base, Groups groups) : base_(std::move(base)), groups_(groups) {}
+  HeldOutRows(SamplePtr base, Groups groups) : SampleView(std::move(base)), groups_(groups) {}
   Index rows() const override { return groups_.held_out(); }
-  Index inputs() const override { return base_->inputs(); }
-  Index outputs() const override { return base_->outputs(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     block.allocate(first, count, inputs(), outputs());
     SampleBlock one;
@@ -108,16 +107,16 @@ class HeldOutRows final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
+  void below(Index first, Index count, std::vector<RowRun>& runs) const override {
+    for (Index i = first; i < first + count; ++i) runs.push_back({groups_.held_out_row(i), 1});
+  }
   Groups groups_;
 };
 
-class AffineSamples final : public SampleSource {
+class AffineSamples final : public SampleView {
  public:
-  AffineSamples(SamplePtr base, AffineMap map) : base_(std::move(base)), map_(std::move(map)) {}
-  Index rows() const override { return base_->rows(); }
+  AffineSamples(SamplePtr base, AffineMap map) : SampleView(std::move(base)), map_(std::move(map)) {}
   Index inputs() const override { return map_.P.rows(); }
-  Index outputs() const override { return base_->outputs(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     SampleBlock raw;
     base_->read(first, count, raw);
@@ -128,16 +127,13 @@ class AffineSamples final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
   AffineMap map_;
 };
 
-class ChangedOutputs final : public SampleSource {
+class ChangedOutputs final : public SampleView {
  public:
-  ChangedOutputs(SamplePtr base, OutputChange change) : base_(std::move(base)), change_(std::move(change)) {}
-  Index rows() const override { return base_->rows(); }
-  Index inputs() const override { return base_->inputs(); }
-  Index outputs() const override { return base_->outputs(); }
+  ChangedOutputs(SamplePtr base, OutputChange change)
+      : SampleView(std::move(base)), change_(std::move(change)) {}
   void read(Index first, Index count, SampleBlock& block) const override {
     SampleBlock raw;
     base_->read(first, count, raw);
@@ -148,11 +144,30 @@ class ChangedOutputs final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
   OutputChange change_;
 };
 
 }  // namespace
+
+void SampleView::below(Index first, Index count, std::vector<RowRun>& runs) const {
+  runs.push_back({first, count});
+}
+
+bool SampleView::here(Index first, Index count) const {
+  if (count == 0 || !base_->distant()) return true;
+  std::vector<RowRun> runs;
+  below(first, count, runs);
+  return std::all_of(runs.begin(), runs.end(), [&](RowRun run) { return base_->here(run.first, run.count); });
+}
+
+void SampleView::announce(std::span<const RowRun> runs) const {
+  if (!base_->distant()) return;
+  std::vector<RowRun> needed;
+  for (const RowRun& run : runs) {
+    if (run.count > 0) below(run.first, run.count, needed);
+  }
+  base_->announce(needed);
+}
 
 void SampleBlock::view(Index first_row, Index rows, Index inputs, const double* x, Index outputs,
                        const double* y) {
@@ -204,30 +219,38 @@ SamplePtr spread_subset(const SampleSource& source, Index count) {
   constexpr Index kRun = 64;
   if (count >= source.rows()) return load(source);
   const Index runs = (count + kRun - 1) / kRun;
-  RowMatrix x(count, source.inputs()), y(count, source.outputs());
-  SampleBlock block;
+  std::vector<RowRun> chosen;
   for (Index r = 0; r < runs; ++r) {
     const Index to = r * kRun, size = std::min(kRun, count - to);
     // The r-th run starts at an even share of the rows that the runs leave over.
     const Index slack = source.rows() - count;
     const Index from = to + (runs > 1 ? slack / (runs - 1) * r + slack % (runs - 1) * r / (runs - 1) : 0);
-    source.read(from, size, block);
-    x.middleRows(to, size) = block.x();
-    y.middleRows(to, size) = block.y();
+    chosen.push_back({from, size});
+  }
+  return gathered(source, chosen);
+}
+
+SamplePtr gathered(const SampleSource& source, std::span<const RowRun> runs) {
+  Index count = 0;
+  for (const RowRun& run : runs) count += run.count;
+  RowMatrix x(count, source.inputs()), y(count, source.outputs());
+  source.announce(runs);
+  SampleBlock block;
+  Index to = 0;
+  for (const RowRun& run : runs) {
+    source.read(run.first, run.count, block);
+    x.middleRows(to, run.count) = block.x();
+    y.middleRows(to, run.count) = block.y();
+    to += run.count;
   }
   return memory_samples(std::move(x), std::move(y));
 }
 
 SamplePtr load(const SampleSource& source) {
-  RowMatrix x(source.rows(), source.inputs()), y(source.rows(), source.outputs());
-  SampleBlock block;
-  for (Index first = 0; first < source.rows(); first += kBlockRows) {
-    const Index size = std::min(kBlockRows, source.rows() - first);
-    source.read(first, size, block);
-    x.middleRows(first, size) = block.x();
-    y.middleRows(first, size) = block.y();
-  }
-  return memory_samples(std::move(x), std::move(y));
+  std::vector<RowRun> blocks;
+  for (Index first = 0; first < source.rows(); first += kBlockRows)
+    blocks.push_back({first, std::min(kBlockRows, source.rows() - first)});
+  return gathered(source, blocks);
 }
 
 }  // namespace exhume

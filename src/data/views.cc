@@ -10,11 +10,10 @@
 namespace exhume {
 namespace {
 
-class LinearView final : public SampleSource {
+class LinearView final : public SampleView {
  public:
   LinearView(SamplePtr base, Matrix P, Matrix Q)
-      : base_(std::move(base)), P_(std::move(P)), Q_(std::move(Q)) {}
-  Index rows() const override { return base_->rows(); }
+      : SampleView(std::move(base)), P_(std::move(P)), Q_(std::move(Q)) {}
   Index inputs() const override { return P_.rows(); }
   Index outputs() const override { return Q_.rows(); }
   void read(Index first, Index count, SampleBlock& block) const override {
@@ -26,16 +25,14 @@ class LinearView final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
   Matrix P_, Q_;
 };
 
-class RowRange final : public SampleSource {
+class RowRange final : public SampleView {
  public:
-  RowRange(SamplePtr base, Index first, Index count) : base_(std::move(base)), first_(first), count_(count) {}
+  RowRange(SamplePtr base, Index first, Index count)
+      : SampleView(std::move(base)), first_(first), count_(count) {}
   Index rows() const override { return count_; }
-  Index inputs() const override { return base_->inputs(); }
-  Index outputs() const override { return base_->outputs(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     SampleBlock raw;
     base_->read(first_ + first, count, raw);
@@ -45,22 +42,20 @@ class RowRange final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
+  void below(Index first, Index count, std::vector<RowRun>& runs) const override {
+    runs.push_back({first_ + first, count});
+  }
   Index first_, count_;
 };
 
-class MirroredView final : public SampleSource {
+class MirroredView final : public SampleView {
  public:
-  MirroredView(SamplePtr base, SamplePtr mirror) : base_(std::move(base)), mirror_(std::move(mirror)) {}
+  MirroredView(SamplePtr base, SamplePtr mirror) : SampleView(std::move(base)), mirror_(std::move(mirror)) {}
   Index rows() const override { return 2 * base_->rows(); }
-  Index inputs() const override { return base_->inputs(); }
-  Index outputs() const override { return base_->outputs(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     block.allocate(first, count, inputs(), outputs());
     if (count == 0) return;
-    const Index begin = place(first - first % 4).row;
-    const Index last = std::min(first + count - 1 + 3 - (first + count - 1) % 4, rows() - 1);
-    const Index size = place(last).row + 1 - begin;
+    const auto [begin, size] = span_of(first, count);
     SampleBlock original, mirror;
     base_->read(begin, size, original);
     mirror_->read(begin, size, mirror);
@@ -82,13 +77,22 @@ class MirroredView final : public SampleSource {
     Index row;
     bool turned;
   };
+  // Rows of the base that rows [first, first + count) are made of.
+  RowRun span_of(Index first, Index count) const {
+    const Index begin = place(first - first % 4).row;
+    const Index last = std::min(first + count - 1 + 3 - (first + count - 1) % 4, rows() - 1);
+    return {begin, place(last).row + 1 - begin};
+  }
+  void below(Index first, Index count, std::vector<RowRun>& runs) const override {
+    runs.push_back(span_of(first, count));
+  }
   Place place(Index r) const {
     const Index left = base_->rows() - r / 4 * 2;  // rows from this group on
     if (left == 1) return {base_->rows() - 1, r % 4 == 1};
     return {r / 4 * 2 + r % 2, r % 4 >= 2};
   }
 
-  SamplePtr base_, mirror_;
+  SamplePtr mirror_;  // in this process
 };
 
 }  // namespace

@@ -45,15 +45,9 @@ SamplePtr hardest_rows(const SeparableModel& model, const SampleSource& samples,
         }
         to.keep();
       });
-  const auto size = static_cast<Index>(worst.rows.size());
-  RowMatrix x(size, samples.inputs()), y(size, samples.outputs());
-  SampleBlock block;
-  for (Index i = 0; i < size; ++i) {
-    samples.read(worst.rows[static_cast<size_t>(i)].second, 1, block);
-    x.row(i) = block.x().row(0);
-    y.row(i) = block.y().row(0);
-  }
-  return memory_samples(std::move(x), std::move(y));
+  std::vector<RowRun> runs;
+  for (const auto& [square, row] : worst.rows) runs.push_back({row, 1});
+  return gathered(samples, runs);
 }
 
 SamplePtr joined(const SampleSource& first, const SampleSource& second) {

@@ -9,6 +9,7 @@
 
 #include "base/in_time.h"
 #include "exhume/base/blas.h"
+#include "exhume/base/remembered.h"
 #include "fit/gauss_newton_cg.h"
 #include "fit/normal_sums.h"
 
@@ -117,10 +118,10 @@ double fit_linear_part(SeparableModel& model, const SampleSource& samples, const
   return solve_linear_part(model, samples, block_rows, control) / variation;
 }
 
-PolishSummary polish(const SeparableModel& start, const SampleSource& samples, const PolishOptions& options,
-                     const Control& control) {
-  options.validate();
-  const SingleThreadedBlas single;
+namespace {
+
+PolishSummary polished(const SeparableModel& start, const SampleSource& samples, const PolishOptions& options,
+                       const Control& control) {
   const Index block_rows = task_rows(options, samples.rows());
   const double variation = output_variation(samples, block_rows, control);
   PolishSummary summary;
@@ -189,6 +190,18 @@ PolishSummary polish(const SeparableModel& start, const SampleSource& samples, c
     }
   }
   summary.relative_mse = left;
+  return summary;
+}
+
+}  // namespace
+
+PolishSummary polish(const SeparableModel& start, const SampleSource& samples, const PolishOptions& options,
+                     const Control& control) {
+  options.validate();
+  const SingleThreadedBlas single;
+  PolishSummary summary =
+      remembered(control, "polish", [&] { return polished(start, samples, options, control); });
+  summary.model.rectifier = start.rectifier;
   return summary;
 }
 

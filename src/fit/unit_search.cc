@@ -8,6 +8,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/base/limits.h"
 #include "exhume/base/random.h"
+#include "exhume/base/remembered.h"
 #include "exhume/data/reduce.h"
 #include "fit/normal_sums.h"
 
@@ -522,7 +523,7 @@ class Search {
 SearchResult search_units(const Matrix& V, const SampleSource& samples, const SearchOptions& options,
                           const Control& control) {
   const SingleThreadedBlas single;
-  return Search(samples, options, control).run(V);
+  return remembered(control, "search", [&] { return Search(samples, options, control).run(V); });
 }
 
 Vector unit_scores(const SeparableModel& model, const SampleSource& samples, const Matrix& V,

@@ -48,6 +48,7 @@ class Furthest {
     entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
     if (entries_.size() >= kept_) shorten();
   }
+  auto fields() { return std::tie(kept_, beyond_, least_, entries_); }
   [[nodiscard]] Index beyond() const { return beyond_; }
   [[nodiscard]] std::vector<Entry> entries() && {
     shorten();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "io/named_files.h"
 #include "io/random_access_file.h"
 #include "io/sha256.h"
 
@@ -15,7 +16,11 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string sha256_file(const std::filesystem::path& path, const Control& control) {
-  return RandomAccessFile(path).digest(control);
+  const std::vector<std::filesystem::path> files = files_named(path);
+  if (files.size() == 1) return RandomAccessFile(files[0]).digest(control);
+  std::string lines;
+  for (const std::filesystem::path& file : files) lines += RandomAccessFile(file).digest(control) + "\n";
+  return sha256(lines);
 }
 
 }  // namespace exhume

@@ -9,6 +9,7 @@
 #include "exhume/data/views.h"
 #include "exhume/io/csv.h"
 #include "exhume/io/deep_tensors.h"
+#include "exhume/io/joined_table.h"
 #include "exhume/io/npy.h"
 #include "exhume/io/npz.h"
 #include "exhume/io/onnx_reader.h"
@@ -16,6 +17,7 @@
 #include "exhume/io/safetensors.h"
 #include "exhume/io/weight_names.h"
 #include "exhume/model/rectifier.h"
+#include "io/named_files.h"
 #include "io/random_access_file.h"
 
 namespace exhume {
@@ -46,9 +48,7 @@ StoredModel as_model(DeepNetwork network) {
   return network;
 }
 
-}  // namespace
-
-TablePtr open_table(const std::filesystem::path& path, const Control& control) {
+TablePtr open_one_table(const std::filesystem::path& path, const Control& control) {
   const std::string kind = ending(path);
   if (kind == ".npy") return open_npy(path);
   if (kind == ".csv" || kind == ".tsv" || kind == ".txt") return open_csv(path, control);
@@ -59,6 +59,16 @@ TablePtr open_table(const std::filesystem::path& path, const Control& control) {
                     path.string()));
   }
   refuse(path, kind, "give a .npy or .csv file");
+}
+
+}  // namespace
+
+TablePtr open_table(const std::filesystem::path& path, const Control& control) {
+  const std::vector<std::filesystem::path> files = files_named(path);
+  if (files.size() == 1) return open_one_table(files[0], control);
+  std::vector<TablePtr> tables;
+  for (const std::filesystem::path& file : files) tables.push_back(open_one_table(file, control));
+  return joined_tables(std::move(tables), path.string());
 }
 
 SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,

@@ -74,6 +74,7 @@ struct HighSums {
     sums += other.sums;
     for (int h = 0; h < 2; ++h) count[h] += other.count[h];
   }
+  auto fields() { return std::tie(sums, count); }
 };
 
 HighSums high_sums(const SampleSource& samples, const Control& control) {

@@ -6,6 +6,7 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/base/random.h"
+#include "exhume/base/remembered.h"
 #include "exhume/data/reduce.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
@@ -19,22 +20,22 @@ namespace {
 constexpr Index kKeptNumbers = 125'000'000;
 
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
-Matrix output_whitening(const SampleSource& samples, const Control& control) {
-  const Matrix covariance = second_moments(samples, control).covariance_y();
+Matrix whitening(const Matrix& covariance) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(covariance);
   const double largest = eigen.eigenvalues().maxCoeff();
   const Index rank = (eigen.eigenvalues().array() > 1e-11 * largest).count();
   return eigen.eigenvectors().rightCols(rank) *
          eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
 }
+Matrix output_whitening(const SampleSource& samples, const Control& control) {
+  return whitening(second_moments(samples, control).covariance_y());
+}
 
 // The same samples with outputs y Omega (possibly fewer of them).
 SamplePtr mixed_outputs(const SamplePtr& samples, const Matrix& Omega) {
-  class Mixed final : public SampleSource {
+  class Mixed final : public SampleView {
    public:
-    Mixed(SamplePtr base, Matrix mix) : base_(std::move(base)), mix_(std::move(mix)) {}
-    Index rows() const override { return base_->rows(); }
-    Index inputs() const override { return base_->inputs(); }
+    Mixed(SamplePtr base, Matrix mix) : SampleView(std::move(base)), mix_(std::move(mix)) {}
     Index outputs() const override { return mix_.cols(); }
     void read(Index first, Index count, SampleBlock& block) const override {
       SampleBlock raw;
@@ -45,7 +46,6 @@ SamplePtr mixed_outputs(const SamplePtr& samples, const Matrix& Omega) {
     }
 
    private:
-    SamplePtr base_;
     Matrix mix_;
   };
   return std::make_shared<Mixed>(samples, Omega);
@@ -68,6 +68,24 @@ Matrix as_units(const Matrix& directions, const Vector& biases) {
   Matrix V(directions.cols(), directions.rows() + 1);
   V << directions.transpose(), biases;
   return V;
+}
+
+// Biases from E[r He_j(w_l.x)], j = 2, 3: k x m each.
+Vector biases_of(const Matrix& second, const Matrix& third, const Matrix& directions) {
+  const Index k = directions.cols();
+  const Matrix cosines = directions.transpose() * directions;
+  const auto coefficients = [&](const Matrix& moment, int order) {
+    Matrix gram = cosines.array().pow(order).matrix();
+    gram.diagonal().array() += 1e-3;  // nearly parallel directions: keep the estimate bounded
+    return Matrix(gram.ldlt().solve(moment));
+  };
+  const Matrix alpha2 = coefficients(second, 2), alpha3 = coefficients(third, 3);
+  Vector biases(k);
+  for (Index i = 0; i < k; ++i) {
+    const double strength = alpha2.row(i).squaredNorm();
+    biases(i) = strength > 0 ? std::clamp(-alpha2.row(i).dot(alpha3.row(i)) / strength, -2.0, 2.0) : 0.0;
+  }
+  return biases;
 }
 
 }  // namespace
@@ -127,8 +145,46 @@ Matrix active_subspace(const SamplePtr& standard, const Control& control) {
   return leading_subspace(T, D, -1).basis;
 }
 
-SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
-  const SingleThreadedBlas single;
+namespace {
+
+// Moments of several orders, each divided by its noise, and the rank-one elements of what they span.
+class Stack {
+ public:
+  explicit Stack(Index pairs) : gram_(Matrix::Zero(pairs, pairs)), crossed_(gram_) {}
+
+  // T: an estimate, pairs x anything; D: distributed like its error.
+  void add(const Matrix& T, const Matrix& D) {
+    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), kTiny);
+    gram_.noalias() += T * T.transpose() / variance;
+    // T T^T - D D^T = (T_even T_odd^T + T_odd T_even^T)/2: noise has expectation zero and both signs.
+    crossed_.noalias() -= D * D.transpose() / variance;
+  }
+
+  // Directions as columns; the spectrum goes to `start`.
+  Matrix directions(const Depth2Options& options, SpectralStart& start, const Control& control) const {
+    control.check();
+    const Index p = gram_.rows();
+    const Eigen::SelfAdjointEigenSolver<Matrix> noise(Matrix(crossed_ + gram_), Eigen::EigenvaluesOnly);
+    start.singular_values = noise.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
+    start.noise_floor = std::sqrt(std::max(0.0, -noise.eigenvalues()(0)));
+    start.above_noise = (start.singular_values.array() > 1.05 * start.noise_floor).count();
+    start.saturated = start.above_noise == p;
+    const Index count = std::min<Index>(options.hidden.value_or(start.above_noise), p);
+    if (count == 0) return {};
+    control.check();
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram_);
+    const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
+    return rank_one_by_restarts(
+               basis, count,
+               estimated_span_options(start.singular_values(count - 1), start.noise_floor, options.seed))
+        .directions;
+  }
+
+ private:
+  Matrix gram_, crossed_;
+};
+
+SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
   const Index d = standard->inputs();
   Matrix U = Matrix::Identity(d, d);
   SpectralStart start;
@@ -157,35 +213,25 @@ SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& opti
     samples = mixed_outputs(samples, Omega);
   }
 
-  Matrix gram = Matrix::Zero(p, p), crossed = Matrix::Zero(p, p);
+  Stack stack(p);
   for (int order = 2; order <= 4; ++order) {
     const int degree = affordable_degree(r, samples->rows(), order - 1);
     const SamplePtr left = residualised(samples, degree, control, options.polynomial_tolerance);
     const HermiteMoments moments = hermite_moments(*left, order, control);
-    const Matrix T = moments.estimate(order), D = moments.noise(order);
-    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), kTiny);
-    gram.noalias() += T * T.transpose() / variance;
-    // T T^T - D D^T = (T_even T_odd^T + T_odd T_even^T)/2: noise has expectation zero and both signs.
-    crossed.noalias() -= D * D.transpose() / variance;
+    stack.add(moments.estimate(order), moments.noise(order));
   }
-  crossed += gram;
-  control.check();
-  const Eigen::SelfAdjointEigenSolver<Matrix> noise(crossed, Eigen::EigenvaluesOnly);
-  start.singular_values = noise.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
-  start.noise_floor = std::sqrt(std::max(0.0, -noise.eigenvalues()(0)));
-  start.above_noise = (start.singular_values.array() > 1.05 * start.noise_floor).count();
-  start.saturated = start.above_noise == p;
-  const Index count = std::min<Index>(options.hidden.value_or(start.above_noise), p);
-  if (count == 0) return start;
-  control.check();
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram);
-  const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
-  const RankOneElements found = rank_one_by_restarts(
-      basis, count,
-      estimated_span_options(start.singular_values(count - 1), start.noise_floor, options.seed));
-  const Matrix directions = U * found.directions;
+  const Matrix found = stack.directions(options, start, control);
+  if (found.size() == 0) return start;
+  const Matrix directions = U * found;
   start.V = as_units(directions, recover_biases(standard, directions, control));
   return start;
+}
+
+}  // namespace
+
+SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
+  const SingleThreadedBlas single;
+  return remembered(control, "spectral start", [&] { return stacked(standard, options, control); });
 }
 
 Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const Control& control) {
@@ -206,19 +252,52 @@ Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const
         to.second.noalias() += (Z.array().square() - 1).matrix().transpose() * block.y();
         to.third.noalias() += (Z.array().cube() - 3 * Z.array()).matrix().transpose() * block.y();
       });
-  const Matrix cosines = directions.transpose() * directions;
-  const auto coefficients = [&](const Matrix& moment, int order) {
-    Matrix gram = cosines.array().pow(order).matrix();
-    gram.diagonal().array() += 1e-3;  // nearly parallel directions: keep the estimate bounded
-    return Matrix(gram.ldlt().solve(moment));
+  return biases_of(sums.second, sums.third, directions);
+}
+
+SpectralStart moments_start(const PartialMoments& moments, const Depth2Options& options,
+                            const Control& control) {
+  const SingleThreadedBlas single;
+  const HermiteMoments& hermite = moments.hermite;
+  const Index d = hermite.inputs, m = hermite.outputs;
+  // The residual's covariance, out of that of (x, y).
+  const Matrix LP = moments.L * moments.P,
+               yx = moments.D.asDiagonal() * moments.second.covariance_yx() * LP.transpose();
+  const Matrix covariance = moments.D.asDiagonal() * moments.second.covariance_y() * moments.D.asDiagonal() -
+                            yx - yx.transpose() + LP * moments.second.covariance_x() * LP.transpose();
+  const Matrix Omega = whitening(covariance);
+  // Outputs stand side by side in the moments, as many columns each.
+  const auto mixed = [&](const Matrix& T) {
+    const Index each = T.cols() / m;
+    Matrix out = Matrix::Zero(T.rows(), each * Omega.cols());
+    for (Index j = 0; j < Omega.cols(); ++j) {
+      for (Index o = 0; o < m; ++o)
+        out.middleCols(j * each, each) += Omega(o, j) * T.middleCols(o * each, each);
+    }
+    return out;
   };
-  const Matrix alpha2 = coefficients(sums.second, 2), alpha3 = coefficients(sums.third, 3);
-  Vector biases(k);
+  Stack stack(symmetric_size(d));
+  for (int order = 2; order <= hermite.order; ++order)
+    stack.add(mixed(hermite.estimate(order)), mixed(hermite.noise(order)));
+  SpectralStart start;
+  start.V.resize(0, d + 1);
+  start.active = d;
+  const Matrix directions = stack.directions(options, start, control);
+  if (directions.size() == 0) return start;
+  const Index k = directions.cols();
+  Matrix second(k, m), third = Matrix::Zero(k, m);
+  const Matrix T2 = hermite.estimate(2), T3 = hermite.order >= 3 ? hermite.estimate(3) : Matrix();
   for (Index i = 0; i < k; ++i) {
-    const double strength = alpha2.row(i).squaredNorm();
-    biases(i) = strength > 0 ? std::clamp(-alpha2.row(i).dot(alpha3.row(i)) / strength, -2.0, 2.0) : 0.0;
+    const Vector w = directions.col(i), pair = to_coordinates(Matrix(w * w.transpose()));
+    second.row(i) = pair.transpose() * T2;
+    for (Index o = 0; o < m && T3.size() > 0; ++o) third(i, o) = pair.dot(T3.middleCols(o * d, d) * w);
   }
-  return biases;
+  start.V = as_units(directions, biases_of(second, third, directions));
+  // To the user's coordinates: w'.P (x - mu) + b'.
+  const Matrix W = start.V.leftCols(d) * moments.P;
+  start.V.col(d) -= W * moments.mu;
+  start.V.leftCols(d) = W;
+  return start;
 }
 
 }  // namespace exhume

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/in_time.h"
+#include "exhume/base/error.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/routes/depth2_jennrich.h"
 #include "routes/fitted.h"
@@ -63,11 +66,35 @@ Start order2(Job& job) {
   });
 }
 
+// Units that were found elsewhere, in the coordinates of these samples.
+Start given_units(Job& job) {
+  const Matrix& V = *job.options.units;
+  const Index d = job.data.rows()->inputs(), m = job.data.rows()->outputs();
+  if (V.cols() != d + 1) {
+    throw DataError(
+        fmt::format("the moments have {} inputs, but the samples have {}; give those of the same columns",
+                    V.cols() - 1, d));
+  }
+  Network guess;
+  guess.W = V.leftCols(d);
+  guess.b = V.col(d);
+  guess.A = Matrix::Zero(m, V.rows());
+  guess.c = Vector::Zero(m);
+  const Network standard = job.data.coordinates().from_user(guess);
+  Start start;
+  start.V.resize(V.rows(), d + 1);
+  start.V << standard.W, standard.b;
+  for (Index i = 0; i < V.rows(); ++i) start.V.row(i) /= std::max(start.V.row(i).head(d).norm(), kTiny);
+  return start;
+}
+
 Start orders2to4(Job& job) {
   Start start =
-      in_time(job, "moments of orders 2 to 4", [&](const SamplePtr& standard, const Control& control) {
-        return from_spectrum(stacked_start(standard, depth2_options(job), control));
-      });
+      job.options.units
+          ? given_units(job)
+          : in_time(job, "moments of orders 2 to 4", [&](const SamplePtr& standard, const Control& control) {
+              return from_spectrum(stacked_start(standard, depth2_options(job), control));
+            });
   RoundsOptions rounds;
   rounds.spectral = depth2_options(job);
   start.V = residual_rounds(start.V, job.data.standard(), rounds, job.control).V;

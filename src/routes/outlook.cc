@@ -45,7 +45,9 @@ class Look {
  public:
   Look(const SamplePtr& samples, const Control& control)
       : whole_(*samples),
-        rows_(samples->rows() > kMostRows ? spread_subset(*samples, kMostRows) : samples),
+        rows_(samples->rows() > kMostRows ? spread_subset(*samples, kMostRows)
+              : samples->distant()        ? load(*samples)
+                                          : samples),
         control_(control) {}
 
   Outlook run() {

@@ -56,8 +56,8 @@ const Standardisation& Prepared::coordinates() {
 const SamplePtr& Prepared::standard() {
   if (!standard_) {
     standard_ = affine(split_.training, coordinates().map);
-    if (standard_->rows() * (standard_->inputs() + standard_->outputs()) <=
-        (standard_->inputs() >= kWide ? kKeptWide : kKeptNumbers))
+    if (!standard_->distant() && standard_->rows() * (standard_->inputs() + standard_->outputs()) <=
+                                     (standard_->inputs() >= kWide ? kKeptWide : kKeptNumbers))
       standard_ = load(*standard_, control_);
   }
   return standard_;

@@ -45,6 +45,7 @@ struct Halves {
     half[0].merge(other.half[0]);
     half[1].merge(other.half[1]);
   }
+  auto fields() { return std::tie(half); }
 };
 
 Halves cross_moments_by_halves(const SampleSource& samples, const Control& control) {

@@ -1,4 +1,4 @@
-// How a caller watches and steers long work: threads, a device, progress, interruption, a deadline.
+// How a caller watches and steers long work: threads, a device, other processes, progress, interruption, a deadline.
 //
 // Results never depend on `threads`; those of a device agree with the processor's to rounding. The callbacks may be called from any worker thread, one call at a time.
 #pragma once
@@ -14,6 +14,7 @@
 namespace exhume {
 
 class Device;  // engine/device.h
+class Passes;  // base/passes.h
 
 // One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done, 0 where
 // nobody can tell.
@@ -35,6 +36,7 @@ class Control {
   Clock::time_point deadline = Clock::time_point::max();  // searches stop here and return their best
 
   std::shared_ptr<Device> device;  // where heavy sums may run; empty: here
+  std::shared_ptr<Passes> passes;  // who shares the passes over the rows; empty: nobody
 
   // Worker threads that will be used: `threads`, or the number of cores where it is 0. At least 1.
   [[nodiscard]] int workers() const;
@@ -44,10 +46,13 @@ class Control {
   void best(double error, std::ptrdiff_t units) const;
   // Throws Interrupted if should_stop says so. Cheap; call it once a block or an iteration.
   void check() const;
-  [[nodiscard]] bool out_of_time() const { return Clock::now() >= deadline; }
+  [[nodiscard]] bool out_of_time() const { return now() >= deadline; }
   [[nodiscard]] double seconds_left() const;
   // The same control with a deadline no later than `seconds` from now.
   [[nodiscard]] Control within(double seconds) const;
+
+  // The time; where processes share the passes, the same in all of them.
+  [[nodiscard]] Clock::time_point now() const;
 
  private:
   // What copies share: they may be in use at once.

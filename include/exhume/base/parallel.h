@@ -38,8 +38,11 @@ class BlockTree {
  public:
   explicit BlockTree(Index blocks) : blocks_(blocks) {}
 
-  void put(Index block, Value value) {
-    Index level = 0, size = blocks_;
+  void put(Index block, Value value) { put_node(0, block, std::move(value)); }
+
+  // The sum of blocks [block 2^level, (block + 1) 2^level).
+  void put_node(Index level, Index block, Value value) {
+    Index size = (blocks_ + (Index{1} << level) - 1) >> level;
     while (true) {
       if (size == 1) {
         const std::lock_guard lock(mutex_);
@@ -71,6 +74,9 @@ class BlockTree {
   }
 
   Value take() { return std::move(waiting_.begin()->second); }
+
+  // Sums that wait for others, by (level, block); afterwards none does.
+  std::map<std::pair<Index, Index>, Value> take_nodes() { return std::exchange(waiting_, {}); }
 
  private:
   Index blocks_;

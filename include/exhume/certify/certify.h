@@ -40,7 +40,7 @@ struct HeldOutCheck {
 // The network's outputs at every row of x, rows x m.
 using Predict = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
 [[nodiscard]] HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows,
-                                          const Vector& output_mean);
+                                          const Vector& output_mean, const Control& control);
 
 // A bound on the expected squared error of which `check` saw a sample, at confidence 0.999: mean, 3.29
 // standard errors, and the largest value times log(1000) / rows for what is too seldom to show in the other

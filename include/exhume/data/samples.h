@@ -4,6 +4,8 @@
 // random access and thread-safe, so that workers read their own blocks and a second pass costs nothing but
 // time. Memory does not grow with n unless the source itself lives in memory.
 //
+// Rows may lie elsewhere, on other machines (`distant`): then a process reads those it holds, and what is announced.
+//
 // Sources compose: `training_rows(s)` leaves out the held-out rows of s, `affine(s)` shows s in other
 // coordinates. Results depend only on the rows and their order, never on how they are stored.
 #pragma once
@@ -11,6 +13,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "exhume/base/parallel.h"
 #include "exhume/base/types.h"
@@ -39,6 +44,11 @@ class SampleBlock {
   RowMatrix own_x_, own_y_;
 };
 
+// A run of consecutive rows.
+struct RowRun {
+  Index first = 0, count = 0;
+};
+
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
@@ -47,9 +57,34 @@ class SampleSource {
   [[nodiscard]] virtual Index outputs() const = 0;
   // Fills `block` with rows [first, first + count). Thread-safe. Throws DataError if the rows cannot be read.
   virtual void read(Index first, Index count, SampleBlock& block) const = 0;
+
+  // Are there rows that only other processes hold? The same answer in all of them.
+  [[nodiscard]] virtual bool distant() const { return false; }
+  // Can rows [first, first + count) be read in this process?
+  [[nodiscard]] virtual bool here(Index, Index) const { return true; }
+  // These rows will be read next, outside of any pass: distant ones are fetched, all at once. Those of the
+  // announcement before may be gone.
+  virtual void announce(std::span<const RowRun>) const {}
 };
 
 using SamplePtr = std::shared_ptr<const SampleSource>;
+
+// A source that shows the rows of another one: `below` says which of those it needs for its own.
+class SampleView : public SampleSource {
+ public:
+  explicit SampleView(SamplePtr base) : base_(std::move(base)) {}
+  [[nodiscard]] Index rows() const override { return base_->rows(); }
+  [[nodiscard]] Index inputs() const override { return base_->inputs(); }
+  [[nodiscard]] Index outputs() const override { return base_->outputs(); }
+  [[nodiscard]] bool distant() const override { return base_->distant(); }
+  [[nodiscard]] bool here(Index first, Index count) const override;
+  void announce(std::span<const RowRun> runs) const override;
+
+ protected:
+  // Appends the runs of base_ that rows [first, first + count), count > 0, are made of, in ascending order.
+  virtual void below(Index first, Index count, std::vector<RowRun>& runs) const;
+  SamplePtr base_;
+};
 
 // Samples in memory: X n x d, Y n x m. The first owns them, the second points at them.
 [[nodiscard]] SamplePtr memory_samples(RowMatrix x, RowMatrix y);
@@ -76,6 +111,9 @@ struct AffineMap {
 // and outputs (rows x m) and may change the outputs. Used to show residuals as outputs. Must be thread-safe.
 using OutputChange = std::function<void(const Eigen::Ref<const RowMatrix>&, RowMatrix&)>;
 [[nodiscard]] SamplePtr with_outputs(SamplePtr source, OutputChange change);
+
+// Those rows of the source, in memory.
+[[nodiscard]] SamplePtr gathered(const SampleSource& source, std::span<const RowRun> runs);
 
 // At most `count` rows of the source, in memory, in runs of 64 spread evenly over it.
 [[nodiscard]] SamplePtr spread_subset(const SampleSource& source, Index count);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <tuple>
 
 #include "exhume/base/types.h"
 #include "exhume/model/activation.h"
@@ -23,6 +24,8 @@ struct SeparableModel {
   Matrix C;                 // q x m: units, then inputs where linear_term, then the constant; may start empty
   std::shared_ptr<const Rectifier> rectifier;  // where set, the units have this one instead of `activation`
 
+  // All but the rectifier, which nobody sends.
+  auto fields() { return std::tie(activation, linear_term, V, C); }
   [[nodiscard]] Index units() const { return V.rows(); }
   [[nodiscard]] Index inputs() const { return V.cols() - 1; }
   // Whether the scale of a unit may be moved into C.

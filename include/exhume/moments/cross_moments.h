@@ -18,6 +18,8 @@
 // About n ((1+d+p)^2 + p d m + 2 p p') flops. Mergeable; results do not depend on the number of threads.
 #pragma once
 
+#include <tuple>
+
 #include "exhume/base/control.h"
 #include "exhume/base/types.h"
 #include "exhume/data/samples.h"
@@ -33,6 +35,7 @@ struct CrossMoments {
   CrossMoments(Index d, Index m);
   void add(const SampleBlock& block);
   void merge(const CrossMoments& other);
+  auto fields() { return std::tie(inputs, outputs, count, gram, phi_y, yy, yxxx, yyxx); }
 
   [[nodiscard]] Matrix mean_xx() const;    // E[xx^T], d x d
   [[nodiscard]] Matrix mean_yx() const;    // E[yx^T], m x d

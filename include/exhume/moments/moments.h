@@ -18,6 +18,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "exhume/base/control.h"
@@ -38,6 +39,7 @@ struct SecondMoments {
   SecondMoments(Index d, Index m);
   void add(const SampleBlock& block);
   void merge(const SecondMoments& other);
+  auto fields() { return std::tie(inputs, outputs, count, mean, centred); }
 
   [[nodiscard]] Vector mean_x() const { return mean.head(inputs); }
   [[nodiscard]] Vector mean_y() const { return mean.tail(outputs); }
@@ -78,6 +80,7 @@ struct HermiteMoments {
   // Adds rows whose inputs are x (rows x d) and residuals r (rows x m); first_row decides even and odd.
   void add(Index first_row, const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& r);
   void merge(const HermiteMoments& other);
+  auto fields() { return std::tie(inputs, outputs, order, count, sums); }
 
   // The Hermite moment of order p over half h, corrected from the raw sums; order 4 and 3 are fully symmetric
   // tensors seen as p x (p m) and p x (d m) matrices. Outputs side by side.

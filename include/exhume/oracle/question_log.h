@@ -1,13 +1,10 @@
 // Every question and its answer, in the order in which they were asked: an append-only file with checksums.
 //
-//     EXHUMEQ1 | record | record | ...       record: kind (u32) | size (u64) | payload | digest (32 bytes)
+// The records (io/record_log.h) behind the magic EXHUMEQ1:
 //
 //     HEAD   the options of the extraction, one JSON object           first, once
 //     ASK    n, written before n questions leave             their answers may be lost, their number not
 //     ANS    stage, questions (oracle/frame.h), answers: n x m        little-endian doubles
-//
-// digest_i = SHA-256(digest_{i-1}, kind, size, payload), so the last one vouches for all. Whatever ends in
-// the middle of a record (a killed program) is dropped, and said; a record whose digest is wrong is refused.
 //
 // An extraction is a function of its options and of the answers. So it goes on from its log without asking
 // again (oracle/meter.h), and can be made again without the oracle.
@@ -19,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "exhume/io/record_log.h"
 #include "exhume/oracle/frame.h"
 
 namespace exhume {
@@ -41,10 +39,6 @@ struct LogContents {
 [[nodiscard]] LogContents parse_question_log(const std::string& bytes, const std::string& name);
 [[nodiscard]] LogContents read_question_log(const std::filesystem::path& path);
 
-// What a log was made with against what is asked for now: empty where it is the same, or a sentence that
-// names the first difference.
-[[nodiscard]] std::string header_difference(const std::string& logged, const std::string& now);
-
 class QuestionLog {
  public:
   // In memory only.
@@ -53,9 +47,6 @@ class QuestionLog {
   QuestionLog(const std::string& header, const std::filesystem::path& path);
   // Goes on behind the `kept` bytes of a log that was read; what came after them is cut off.
   QuestionLog(const LogContents& contents, const std::filesystem::path& path);
-  ~QuestionLog();
-  QuestionLog(const QuestionLog&) = delete;
-  QuestionLog& operator=(const QuestionLog&) = delete;
 
   void asking(Index count);
   void answered(const LoggedBlock& block);
@@ -65,11 +56,9 @@ class QuestionLog {
 
  private:
   void append(std::uint32_t kind, const std::string& payload);
-  void write_out(const char* data, std::size_t size);
 
-  std::string bytes_, digest_;  // digest_: 32 bytes
-  std::filesystem::path path_;
-  int descriptor_ = -1;
+  std::string bytes_;
+  RecordWriter writer_;
 };
 
 }  // namespace exhume

@@ -26,6 +26,7 @@
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
 #include "exhume/decompose/subspace.h"
+#include "exhume/moments/partial_moments.h"
 #include "exhume/moments/polynomial_fit.h"
 
 namespace exhume {
@@ -59,6 +60,11 @@ struct SpectralStart {
 
 // Orders 2, 3 and 4 of all outputs, in the active subspace.
 [[nodiscard]] SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options,
+                                          const Control& control);
+
+// The same from moments that were summed elsewhere (moments/partial_moments.h), up to the order they have; units in the
+// user's coordinates.
+[[nodiscard]] SpectralStart moments_start(const PartialMoments& moments, const Depth2Options& options,
                                           const Control& control);
 
 // The subspace of inputs on which the outputs depend, as far as orders 1 and 2 stand out from the noise:

@@ -21,6 +21,8 @@ struct RouteOptions {
   std::optional<Index> hidden;  // number of hidden units; empty: find it
   std::uint64_t seed = 0;       // of every random choice
   double budget_seconds = 300;  // routes that search stop here
+  // A rough guess of the units, rows (w, b) in the user's coordinates, from moments that were summed elsewhere; route depth2.
+  std::optional<Matrix> units;
   // Read by some routes only; the table (routes/table.h) says by which.
   double leak = 0;                           // slope of the units below zero, in [0, 1)
   Rectifier rectifier = rectified_power(1);  // activation of the units

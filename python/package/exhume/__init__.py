@@ -19,7 +19,7 @@ with _fast_kernels():
     from . import _core
 
 from . import oracles, routes, structure
-from ._commands import diagnose, inspect, keys, reproduce
+from ._commands import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._core import DataError, ResourceError
 from ._deep_network import DeepAlignment, DeepNetwork, Layer
 from ._extract import Extraction, extract
@@ -86,10 +86,13 @@ __all__ = [
     "load",
     "lowest_layer",
     "memorize",
+    "moments",
     "oracles",
     "recover",
     "reproduce",
     "routes",
+    "step",
     "structure",
+    "sums",
     "verify",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from ._network import Network
@@ -105,3 +106,71 @@ def keys(out: str | os.PathLike[str]) -> tuple[str, str]:
     """
     made = ask("keys", out=out)
     return str(made["private"]), str(made["public"])
+
+
+def moments(
+    x: Any,
+    y: Any = None,
+    *,
+    out: str | os.PathLike[str],
+    like: str | os.PathLike[str] | None = None,
+    order: int = 4,
+    threads: int = 0,
+) -> dict[str, Any]:
+    """Sums up one site's rows, to be merged with other sites' sums: only sums are written, never a row.
+
+    Parameters
+    ----------
+    x, y
+        Samples as in `recover`.
+    out : path
+        The file to write; ".moments" is added to its name. `recover(moments=...)` reads it.
+    like : path
+        Moments of the first site: all others are made in its frame.
+    order : int
+        Highest order, 2 to 4; 2 is enough where there are as many outputs as units.
+    """
+    with as_files(x, y, threads) as files:
+        return ask("moments", *files, out=out, like=like, order=order, threads=threads)
+
+
+def sums(
+    network: str | os.PathLike[str], x: Any, y: Any = None, *, out: str | os.PathLike[str], threads: int = 0
+) -> dict[str, Any]:
+    """Sums up how far a network is from one site's rows, for `step`: only sums are written, never a row.
+
+    Parameters
+    ----------
+    network : path
+        The network to be polished, the same at every site.
+    x, y
+        Samples as in `recover`.
+    out : path
+        The file to write; ".sums" is added to its name.
+    """
+    with as_files(x, y, threads) as files:
+        return ask("sums", network, *files, out=out, threads=threads)
+
+
+def step(
+    network: str | os.PathLike[str],
+    sums: Sequence[str | os.PathLike[str]],
+    *,
+    out: str | os.PathLike[str],
+    damping: float = 1e-4,
+    threads: int = 0,
+) -> dict[str, Any]:
+    """Polishes a network by one step, from the sums of all sites.
+
+    Parameters
+    ----------
+    network : path
+        The one at which the sums were made.
+    sums : sequence of paths
+        What `sums` wrote at every site.
+    out : path
+        The next network.
+    damping : float
+        Of the step: more where the last one made things worse, less near the end.
+    """
+    return ask("step", network, *sums, out=out, damping=damping, threads=threads)

@@ -6,17 +6,13 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
-import numpy as np
-
 from . import _core
-from ._arrays import Floats, as_rows
 from ._deep_network import DeepNetwork
 from ._network import Network
-from ._options import depth_of, route_of, seed_of, units_of
 from ._program import ask
 from ._progress import Progress, progress_callback
+from ._recovery import options_of, remove_checkpoint, run, with_checkpoint
 from ._result import Result, from_core
-from ._safetensors import read_tensors
 from ._samples import is_path, opened, taken_apart
 from ._tables import named_columns, names_of
 
@@ -48,6 +44,9 @@ def recover(
     device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
+    moments: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
 ) -> Result:
     """Recovers the ReLU network behind samples, with a certificate of what was recovered.
 
@@ -95,6 +94,12 @@ def recover(
         Worker threads, 0 for one a core.
     progress : callable, True or None
         Called as `progress(stage, fraction)`; True draws a bar with tqdm, if it is installed.
+    moments : path, pattern or sequence of paths
+        Moments of several sites' rows (`exhume.moments`): the search starts from them, the polish is on these samples.
+    checkpoint : path
+        A folder that keeps what has been computed, so that a run which is killed can go on. Removed at the end.
+    resume : bool
+        Go on from what an earlier call with the same samples and options left in `checkpoint`, if there is anything.
 
     Returns
     -------
@@ -123,48 +128,22 @@ def recover(
     """
     if require not in (None, "certified", "estimated"):
         raise ValueError(f"require is {require!r}, expected 'certified' or 'estimated'")
-    depth, widths = depth_of(layers, hidden, first_layer)
+    if resume and checkpoint is None:
+        raise ValueError("resume needs checkpoint, the folder of the run to go on with")
+    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget, moments)
     x, y = taken_apart(x, y, target)
     names = names_of(x), names_of(y)
     with named_columns(*names), opened(x, y, threads, mirrored) as samples, progress_callback(progress) as callback:
-        found: _core.RecoverResult | _core.DeepResult
-        if depth == 1:
-            found = _core.recover(
-                samples,
-                units_of(hidden),
-                route_of(route, method),
-                float(leak),
-                activation,
-                seed_of(seed),
-                float(budget),
-                threads,
-                callback,
-            )
-        elif depth is None:
-            found = _core.recover_any_depth(samples, seed_of(seed), float(budget), device, threads, callback)
-        else:
-            first = None if first_layer is None else _first_layer(first_layer)
-            found = _core.recover_deep(
-                samples, depth, widths, first, seed_of(seed), float(budget), device, threads, callback
-            )
+        if checkpoint is not None:
+            samples = with_checkpoint(samples, checkpoint, resume, options, device)
+        found = run(samples, options, device, threads, callback)
         result = from_core(found, found.certificate(samples), *names)
+        if checkpoint is not None:
+            remove_checkpoint(checkpoint)
     enough = {"certified": ("certified",), "estimated": ("certified", "estimated")}
     if require is not None and result.status not in enough[require]:
         raise NotCertified(result)
     return result
-
-
-def _first_layer(layer: Any) -> Floats:
-    """Rows (w, b): an array, or W and b (or -t) of a file."""
-    if not is_path(layer):
-        return as_rows(layer, "first_layer")
-    name = os.fspath(layer)
-    arrays: Any = np.load(name) if name.endswith(".npz") else read_tensors(name)[0]
-    try:
-        b = arrays["b"] if "b" in arrays else -arrays["t"]
-        return as_rows(np.column_stack([arrays["W"], b]), "first_layer")
-    except (KeyError, ValueError) as error:
-        raise _core.DataError(f"{name}: {error}; a first layer is W, k x d, and b, k") from None
 
 
 class Verification(NamedTuple):

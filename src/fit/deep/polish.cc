@@ -9,6 +9,7 @@
 
 #include "base/in_time.h"
 #include "exhume/base/blas.h"
+#include "exhume/base/remembered.h"
 #include "fit/deep/over_rows.h"
 #include "fit/deep/rows.h"
 #include "fit/deep/sums.h"
@@ -64,11 +65,12 @@ double relative_error(const DeepForm& form, const DeepData& data, const Control&
   return host_sums(data, control)->residual(form).squares / data.variation;
 }
 
-DeepPolished polish(const DeepForm& start, const DeepData& data, const DeepPolishOptions& options,
-                    const Control& control) {
+namespace {
+
+DeepPolished polished(const DeepForm& start, const DeepData& data, const DeepPolishOptions& options,
+                      const Control& control) {
   constexpr int kTries = 6;
   constexpr double kRaise = 6, kLeastDamping = 1e-13;
-  const SingleThreadedBlas single;
   DeepPolished result{start, 0, 0, true};
   normalise(result.form);
   const std::unique_ptr<DeepSums> sums = sums_for(start, data, control);
@@ -113,6 +115,14 @@ DeepPolished polish(const DeepForm& start, const DeepData& data, const DeepPolis
   }
   result.relative_mse = relative(now.squares);
   return result;
+}
+
+}  // namespace
+
+DeepPolished polish(const DeepForm& start, const DeepData& data, const DeepPolishOptions& options,
+                    const Control& control) {
+  const SingleThreadedBlas single;
+  return remembered(control, "polish", [&] { return polished(start, data, options, control); });
 }
 
 Matrix normal_matrix(const DeepForm& form, const DeepData& data, const Control& control) {

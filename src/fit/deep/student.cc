@@ -13,6 +13,7 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/base/random.h"
+#include "exhume/base/remembered.h"
 #include "fit/deep/device_student.h"
 #include "fit/deep/schedule.h"
 
@@ -265,8 +266,10 @@ DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& w
 Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
-  if (control.device) return train_on_device(control.device, start, data, options, control);
-  return Training(start, data, options, control).run();
+  return remembered(control, "student", [&] {
+    if (control.device) return train_on_device(control.device, start, data, options, control);
+    return Training(start, data, options, control).run();
+  });
 }
 
 }  // namespace exhume

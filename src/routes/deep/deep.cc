@@ -50,7 +50,7 @@ class DeepJudge {
     result_.attempts = found_.attempts;
     HeldOutCheck held_out =
         check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return evaluate(result_.network, x); },
-                       *data_.held_out(), data_.moments().mean_y());
+                       *data_.held_out(), data_.moments().mean_y(), control_);
     result_.heldout_relative_mse = held_out.relative_mse;
     result_.heldout_mean_square = held_out.mean_square;
     result_.functional_error_bound = bound_mean_square(held_out, result_.held_out);

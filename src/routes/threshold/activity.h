@@ -7,6 +7,8 @@
 // the first pulls their mean towards it and makes them longer.
 #pragma once
 
+#include <tuple>
+
 #include "exhume/base/control.h"
 #include "exhume/base/types.h"
 #include "exhume/data/samples.h"
@@ -27,6 +29,7 @@ struct Activity {
 
   explicit Activity(Index d);
   void merge(const Activity& other);
+  auto fields() { return std::tie(none, one, more, fourth, rows, resting, stray); }
   [[nodiscard]] double all() const { return none + one + more; }
   // By how many standard errors stray rows differ from resting ones, in mean or in length.
   [[nodiscard]] double stray_pull() const;

@@ -13,11 +13,9 @@ namespace exhume {
 namespace {
 
 // The outputs with a second one beside them: is a unit active?
-class WithActivity final : public SampleSource {
+class WithActivity final : public SampleView {
  public:
-  WithActivity(SamplePtr base, RestLevel rest) : base_(std::move(base)), rest_(rest) {}
-  Index rows() const override { return base_->rows(); }
-  Index inputs() const override { return base_->inputs(); }
+  WithActivity(SamplePtr base, RestLevel rest) : SampleView(std::move(base)), rest_(rest) {}
   Index outputs() const override { return 2; }
   void read(Index first, Index count, SampleBlock& block) const override {
     SampleBlock raw;
@@ -32,7 +30,6 @@ class WithActivity final : public SampleSource {
   }
 
  private:
-  SamplePtr base_;
   RestLevel rest_;
 };
 

@@ -1,0 +1,104 @@
+#include "exhume/fit/partial_sums.h"
+
+#include <fmt/format.h>
+
+#include "exhume/base/blas.h"
+#include "exhume/base/error.h"
+#include "exhume/base/packed.h"
+#include "exhume/io/digest.h"
+#include "exhume/io/safetensors.h"
+#include "exhume/moments/moments.h"
+#include "fit/normal_sums.h"
+#include "io/sealed.h"
+
+namespace exhume {
+namespace {
+
+constexpr std::string_view kTag = "EXPARTS1";
+
+}  // namespace
+
+void PartialSums::merge(const PartialSums& other) {
+  if (network != other.network)
+    throw DataError("these sums were made at different networks; make all of a round at the same one");
+  const double all = rows + other.rows;
+  const Vector gap = other.mean - mean;
+  spread += other.spread + gap.cwiseAbs2() * (rows * other.rows / all);
+  mean += gap * (other.rows / all);
+  rows = all;
+  squares += other.squares;
+  FF += other.FF;
+  FR += other.FR;
+  GG += other.GG;
+  GF += other.GF;
+  gradient += other.gradient;
+}
+
+std::string PartialSums::serialise() const { return sealed(kTag, packed(*this)); }
+
+PartialSums PartialSums::deserialise(const std::string& bytes, const std::string& name) {
+  auto sums = unpacked<PartialSums>(unsealed(kTag, bytes, name, "sums"));
+  const Index P = sums.GG.rows(), q = sums.FF.rows(), m = sums.squares.size();
+  if (sums.GG.cols() != P || sums.GF.rows() != P || sums.GF.cols() != q || sums.FF.cols() != q ||
+      sums.FR.rows() != q || sums.FR.cols() != m || sums.gradient.size() != P || sums.mean.size() != m ||
+      sums.spread.size() != m)
+    throw DataError(fmt::format("{} has shapes that do not fit together; make it again", name));
+  return sums;
+}
+
+PartialSums partial_sums(const Network& network, const SamplePtr& samples, const Control& control) {
+  const SingleThreadedBlas single;
+  const SeparableModel model = to_signed_model(network);
+  if (model.inputs() != samples->inputs() || model.C.cols() != samples->outputs()) {
+    throw DataError(fmt::format("the network has {} inputs and {} outputs, but the samples have {} and {}",
+                                model.inputs(), model.C.cols(), samples->inputs(), samples->outputs()));
+  }
+  const Index least = 2 * (model.V.size() + model.features() + samples->outputs());
+  if (samples->rows() < least) {
+    throw DataError(
+        fmt::format("{} rows are too few: sums over them would nearly give them away; use {} rows or more",
+                    samples->rows(), least));
+  }
+  const SecondMoments moments = second_moments(*samples, control);
+  const ResidualSums residual = residual_sums(model, *samples, kBlockRows, control);
+  NormalSums normal = normal_sums(model, *samples, kBlockRows, control);
+  PartialSums out;
+  out.network = sha256(network_bytes(network));
+  out.rows = static_cast<double>(samples->rows());
+  out.squares = residual.squares;
+  out.mean = moments.mean_y();
+  out.spread = moments.covariance_y().diagonal() * out.rows;
+  out.FF = std::move(normal.FF);
+  out.FR = residual.FR;
+  out.GG = std::move(normal.GG);
+  out.GF = std::move(normal.GF);
+  out.gradient = std::move(normal.gradient);
+  return out;
+}
+
+Network stepped(const Network& network, const PartialSums& sums, double damping) {
+  const SingleThreadedBlas single;
+  if (sums.network != sha256(network_bytes(network)))
+    throw DataError("the sums were made at another network; make them at the one that is to be polished");
+  SeparableModel model = to_signed_model(network);
+  const Index k = model.units(), width = model.V.cols();
+  const Matrix S = solve_scaled(sums.FF, sums.FR);  // q x m: what C alone would gain
+  Matrix H = projected_normal_matrix(model, {sums.GG, sums.GF, sums.FF, sums.gradient});
+  Matrix gradient = sums.gradient;
+  for (Index j = 0; j < k; ++j)
+    gradient.col(j) -= sums.GF.middleRows(j * width, width) * (S * model.C.row(j).transpose());
+  Vector diagonal = H.diagonal();
+  diagonal.array() += 1e-12 * diagonal.mean() + kTiny;
+  H.diagonal() += damping * diagonal;
+  const Vector flat = gradient.reshaped();
+  const Vector x = solve_scaled(H, flat);
+  Matrix moved = sums.FR;  // F^T (R - G dV)
+  for (Index j = 0; j < k; ++j)
+    moved -=
+        (sums.GF.middleRows(j * width, width).transpose() * x.segment(j * width, width)) * model.C.row(j);
+  model.C += solve_scaled(sums.FF, moved);
+  model.V += Eigen::Map<const Matrix>(x.data(), width, k).transpose();
+  return to_network(model);
+}
+
+}  // namespace exhume
