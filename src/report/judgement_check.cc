@@ -165,7 +165,11 @@ class Comparison {
   }
 
   void compare(const Judged& judged) {
-    const RecoverResult& found = judged.result;
+    RecoverResult found = judged.result;
+    // Names and shape are what the data were called: the pictures follow them.
+    for (const Json& name : at(stated_, "input_names")) found.input_names.push_back(words(name));
+    for (const Json& side : at(stated_, "input_shape"))
+      found.input_shape.push_back(side.is_number_integer() ? side.get<Index>() : 0);
     if (words(at(stated_, "status")) != to_string(found.status)) {
       bad(fmt::format("it says {}, but the samples make it {}: {}", words(at(stated_, "status")),
                       to_string(found.status), found.reason));
@@ -297,9 +301,11 @@ class Comparison {
   // Those of the network and of the held-out rows.
   void compare_pictures() {
     const Json &stated = at(stated_, "pictures"), &again = at(again_, "pictures");
-    for (const char* key : {"heldout", "weights", "output_weights", "units", "residuals"}) {
+    for (const char* key :
+         {"heldout", "weights", "output_weights", "units", "residuals", "images", "intervals"}) {
       if (rounding_ && std::string_view(key) == "residuals") continue;
-      if (tolerance_ != kSame && std::string_view(key) == "units") continue;
+      const bool with_errors = std::string_view(key) == "units" || std::string_view(key) == "intervals";
+      if (tolerance_ != kSame && with_errors) continue;
       if (!same_picture(at(stated, key), at(again, key)))
         bad(fmt::format("its picture '{}' is not that of network and samples", key));
     }

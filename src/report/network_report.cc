@@ -8,6 +8,7 @@
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
 #include "report/rounded.h"
+#include "report/weight_pictures.h"
 
 namespace exhume {
 namespace {
@@ -123,15 +124,20 @@ Json own_keys(const RecoverResult& result) {
 }
 
 Json pictures(const RecoverResult& result) {
-  return {{"singular_values", rounded(result.singular_values, kSingularValues)},
-          {"noise_floor", rounded(result.noise_floor)},
-          {"gap_units", result.gap_units},
-          {"descent", descent(result.descent)},
-          {"heldout", heldout_points(result)},
-          {"residuals", residual_histogram(result)},
-          {"weights", rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns))},
-          {"output_weights", rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns))},
-          {"units", units(result)}};
+  Json json = {{"singular_values", rounded(result.singular_values, kSingularValues)},
+               {"singular_value_count", result.singular_values.size()},
+               {"noise_floor", rounded(result.noise_floor)},
+               {"gap_units", result.gap_units},
+               {"descent", descent(result.descent)},
+               {"heldout", heldout_points(result)},
+               {"residuals", residual_histogram(result)},
+               {"weights", rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns))},
+               {"output_weights", rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns))},
+               {"units", units(result)}};
+  if (Json images = image_picture(result); !images.is_null()) json["images"] = std::move(images);
+  if (Json intervals = interval_picture(result); !intervals.is_null())
+    json["intervals"] = std::move(intervals);
+  return json;
 }
 
 }  // namespace
