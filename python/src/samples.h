@@ -1,7 +1,11 @@
 // A source of samples that keeps the arrays behind it alive.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "arrays.h"
+#include "exhume/certify/certificate.h"
 #include "exhume/data/samples.h"
 #include "exhume/io/open.h"
 
@@ -9,11 +13,14 @@ namespace exhume::python {
 
 struct Samples {
   SamplePtr source;
-  Rows x, y;             // empty for samples in files
-  Rows mirrored;         // outputs at -x; empty where there are none in memory
-  OpenedSamples opened;  // empty for samples in memory
+  Rows x, y;                                           // empty for samples in files
+  Rows mirrored;                                       // outputs at -x; empty where there are none in memory
+  OpenedSamples opened;                                // empty for samples in memory
+  std::vector<std::string> input_names, output_names;  // of the columns, where they have some
 
   [[nodiscard]] std::vector<FileDigest> digests() const { return opened.digests({}); }
+  // What the data are called, and what was noticed about them.
+  void describe(Certificate& certificate) const;
 };
 
 }  // namespace exhume::python

@@ -137,6 +137,11 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
   json["written"] = file_list(c.written);
   if (!parts.pictures.empty()) json["pictures"] = std::move(parts.pictures);
   if (!parts.sections.empty()) json["sections"] = std::move(parts.sections);
+  return sealed(std::move(json));
+}
+
+std::string sealed(Json json) {
+  json.erase("digest");
   const std::string text = to_text(json);
   json = Json::parse(text);  // now with valid strings
   json["digest"] = sha256(text);

@@ -104,8 +104,9 @@ bool same_sentence(const std::string& a, const std::string& b, bool rounding) {
 
 class Comparison {
  public:
-  Comparison(const Json& stated, const Network& network, const SamplePtr& samples, const Control& control)
-      : stated_(stated), network_(network), samples_(samples), control_(control) {}
+  Comparison(const Json& stated, const Network& network, const SamplePtr& samples, const Control& control,
+             const std::optional<Network>& errors)
+      : stated_(stated), network_(network), samples_(samples), control_(control), errors_(errors) {}
 
   std::vector<Finding> run(Status status) {
     Claim claim;
@@ -190,6 +191,7 @@ class Comparison {
     compare_checks();
     compare_sentences();
     compare_pictures();
+    compare_errors(found.standard_errors);
     if (judged.gained) {
       const double entries = static_cast<double>(found.samples * network_.outputs());
       if (*judged.gained > std::max(kLeastGain, kPolished * entries)) {
@@ -311,6 +313,18 @@ class Comparison {
     }
   }
 
+  // The standard errors that lie beside the network, weight by weight.
+  void compare_errors(const Network& again) {
+    if (!errors_ || tolerance_ != kSame) return;
+    const auto same = [&](const Matrix& a, const Matrix& b) {
+      return a.rows() == b.rows() && a.cols() == b.cols() &&
+             (a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= kSame * b.cwiseAbs().maxCoeff());
+    };
+    if (!same(errors_->W, again.W) || !same(errors_->b, again.b) || !same(errors_->A, again.A) ||
+        !same(errors_->c, again.c))
+      bad("the standard errors beside the network are not those that network and samples give");
+  }
+
   [[nodiscard]] static double size_of(const Json& value) {
     double size = std::abs(value.is_number() ? value.get<double>() : 0.0);
     if (value.is_structured()) {
@@ -344,6 +358,7 @@ class Comparison {
   const Network& network_;
   const SamplePtr& samples_;
   const Control& control_;
+  const std::optional<Network>& errors_;
   double tolerance_ = kSame;
   bool rounding_ = false;  // are the errors rounding errors?
   double deviation_ = 1;   // of the outputs
@@ -354,7 +369,8 @@ class Comparison {
 }  // namespace
 
 std::vector<Finding> check_judgement(const std::string& json, const StoredModel& model,
-                                     const SamplePtr& samples, const Control& control) {
+                                     const SamplePtr& samples, const Control& control,
+                                     const std::optional<Network>& errors) {
   const Json stated = parse_certificate(json);
   std::optional<Status> status;
   for (const Status one : {Status::kCertified, Status::kEstimated}) {
@@ -364,7 +380,7 @@ std::vector<Finding> check_judgement(const std::string& json, const StoredModel&
   const Network* network = std::get_if<Network>(&model);
   if (const auto* rectified = std::get_if<RectifiedNetwork>(&model)) network = &rectified->network;
   if (network == nullptr) return {};
-  return Comparison(stated, *network, samples, control).run(*status);
+  return Comparison(stated, *network, samples, control, errors).run(*status);
 }
 
 }  // namespace exhume

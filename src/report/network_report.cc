@@ -200,9 +200,11 @@ std::vector<Fact> facts(const RecoverResult& result) {
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.heldout_relative_mse)});
   if (result.noise_sd > 0) {
     list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.noise_sd)});
-    list.push_back({"standard errors", result.max_standard_error > 0
-                                           ? fmt::format("{:.3g} at most", result.max_standard_error)
-                                           : std::string("not computed for so many weights")});
+    list.push_back(
+        {"standard errors", result.max_standard_error > 0
+                                ? fmt::format("{:.3g} at most", result.max_standard_error)
+                                : std::string(n.has_linear_term() ? "not computed beside a linear term"
+                                                                  : "not computed for so many weights")});
   }
   return list;
 }

@@ -86,7 +86,7 @@ std::string descent_section(const Json& json) {
         fmt::format("The start was the network already, to {} of the outputs’ variance: the polish "
                     "had nothing left to lower, and ended at {}.",
                     pretty(first), pretty(last)),
-        "");
+        "", "wide");
   }
   svg::Chart chart{.title = "Relative mean squared residual at every step of the polish",
                    .x = {.label = "step", .low = 0},

@@ -35,33 +35,32 @@ bool wrote(const Json& json, std::string_view name) {
                                            [&](const Json& file) { return words(at(file, "path")) == name; });
 }
 
-std::string lines(const char* language, const std::string& text) {
-  return fmt::format("<div><h3>{}</h3>\n<pre>{}</pre></div>\n", language, escape(text));
+std::string lines(const char* language, const std::vector<std::string>& text) {
+  std::string escaped;
+  for (const std::string& line : text) escaped += (escaped.empty() ? "" : "\n") + escape(line);
+  return fmt::format("<div><h3>{}</h3>\n<pre>{}</pre></div>\n", language, escaped);
 }
 
 // Three lines a language.
 std::string loading(const Json& json) {
   if (!wrote(json, "network.safetensors"))
-    return lines("Python", "import exhume\nresult = exhume.load(\".\")  # this folder");
+    return lines("Python", {"import exhume", "result = exhume.load(\".\")  # this folder"});
   const std::string kind = words(at(json, "kind"));
   const bool deep = kind == kDeepNetwork || at(json, "hidden_units").is_array();
   const bool quadratic = kind == "memorized network";
-  std::string out =
-      lines("Python",
-            fmt::format("import exhume\nnetwork = exhume.{}.load(\"network.safetensors\")\ny = network(x)",
-                        quadratic ? "QuadraticNetwork"
-                        : deep    ? "DeepNetwork"
-                                  : "Network"));
+  const char* type = quadratic ? "QuadraticNetwork" : deep ? "DeepNetwork" : "Network";
+  std::string out = lines(
+      "Python", {"import exhume", fmt::format("network = exhume.{}.load(\"network.safetensors\")", type),
+                 "y = network(x)"});
   if (!quadratic) {
-    out += lines("C++", fmt::format("#include <exhume/io/open.h>\n"
-                                    "const auto network = exhume::{}(\"network.safetensors\");\n"
-                                    "const exhume::RowMatrix y = exhume::evaluate(network, x);",
-                                    deep ? "open_deep_network" : "open_network"));
+    out += lines("C++", {"#include <exhume/io/open.h>",
+                         fmt::format("auto network = exhume::{}(\"network.safetensors\");",
+                                     deep ? "open_deep_network" : "open_network"),
+                         "exhume::RowMatrix y = exhume::evaluate(network, x);"});
   }
   if (wrote(json, "network.onnx")) {
-    out += lines("ONNX",
-                 "import onnxruntime\nnetwork = onnxruntime.InferenceSession(\"network.onnx\")\n"
-                 "y = network.run(None, {\"x\": x})[0]");
+    out += lines("ONNX", {"import onnxruntime", "network = onnxruntime.InferenceSession(\"network.onnx\")",
+                          "y = network.run(None, {\"x\": x})[0]"});
   }
   return out;
 }

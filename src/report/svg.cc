@@ -249,7 +249,7 @@ std::string tick_label(double value, bool log) {
 namespace {
 
 constexpr double kLegendLine = 20;
-constexpr double kZeroRow = 26;  // below a logarithmic axis
+constexpr double kZeroRow = 34;  // below a logarithmic axis
 
 // Where the name of a series stands.
 struct Place {

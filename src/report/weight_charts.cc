@@ -41,6 +41,16 @@ std::string draw_image(const Matrix& image, double left, double top, double side
              left, top, cell * static_cast<double>(image.cols()), cell * static_cast<double>(image.rows()));
 }
 
+// "0.3312 ± 0.0021": two digits of the reach, and as many decimals of the value.
+std::string with_reach(double value, double reach) {
+  if (!(reach > 0)) return tick_label(value, false);
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(reach)));
+  if (decimals > 9 || reach >= 1e6)
+    return fmt::format("{} ± {}", tick_label(value, false), tick_label(reach, false));
+  const std::string digits = fmt::format("{:.{}f}", std::abs(value), std::max(decimals, 0));
+  return fmt::format("{}{} ± {:.{}f}", value < 0 ? "−" : "", digits, reach, std::max(decimals, 0));
+}
+
 }  // namespace
 
 std::string draw(const Images& pictures) {
@@ -77,7 +87,7 @@ std::string draw(const Forest& forest) {
     throw std::invalid_argument(fmt::format("a forest has {} names, {} values and {} reaches",
                                             forest.names.size(), count, forest.reaches.size()));
   }
-  double low = 0, high = 0, widest = 0;
+  double low = 0, high = 0, widest = 0, widest_text = 0;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < count; ++i) {
     const double value = forest.values[i], reach = std::abs(forest.reaches[i]);
@@ -88,12 +98,14 @@ std::string draw(const Forest& forest) {
     low = std::min(low, value - reach);
     high = std::max(high, value + reach);
     widest = std::max(widest, text_width(shortened(forest.names[i], kNameLetters)));
+    widest_text = std::max(widest_text, text_width(with_reach(value, reach)));
   }
   if (!(high > low) || !std::isfinite(high - low)) {
     low = -1;
     high = 1;
   }
-  const double left = std::min(widest + 14, 0.5 * forest.width), right = forest.width - 14;
+  const double left = std::min(widest + 14, 0.4 * forest.width);
+  const double right = forest.width - widest_text - 16;
   const double bottom = 6 + kLine * static_cast<double>(shown.size());
   const auto place = [&](double value) { return left + (right - left) * (value - low) / (high - low); };
   std::string out = open_svg(forest.width, bottom + kAxis, forest.title);
