@@ -18,7 +18,7 @@ void SampleArguments::declare_target(CLI::App& app) {
 
 SampleFiles SampleArguments::files() const {
   SampleFiles files{paths_, {}, input_ ? input_->path() : ""};
-  if (!target_.empty()) files.target = parse_target(target_);
+  if (target_option_ != nullptr && target_option_->count() > 0) files.target = parse_target(target_);
   return files;
 }
 

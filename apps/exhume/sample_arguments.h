@@ -26,7 +26,6 @@ class SampleArguments {
   void declare_target(CLI::App& app);
 
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
-  [[nodiscard]] bool target_given() const { return !target_.empty(); }
   // Before long work: throws std::invalid_argument where the files cannot be samples.
   void check() const;
   // Reads standard input, where that is one of the files.
@@ -37,6 +36,7 @@ class SampleArguments {
 
   std::vector<std::string> paths_;
   std::string target_;
+  const CLI::Option* target_option_ = nullptr;
   std::optional<StandardInput> input_;
 };
 

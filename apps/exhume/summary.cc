@@ -68,7 +68,7 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
   for (const std::string& remark : certificate.remarks) out += line("note", indented(printable(remark)));
   bool first = true;
   for (const std::string& step : next_steps(certificate)) {
-    out += line(first ? "next" : "", indented(printable(step)));
+    out += line(first ? "next" : "", indented("- " + printable(step)));
     first = false;
   }
   out += line("time", duration(seconds) + stages(certificate.timings));

@@ -76,13 +76,9 @@ std::string forest(const Json& json, const char* heading, std::string_view parts
   if (chart.names.empty()) return "";
   const double shown = static_cast<double>(chart.names.size());
   const std::string which = all > shown
-                                ? fmt::format("The {} least certain of {}", grouped(shown), grouped(all))
-                                : fmt::format("All {}", grouped(shown));
-  return section(
-      heading,
-      fmt::format("{}, with {:.4g} standard errors to either side; dashed where that reaches over zero.",
-                  which, reach),
-      svg::draw(chart));
+                                ? fmt::format("the {} least certain of {}", grouped(shown), grouped(all))
+                                : fmt::format("all {}", grouped(shown));
+  return fmt::format("<div><h3>{}: {}</h3>\n{}</div>\n", heading, which, svg::draw(chart));
 }
 
 }  // namespace
@@ -171,8 +167,13 @@ std::string heat_sections(const Json& json) {
 }
 
 std::string interval_sections(const Json& json) {
-  return forest(json, "First layer with intervals", "Wb") +
-         forest(json, "Output layer with intervals", "AcL");
+  const std::string charts = forest(json, "First layer", "Wb") + forest(json, "Output layer", "AcL");
+  if (charts.empty()) return "";
+  const double reach = number_of(at(at(at(json, "pictures"), "intervals"), "standard_errors"));
+  return section(
+      "Weights with intervals",
+      fmt::format("{:.4g} standard errors to either side; dashed where that reaches over zero.", reach),
+      "<div class=\"lines\">\n" + charts + "</div>\n", "wide");
 }
 
 std::string units_section(const Json& json) {

@@ -161,7 +161,7 @@ std::string to_html(const std::string& json_text) {
   }
   body += held_out_section(json) + residuals_section(json) + singular_values_section(json) +
           descent_section(json);
-  body += images_section(json) + heat_sections(json) + interval_sections(json);
+  body += interval_sections(json) + images_section(json) + heat_sections(json);
   body += timings_section(json) + tried(json) + units_section(json) + assumptions(json);
   if (!stands) body += use_section(json);
   body += reproduce_section(json);

@@ -151,6 +151,7 @@ std::string power_of_ten(const std::string& text) {
   std::string factor = text.substr(0, e);
   if (factor[0] == '-') factor = "−" + factor.substr(1);
   const int power = std::stoi(text.substr(e + 1));
+  if (power >= -3 && power <= 4) return fmt::format("{:g}", std::stod(text));
   return fmt::format("<span class=\"nowrap\">{} × 10<sup>{}{}</sup></span>", factor, power < 0 ? "−" : "",
                      std::abs(power));
 }

@@ -109,7 +109,7 @@ std::string draw(const Forest& forest) {
   const double bottom = 6 + kLine * static_cast<double>(shown.size());
   const auto place = [&](double value) { return left + (right - left) * (value - low) / (high - low); };
   std::string out = open_svg(forest.width, bottom + kAxis, forest.title);
-  for (const double tick : ticks(low, high, std::max(2, static_cast<int>((right - left) / 80)), false)) {
+  for (const double tick : ticks(low, high, std::max(4, static_cast<int>((right - left) / 60)), false)) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} 2V{:.1f}\"/>\n", place(tick), bottom);
     out += text(place(tick), bottom + 17, "middle", tick_label(tick, false));
   }
@@ -124,6 +124,7 @@ std::string draw(const Forest& forest) {
                     place(forest.values[i] - reach), y, place(forest.values[i] + reach));
     out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.4\"/>\n",
                        over_zero ? "f1" : "f0", place(forest.values[i]), y);
+    out += text(forest.width - 2, y + 4.2, "end", with_reach(forest.values[i], reach));
   }
   out += text((left + right) / 2, bottom + 34, "middle", forest.label, " class=\"label\"");
   return out + "</svg>\n";
