@@ -10,7 +10,7 @@ void SampleArguments::declare(CLI::App& app, const std::string& text, int least)
 }
 
 void SampleArguments::declare_target(CLI::App& app) {
-  app.add_option(
+  target_option_ = app.add_option(
       "--target", target_,
       "Of one table: the columns that are outputs, y or y1,y2, by name or, without a header, by number "
       "from 1 [the last]");

@@ -60,7 +60,7 @@ class Verify final : public Command {
                     "a folder: "
                     "those that its certificate names]")
         ->expected(0, 2);
-    app->add_option(
+    target_option_ = app->add_option(
         "--target", target_,
         "Of one table: the columns that are outputs, by name or, without a header, by number from 1 [what "
         "the certificate says, or the last]");

@@ -737,7 +737,7 @@ class Inspect(CommandLineTest):
         said = self.run_exhume("inspect", "x.csv", "made/y.npy", code=NOT_CERTIFIED).stdout
         self.assertRegex(said, r"\AWill be refused\. .*constant")
         self.assert_one_sentence(self.run_exhume("inspect", "x.csv", "none.npy", code=BAD_DATA), "none.npy")
-        self.assert_one_sentence(self.run_exhume("inspect", "x.csv", code=USAGE), "x.csv")
+        self.assert_one_sentence(self.run_exhume("inspect", "made/x.npy", code=USAGE), "x.npy")
 
 
 class Recover(CommandLineTest):
