@@ -14,7 +14,7 @@ build=(
   librandom123-dev libboost-dev                       # random numbers, quantiles
 )
 python=("${build[@]}" python3 python3-venv python3-dev ca-certificates)
-test=("${python[@]}" git libgtest-dev librapidcheck-dev libbenchmark-dev chromium fonts-dejavu-core)
+test=("${python[@]}" git libgtest-dev librapidcheck-dev libbenchmark-dev chromium fonts-dejavu-core tmux)
 lint=("${build[@]}" git clang-format clang-tidy libgtest-dev librapidcheck-dev libbenchmark-dev)
 deb=("${build[@]}" dpkg-dev file)
 fuzz=("${build[@]}" clang libclang-rt-dev) # libFuzzer and its sanitizers

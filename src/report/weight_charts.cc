@@ -15,7 +15,8 @@ namespace {
 constexpr double kGap = 14, kCaption = 22;
 constexpr double kSmallest = 64, kLargest = 150;  // sides of an image
 constexpr double kLine = 19, kAxis = 40;          // of a forest
-constexpr std::size_t kNameLetters = 34;
+constexpr double kLargerText = 1.2;
+constexpr std::size_t kNameLetters = 26;
 
 std::string draw_image(const Matrix& image, double left, double top, double side) {
   double largest = 0;
@@ -104,8 +105,12 @@ std::string draw(const Forest& forest) {
     low = -1;
     high = 1;
   }
-  const double left = std::min(widest + 14, 0.4 * forest.width);
-  const double right = forest.width - widest_text - 16;
+  // Phones set text larger than the guess, and dots stand clear of it.
+  const double left = std::min(kLargerText * widest + 16, 0.42 * forest.width);
+  const double right = forest.width - kLargerText * widest_text - 14;
+  const double air = 0.04 * (high - low);
+  low -= air;
+  high += air;
   const double bottom = 6 + kLine * static_cast<double>(shown.size());
   const auto place = [&](double value) { return left + (right - left) * (value - low) / (high - low); };
   std::string out = open_svg(forest.width, bottom + kAxis, forest.title);
