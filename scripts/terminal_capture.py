@@ -76,7 +76,7 @@ def main():
     good = True
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        made = ["-d", "12", "-k", "60", "-m", "1", "-n", "60000", "--noise-relative", "0.2", "--seed", "4", "-o", name, "-q"]
+        made = ["-d", "16", "-k", "120", "-m", "1", "-n", "120000", "--noise-relative", "0.2", "--seed", "4", "-o", name, "-q"]
         subprocess.run([exhume, "generate", *made], check=True)
         for columns in map(int, given.columns.split(",")):
             stall, wrapped, left, ran = watch(exhume, folder, columns, given.seconds)
