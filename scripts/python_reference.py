@@ -23,6 +23,7 @@ Made from the docstrings by `scripts/python_reference.py`; a test fails where it
 SECTIONS = [
     ("Recovering", ["inspect", "recover", "Result", "Coefficient", "NotCertified", "load", "verify", "Verification", "keys"]),
     ("Extracting", ["extract", "Extraction"]),
+    ("Sums of several sites", ["moments", "sums", "step"]),
     ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "RectifiedNetwork", "generate", "Planted", "Thresholds"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),
     ("Thresholds", ["halfspaces", "Halfspaces", "lowest_layer", "LowestLayer", "Assumption"]),

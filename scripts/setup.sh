@@ -15,7 +15,7 @@ build=(
 )
 python=("${build[@]}" python3 python3-venv python3-dev ca-certificates)
 test=("${python[@]}" git libgtest-dev librapidcheck-dev libbenchmark-dev chromium fonts-dejavu-core
-  libopenmpi-dev openmpi-bin)
+  tmux libopenmpi-dev openmpi-bin)
 lint=("${build[@]}" git clang-format clang-tidy libgtest-dev librapidcheck-dev libbenchmark-dev)
 deb=("${build[@]}" dpkg-dev file)
 fuzz=("${build[@]}" clang libclang-rt-dev) # libFuzzer and its sanitizers

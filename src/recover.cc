@@ -302,7 +302,7 @@ class Judge {
     const double budget = options_.budget_seconds;
     checks.require(
         "search ended before its time did", spent_, budget, false,
-        fmt::format("stopped after {:.3g} s with {} units{}; give --budget {:.3g}{}", spent_,
+        fmt::format("stopped after {:.3g} s with {} units{}; give --budget {:.0f}{}", spent_,
                     fit_.model.units(),
                     fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
                     std::max(1.0, std::ceil(5 * budget)), options_.hidden ? "" : " or --hidden"));

@@ -8,7 +8,11 @@
 
 #include "exhume/base/error.h"
 #include "exhume/base/random.h"
+#include "exhume/certify/certificate_json.h"
 #include "exhume/data/planted.h"
+#include "exhume/report/next_steps.h"
+#include "exhume/report/result_files.h"
+#include "exhume/report/view.h"
 #include "well_formed.h"
 
 namespace exhume {
@@ -115,9 +119,12 @@ TEST(ReportHtml, IsWellFormedWithoutScriptsOrRequests) {
   for (const Index m : {1, 3}) {
     const std::string page = to_html(to_json(example(4, 30, m)));
     EXPECT_TRUE(well_formed(page));
-    for (const char* forbidden : {"<script", "src=", "href=", "@import", "url(", "NaN", "inf\""}) {
+    for (const char* forbidden : {"<script", "src=", "@import", "url(", "NaN", "inf\""}) {
       EXPECT_EQ(page.find(forbidden), std::string::npos) << forbidden;
     }
+    // Links lead to the files beside the page and nowhere else.
+    for (std::size_t at = page.find("href="); at != std::string::npos; at = page.find("href=", at + 1))
+      EXPECT_EQ(page.substr(at, 8), "href=\"./");
     EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
     EXPECT_NE(page.find("noise floor"), std::string::npos);
   }
@@ -135,6 +142,206 @@ TEST(ReportHtml, ShowsAScriptTagAsText) {
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
   EXPECT_TRUE(well_formed(page));
+}
+
+TEST(ReportHtml, LinksOnlyToPlainNames) {
+  RecoverResult result = example(2, 2, 1);
+  result.written = {{"network", "network.safetensors"},
+                    {"evil", "javascript:alert(1)"},
+                    {"evil", "../secret"},
+                    {"evil", "//host/x"},
+                    {"evil", ".."},
+                    {"evil", "a b"},
+                    {"evil", "x\"y"}};
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("<a href=\"./network.safetensors\">"), std::string::npos);
+  for (const char* bad :
+       {"href=\"./javascript", "href=\"./..", "href=\"./a b", "href=\"javascript", "href=\"./x"})
+    EXPECT_EQ(page.find(bad), std::string::npos) << bad;
+}
+
+TEST(ReportHtml, LinesThatLoadTheNetwork) {
+  RecoverResult result = example(2, 2, 1);
+  result.written = {{"network", "network.safetensors"}, {"network for other programs", "network.onnx"}};
+  const std::string page = to_html(to_json(result));
+  EXPECT_NE(
+      page.find(
+          "import exhume\nnetwork = exhume.Network.load(&quot;network.safetensors&quot;)\ny = network(x)"),
+      std::string::npos);
+  EXPECT_NE(page.find("exhume::open_network(&quot;network.safetensors&quot;);"), std::string::npos);
+  EXPECT_NE(page.find("onnxruntime.InferenceSession(&quot;network.onnx&quot;)"), std::string::npos);
+  result.written = {{"network", "rectified.safetensors"}};
+  EXPECT_EQ(to_html(to_json(result)).find("onnxruntime"), std::string::npos);
+  result.status = Status::kRefused;
+  EXPECT_EQ(to_html(to_json(result)).find("Use it"), std::string::npos);
+}
+
+TEST(ReportHtml, SaysFirstWhatFailedAndWhatToDo) {
+  RecoverResult result = example(3, 3, 1);
+  result.status = Status::kUncertified;
+  result.assumptions = {{"samples for every unknown", 3, 12, false, true},
+                        {"inputs are Gaussian", 5, 1, false, false},
+                        {"no linear term needed", 0, 0, true, true}};
+  const std::string page = to_html(to_json(result));
+  const std::size_t section = page.find("What failed, and what to do next");
+  ASSERT_NE(section, std::string::npos);
+  EXPECT_LT(section, page.find("<dl class=\"facts\">"));
+  EXPECT_LT(section, page.find("<svg"));
+  const std::string said = page.substr(section, page.find("</section>", section) - section);
+  EXPECT_NE(said.find("samples for every unknown"), std::string::npos);
+  EXPECT_NE(said.find("Give more rows"), std::string::npos);
+  EXPECT_EQ(said.find("Gaussian"), std::string::npos);     // not required
+  EXPECT_EQ(said.find("linear term"), std::string::npos);  // holds
+  EXPECT_EQ(to_html(to_json(example(3, 3, 1))).find("What failed"), std::string::npos);
+}
+
+TEST(Report, NextStepsForEveryCheck) {
+  EXPECT_TRUE(next_steps(Status::kCertified, {"samples for every unknown"}).empty());
+  EXPECT_TRUE(next_steps(Status::kEstimated, {}).empty());
+  const auto two = next_steps(Status::kUncertified, {"rows held out", "samples for every unknown"});
+  EXPECT_EQ(two.size(), 2u);  // the same advice once, and inspect
+  EXPECT_EQ(next_steps(Status::kRefused, {}).size(), 1u);
+  EXPECT_TRUE(next_steps(Status::kRefused, {}, false).empty());
+  EXPECT_EQ(next_steps(Status::kUncertified, {"a check of tomorrow"}).size(), 1u);
+}
+
+TEST(ReportHtml, NumbersInOneNotation) {
+  RecoverResult result = example(2, 2, 1);
+  result.reason =
+      "2 units reproduce all 20000 samples to 1.4e-15, see run-1e-5.csv, 3.2e+03 s, v1.2e3x, 1e999999";
+  const std::string page = to_html(to_json(result));
+  EXPECT_NE(page.find("20,000 samples"), std::string::npos);
+  EXPECT_NE(page.find("<span class=\"nowrap\">1.4 × 10<sup>−15</sup></span>"), std::string::npos);
+  EXPECT_NE(page.find("run-1e-5.csv"), std::string::npos);
+  EXPECT_NE(page.find("3200 s"), std::string::npos);
+  EXPECT_NE(page.find("v1.2e3x"), std::string::npos);
+  EXPECT_NE(page.find("1e999999"), std::string::npos);
+  EXPECT_EQ(page.find("1.4e-15"), std::string::npos);
+  EXPECT_TRUE(well_formed(page));
+}
+
+TEST(ReportHtml, CountsThatWereCappedSaySo) {
+  RecoverResult result = example(5, 300, 40);
+  result.singular_values = Vector::LinSpaced(1000, 10, 1);
+  result.observed = result.predicted = RowMatrix::Ones(500, 40);
+  result.held_out = 500;
+  for (int i = 0; i < 5000; ++i) result.descent.push_back({"signed", 20 + i, 0.5});
+  const std::string page = to_html(to_json(result));
+  EXPECT_NE(page.find("The largest 400 of 1,000"), std::string::npos);
+  EXPECT_NE(page.find("500 of 20,000 values"), std::string::npos);
+  EXPECT_NE(page.find("of 5,020 steps are shown"), std::string::npos);
+  EXPECT_NE(page.find("The first 256 of 300"), std::string::npos);
+}
+
+TEST(ReportHtml, ADescentThatBeganAtItsEndIsSaidInWords) {
+  RecoverResult result = example(2, 2, 1);
+  result.descent = {{"sign-free", 0, 7e-31}, {"signed", 1, 6e-31}};
+  const std::string page = to_html(to_json(result));
+  EXPECT_NE(page.find("The start was the network already"), std::string::npos);
+  EXPECT_EQ(page.find("aria-label=\"Relative mean squared residual"), std::string::npos);
+  result.descent[0].relative_mse = 1e-3;
+  EXPECT_NE(to_html(to_json(result)).find("aria-label=\"Relative mean squared residual"), std::string::npos);
+}
+
+TEST(ReportHtml, UnitsAsImagesWhereTheInputsAreASquareOrHaveAShape) {
+  const auto images = [](const RecoverResult& result) {
+    return json::parse(to_json(result))["pictures"].value("images", json());
+  };
+  EXPECT_TRUE(images(example(9, 3, 1)).is_null());  // 3 x 3 is a table
+  EXPECT_EQ(images(example(16, 3, 1))["rows"], 4);
+  EXPECT_EQ(images(example(16, 3, 1))["units"].size(), 3u);
+  RecoverResult named = example(16, 3, 1);
+  named.input_names.assign(16, "a");
+  EXPECT_TRUE(images(named).is_null());
+  RecoverResult shaped = example(6, 40, 1);
+  shaped.input_shape = {2, 3};
+  EXPECT_EQ(images(shaped)["units"].size(), 16u);
+  EXPECT_NE(to_html(to_json(shaped)).find("The first 16 of 40 units"), std::string::npos);
+  shaped.input_shape = {4, 4};  // does not fit
+  EXPECT_TRUE(images(shaped).is_null());
+  shaped.input_shape = {Index{1} << 62, 4};
+  EXPECT_TRUE(images(shaped).is_null());
+}
+
+TEST(ReportHtml, IntervalsOfAnEstimate) {
+  RecoverResult result = example(3, 12, 2);
+  result.status = Status::kEstimated;
+  result.noise_sd = 0.1;
+  result.standard_errors = result.network;
+  for (Matrix* part : {&result.standard_errors.W, &result.standard_errors.A}) part->setConstant(0.01);
+  result.standard_errors.b.setConstant(0.5);
+  result.standard_errors.c.setConstant(0.02);
+  result.input_names = {"age", "b", "c"};
+  const json intervals = json::parse(to_json(result))["pictures"]["intervals"];
+  EXPECT_EQ(intervals["weights"].size(), 48u);  // 24 of 48, 24 of 26
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("the 24 least certain of 48"), std::string::npos);
+  EXPECT_NE(page.find("unit 12, bias"), std::string::npos);  // of the largest errors all
+  EXPECT_NE(page.find("unit 1, age"), std::string::npos);
+  result.status = Status::kCertified;
+  EXPECT_FALSE(json::parse(to_json(result))["pictures"].contains("intervals"));
+}
+
+TEST(ReportHtml, TrueAgainstRecovered) {
+  RecoverResult result = example(4, 5, 2);
+  const std::string plain = to_json(result);
+  Network other = result.network;
+  other.W.row(0) *= 2;  // the same function
+  other.b(0) *= 2;
+  other.A.col(0) /= 2;
+  const std::string same = with_truth(plain, result.network, other, {"truth", "<true>.safetensors", "00"});
+  EXPECT_TRUE(digest_matches(same));
+  const json stated = json::parse(same)["truth"];
+  EXPECT_EQ(stated["comparable"], true);
+  EXPECT_EQ(stated["parameters"], 4 * 5 + 5 + 5 * 2 + 2);
+  EXPECT_LT(stated["worst_error"].get<double>(), 1e-14);
+  const std::string page = to_html(same);
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("True against recovered"), std::string::npos);
+  EXPECT_NE(page.find("&lt;true&gt;.safetensors"), std::string::npos);
+  EXPECT_TRUE(truth_matches(same, result.network, other));
+  EXPECT_TRUE(truth_matches(plain, result.network, other));
+  other.b(0) += 0.1;
+  EXPECT_FALSE(truth_matches(same, result.network, other));
+
+  const Network smaller = plant({.inputs = 4, .hidden = 3, .outputs = 2, .seed = 5});
+  const std::string unlike = with_truth(plain, result.network, smaller, {"truth", "t", "00"});
+  EXPECT_EQ(json::parse(unlike)["truth"]["comparable"], false);
+  EXPECT_NE(to_html(unlike).find("it is 4-3-2, this one 4-5-2"), std::string::npos);
+  const DeepNetwork deep = to_deep(result.network);
+  EXPECT_EQ(json::parse(with_truth(plain, deep, deep, {"truth", "t", "00"}))["truth"]["worst_error"], 0.0);
+}
+
+TEST(Report, ShapesOfInputs) {
+  EXPECT_EQ(parse_shape("8x9"), (std::vector<Index>{8, 9}));
+  for (const char* bad :
+       {"", "8", "x", "8x", "x8", "0x8", "-8x8", "8x8x8", "8 x 8", "8x8.", "99999999999999999999x1"})
+    EXPECT_THROW((void)parse_shape(bad), std::invalid_argument) << bad;
+  EXPECT_NO_THROW(check_shape({2, 3}, 6));
+  EXPECT_THROW(check_shape({2, 3}, 7), std::invalid_argument);
+  EXPECT_THROW(check_shape({Index{1} << 32, Index{1} << 32}, 0), std::invalid_argument);
+}
+
+TEST(Report, FilesOfAResult) {
+  const auto names = [](const RecoverResult& result) {
+    std::vector<std::string> list;
+    for (const ResultFile& file : result_files(result)) list.push_back(file.name);
+    return list;
+  };
+  using Names = std::vector<std::string>;
+  RecoverResult result = example(3, 2, 2);
+  EXPECT_EQ(names(result), (Names{"network.safetensors", "network.onnx"}));
+  result.standard_errors = result.network;
+  EXPECT_EQ(names(result), (Names{"network.safetensors", "network.onnx"}));  // certified: none to state
+  result.status = Status::kEstimated;
+  EXPECT_EQ(names(result), (Names{"network.safetensors", "network.onnx", "errors.safetensors"}));
+  result.activation = "square";
+  result.support = {{3, 1}};
+  EXPECT_EQ(names(result), (Names{"rectified.safetensors", "errors.safetensors", "support.csv"}));
+  result.status = Status::kRefused;
+  EXPECT_TRUE(names(result).empty());
 }
 
 TEST(ReportHtml, RefusalHasAPageToo) {

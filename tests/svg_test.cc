@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "exhume/base/random.h"
+#include "exhume/report/weight_charts.h"
 #include "well_formed.h"
 
 namespace exhume {
@@ -73,6 +75,81 @@ TEST(Svg, ChartsAreWellFormedWhateverTheData) {
       EXPECT_TRUE(well_formed(svg::standalone(drawing)));
     }
   }
+}
+
+// The heights of all circles of a drawing.
+std::vector<double> circle_heights(const std::string& drawing) {
+  std::vector<double> heights;
+  for (std::size_t at = drawing.find("cy=\""); at != std::string::npos; at = drawing.find("cy=\"", at + 1))
+    heights.push_back(std::stod(drawing.substr(at + 4)));
+  return heights;
+}
+
+TEST(Svg, ZerosStandBelowALogarithmicAxis) {
+  const auto drawn = [](const std::vector<double>& y) {
+    std::vector<double> x;
+    for (std::size_t i = 0; i < y.size(); ++i) x.push_back(static_cast<double>(i));
+    return svg::draw(
+        svg::Chart{.y = {.log = true}, .series = {{.x = x, .y = y, .line = false, .points = true}}});
+  };
+  const std::string drawing = drawn({100, 10, 1, 0, 0});
+  const std::vector<double> heights = circle_heights(drawing);
+  ASSERT_EQ(heights.size(), 5u);
+  EXPECT_GT(heights[3], heights[2] + 10);  // well below the smallest that is not zero
+  EXPECT_EQ(heights[3], heights[4]);
+  EXPECT_NE(drawing.find(">0</text>"), std::string::npos);
+  EXPECT_EQ(drawn({100, 10, 1}).find(">0</text>"), drawn({100, 10, 1}).rfind(">0</text>"));  // of the x axis
+  EXPECT_NE(drawn({1, -3}).find("≤ 0"), std::string::npos);
+  EXPECT_TRUE(well_formed(drawn({0, 0})));
+  // A line that falls to zero ends before it.
+  const std::string line =
+      svg::draw(svg::Chart{.y = {.log = true}, .series = {{.x = {0, 1, 2}, .y = {10, 1, 0}}}});
+  const std::size_t path = line.find("class=\"line");
+  const std::string points = line.substr(path, line.find("/>", path) - path);
+  EXPECT_EQ(std::count(points.begin(), points.end(), 'L'), 1) << points;
+}
+
+TEST(Svg, NumbersInOneNotation) {
+  EXPECT_EQ(tick_label(2.5e-9, false), "2.5×10⁻⁹");
+  EXPECT_EQ(tick_label(-1e-15, false), "−10⁻¹⁵");
+  EXPECT_EQ(tick_label(7e-31, true), "7×10⁻³¹");
+  EXPECT_EQ(tick_label(1.25e12, false), "1.25×10¹²");
+}
+
+TEST(Svg, HeatMapsSayNamesWhereThereIsRoom) {
+  svg::HeatMap map{.values = Matrix::Identity(2, 3),
+                   .column_names = {"age", "<b>", "a name of very many letters"}};
+  const std::string drawing = svg::draw(map);
+  EXPECT_TRUE(well_formed(drawing));
+  EXPECT_NE(drawing.find(">age</text>"), std::string::npos);
+  EXPECT_NE(drawing.find("&lt;b&gt;"), std::string::npos);
+  EXPECT_NE(drawing.find("a name of very man…"), std::string::npos);
+  map.values = Matrix::Ones(2, 200);  // and one name a column no longer fits
+  map.column_names.assign(200, "age");
+  EXPECT_EQ(svg::draw(map).find(">age</text>"), std::string::npos);
+}
+
+TEST(Svg, ImagesAndForests) {
+  svg::Images images{.images = {Matrix::Identity(3, 2), Matrix::Zero(3, 2)}, .captions = {"<1>", "2"}};
+  EXPECT_TRUE(well_formed(svg::draw(images)));
+  EXPECT_TRUE(well_formed(svg::draw(svg::Images{})));
+  images.captions.pop_back();
+  EXPECT_THROW((void)svg::draw(images), std::invalid_argument);
+  EXPECT_THROW((void)svg::draw(svg::Images{.images = {Matrix::Zero(1, 1), Matrix::Zero(2, 1)}}),
+               std::invalid_argument);
+
+  const svg::Forest forest{.names = {"<a>", "b", "c", "d"},
+                           .values = {0.5, -0.3312, std::nan(""), 1e308},
+                           .reaches = {0.75, 0.0021, 1, 1e308}};
+  const std::string drawing = svg::draw(forest);
+  EXPECT_TRUE(well_formed(drawing));
+  EXPECT_EQ(drawing.find("nan"), std::string::npos);
+  EXPECT_EQ(drawing.find("inf"), std::string::npos);
+  EXPECT_EQ(circle_heights(drawing).size(), 2u);
+  EXPECT_NE(drawing.find("0.50 ± 0.75"), std::string::npos);
+  EXPECT_NE(drawing.find("−0.3312 ± 0.0021"), std::string::npos);
+  EXPECT_NE(drawing.find("dashed"), std::string::npos);  // the first reaches over zero
+  EXPECT_TRUE(well_formed(svg::draw(svg::Forest{})));
 }
 
 TEST(Svg, RefusesSeriesOfDifferentLengths) {

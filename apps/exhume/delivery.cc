@@ -1,10 +1,16 @@
 #include "delivery.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/json.h"
 #include "certificate_file.h"
 #include "exhume/base/error.h"
+#include "exhume/report/result_files.h"
+#include "exhume/report/view.h"
 #include "overwrite.h"
 #include "summary.h"
 #include "terminal.h"
@@ -16,7 +22,7 @@ namespace fs = std::filesystem;
 
 // What commands write, whatever the certificate says: those of version 0.1 do not name it.
 const std::vector<std::string> kResults = {"network.safetensors", "network.onnx", "rectified.safetensors",
-                                           "support.csv"};
+                                           "errors.safetensors", "support.csv"};
 
 // What the certificate that lies in the folder speaks of: ours to replace. Names only, never paths.
 std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
@@ -35,7 +41,41 @@ std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
   return names;
 }
 
+// How far the network is from the true one.
+Fact truth_fact(const std::string& json) {
+  const Json parsed = Json::parse(json, nullptr, false);
+  const Json& truth = at(parsed, "truth");
+  if (!is_true(at(truth, "comparable"))) return {"truth", "cannot be compared: " + words(at(truth, "why"))};
+  return {"truth", fmt::format("worst parameter {:.2e} off, root mean square {:.2e}",
+                               number_of(at(truth, "worst_error")), number_of(at(truth, "rms_error")))};
+}
+
+constexpr std::size_t kNamesShown = 8;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
+    const bool quoted = names[i].find(',') != std::string::npos;
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", printable(quoted ? "'" + names[i] + "'" : names[i]));
+  }
+  return names.size() > kNamesShown ? fmt::format("{} and {} more", text, names.size() - kNamesShown) : text;
+}
+
 }  // namespace
+
+std::vector<Fact> column_facts(const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs, const std::vector<Index>& target) {
+  std::vector<Fact> list;
+  if (!inputs.empty()) list.push_back({"inputs", listed(inputs)});
+  if (!outputs.empty()) list.push_back({"outputs", listed(outputs)});
+  if (outputs.empty() && !target.empty()) {
+    std::string columns;
+    for (const Index column : target) columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column + 1);
+    list.push_back(
+        {"outputs", fmt::format("column{} {} of the table", target.size() == 1 ? "" : "s", columns)});
+  }
+  return list;
+}
 
 Delivery::Delivery(const Session& session, const std::string& folder, const std::vector<std::string>& more)
     : session_(session), path_(session.leads() ? folder : "") {
@@ -70,7 +110,27 @@ void Delivery::complete(Certificate& certificate, const OpenedSamples& samples) 
   certificate.command = session_.command;
   certificate.files = samples.digests(session_.control);
   for (const File& file : files_) certificate.written.push_back({file.role, file.name, file.file->digest()});
-  stamp(certificate);
+  describe(certificate, samples);
+  stamp(certificate, session_.control.workers());
+}
+
+void Delivery::view(const std::string& shape, const std::string& truth) {
+  if (!shape.empty()) shape_ = parse_shape(shape);
+  if (truth.empty()) return;
+  truth_ = open_model(truth);
+  truth_file_ = {"truth", truth, sha256_file(truth)};
+}
+
+std::string Delivery::with_truth_of(const std::string& json, const StoredModel& found) const {
+  return truth_ ? with_truth(json, found, *truth_, truth_file_) : json;
+}
+
+void Delivery::describe(Certificate& certificate, const OpenedSamples& samples) const {
+  certificate.input_names = samples.input_names;
+  certificate.output_names = samples.output_names;
+  certificate.target = samples.target;
+  certificate.input_shape = shape_;
+  if (samples.samples) certificate.remarks = data_remarks(*samples.samples, samples.input_names);
 }
 
 void Delivery::put_out(const Certificate& certificate, const std::string& json, const std::string& verdict,
@@ -92,7 +152,12 @@ void Delivery::put_out(const Certificate& certificate, const std::string& json, 
     put(json);
   } else if (!session_.quiet) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
-    put(summary(certificate, verdict, facts, elapsed.count(), path_, written));
+    std::vector<Fact> all = facts;
+    const std::vector<Fact> columns =
+        column_facts(certificate.input_names, certificate.output_names, certificate.target);
+    all.insert(all.end(), columns.begin(), columns.end());
+    if (truth_) all.push_back(truth_fact(json));
+    put(summary(certificate, verdict, all, elapsed.count(), path_, written));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,11 @@
 
 namespace exhume::cli {
 
+// Names of columns and which of them are outputs, for a terminal; none where there are no names and the files tell.
+[[nodiscard]] std::vector<Fact> column_facts(const std::vector<std::string>& inputs,
+                                             const std::vector<std::string>& outputs,
+                                             const std::vector<Index>& target);
+
 class Delivery {
  public:
   // No folder: nothing is written. What no earlier run wrote is not overwritten (overwrite.h): networks, and the
@@ -32,12 +38,18 @@ class Delivery {
   void add(const std::string& role, const std::string& name, std::string_view bytes);
   AtomicFile& open(const std::string& role, const std::string& name);
 
+  // What the reader knows (report/view.h): the shape of the inputs, and the file of the true network; empty
+  // where not. The truth is opened at once.
+  void view(const std::string& shape, const std::string& truth);
+  // Names, remarks and what else the files say of the samples, into the certificate.
+  void describe(Certificate& certificate, const OpenedSamples& samples) const;
+
   // Completes the certificate of `result`, writes and shows it; returns the exit code. `more` goes to
   // to_json.
   template <class Result, class... More>
   int finish(Result& result, const OpenedSamples& samples, const More&... more) {
     complete(result, samples);
-    const std::string json = to_json(result, more...);
+    const std::string json = viewed(result, to_json(result, more...));
     put_out(result, json, verdict(result), facts(result));
     return stands(result.status) ? kOk : kNotCertified;
   }
@@ -54,6 +66,21 @@ class Delivery {
     AtomicFile* file;
   };
 
+  // The certificate with the true network beside the one found, where one is given.
+  template <class Result>
+  std::string viewed(const Result& result, std::string json) const {
+    if constexpr (std::is_same_v<Result, RecoverResult>) {
+      if (result.status == Status::kRefused) return json;
+      if (result.activation != "relu")
+        return with_truth_of(json, RectifiedNetwork{result.network, result.activation});
+      return with_truth_of(json, result.network);
+    } else if constexpr (std::is_same_v<Result, DeepResult>) {
+      return with_truth_of(json, result.network);
+    } else {
+      return json;
+    }
+  }
+  std::string with_truth_of(const std::string& json, const StoredModel& found) const;
   void complete(Certificate& certificate, const OpenedSamples& samples);
   void put_out(const Certificate& certificate, const std::string& json, const std::string& verdict,
                const std::vector<Fact>& facts);
@@ -64,6 +91,9 @@ class Delivery {
   std::optional<OutputFolder> folder_;
   AtomicFile* page_ = nullptr;
   std::vector<File> files_;
+  std::vector<Index> shape_;
+  std::optional<StoredModel> truth_;
+  FileDigest truth_file_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

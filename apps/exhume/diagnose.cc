@@ -10,6 +10,7 @@
 #include "exhume/io/open.h"
 #include "exhume/moments/detector.h"
 #include "exhume/routes/symmetric.h"
+#include "sample_arguments.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -20,9 +21,9 @@ class Diagnose final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
         "diagnose", "Test the inputs for symmetry, and measure how well pure neurons can be told apart");
-    app->add_option("samples", files_, "X and Y (.npy, .csv), or one .npz with arrays x and y")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app,
+                     "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
+                     "or one .npz with arrays x and y");
     app->add_option(
         "--network", network_,
         "A network: adds the singular values of its distinguishing matrices N and M on these inputs");
@@ -40,8 +41,8 @@ class Diagnose final : public Command {
   }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
-    const SamplePtr samples = open_sample_files(files_, session.control).samples;
+    samples_.check();
+    const SamplePtr samples = samples_.open(session.control).samples;
     const SymmetryTest symmetry = test_symmetry(*samples, seed_, session.control);
     SymmetricOptions options;
     if (hidden_ > 0) options.hidden = hidden_;
@@ -95,7 +96,7 @@ class Diagnose final : public Command {
     return words + ".";
   }
 
-  std::vector<std::string> files_;
+  SampleArguments samples_;
   std::string network_;
   Index hidden_ = 0;
   double leak_ = 0;

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "delivery.h"
 #include "layer_files.h"
+#include "sample_arguments.h"
 
 namespace exhume::cli {
 namespace {
@@ -13,9 +14,9 @@ class Halfspaces final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("halfspaces", "Find the union or intersection of halfspaces behind labels");
-    app->add_option("samples", files_, "X and labels (.npy, .csv), or one .npz with arrays x and y")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app,
+                     "X and labels (.npy, .csv), one table with the outputs last (.csv, or - for standard "
+                     "input), or one .npz with arrays x and y");
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of halfspaces [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
@@ -35,17 +36,17 @@ class Halfspaces final : public Command {
   [[nodiscard]] bool certifies() const override { return true; }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
+    samples_.check();
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
     Delivery delivery(session, out_, {"units.safetensors", "units.svg"});
-    const OpenedSamples opened = open_sample_files(files_, session.control);
+    const OpenedSamples opened = samples_.open(session.control);
     HalfspacesResult result = halfspaces(opened.samples, options_, session.control);
     const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
     return delivery.finish(result, opened, profiles);
   }
 
  private:
-  std::vector<std::string> files_;
+  SampleArguments samples_;
   std::string out_;
   CLI::Option* hidden_option_ = nullptr;
   Index hidden_ = 0;

@@ -6,8 +6,11 @@
 
 #include "base/json.h"
 #include "command.h"
+#include "delivery.h"
+#include "exhume/io/column_names.h"
 #include "exhume/io/open.h"
 #include "exhume/routes/outlook.h"
+#include "sample_arguments.h"
 #include "terminal.h"
 #include "wrap.h"
 
@@ -28,10 +31,8 @@ class Inspect final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("inspect", "Say what can be expected of samples before anything is fitted");
-    app->add_option("samples", files_,
-                    "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app, kSamplesHelp);
+    samples_.declare_target(*app);
     app->footer(
         "Looks at up to 100,000 rows, which takes seconds: shape, repeats, precision, distribution, the "
         "routes that "
@@ -39,26 +40,31 @@ class Inspect final : public Command {
         "Exit code 0: a route applies; 3: recover would refuse these samples.\n\n"
         "Examples:\n"
         "  exhume inspect x.npy y.npy\n"
+        "  exhume inspect table.csv --target y1,y2\n"
         "  exhume inspect x.csv y.csv --json | jq .advice");
     return app;
   }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
-    const OpenedSamples opened = open_sample_files(files_, session.control);
-    const Outlook found = outlook(opened.samples, session.control);
+    samples_.check();
+    const OpenedSamples opened = samples_.open(session.control);
+    Outlook found = outlook(opened.samples, session.control);
+    for (std::vector<std::string>* list : {&found.advice, &found.obstacles}) {
+      for (std::string& words : *list)
+        words = with_column_names(words, opened.input_names, opened.output_names);
+    }
     const bool good = found.obstacles.empty() && std::any_of(found.routes.begin(), found.routes.end(),
                                                              [](const RouteOutlook& r) { return r.applies; });
     if (session.json) {
-      put(to_text(to_json(found, good)) + "\n");
+      put(to_text(to_json(found, opened, good)) + "\n");
     } else if (!session.quiet) {
-      put(to_terminal(found, good));
+      put(to_terminal(found, opened, good));
     }
     return good ? kOk : kNotCertified;
   }
 
  private:
-  static Json to_json(const Outlook& found, bool good) {
+  static Json to_json(const Outlook& found, const OpenedSamples& opened, bool good) {
     Json json = {{"fits", good},
                  {"rows", found.rows},
                  {"rows_looked_at", found.looked_at},
@@ -75,6 +81,8 @@ class Inspect final : public Command {
                  {"routes", Json::array()},
                  {"obstacles", found.obstacles},
                  {"advice", found.advice}};
+    if (!opened.input_names.empty()) json["input_names"] = opened.input_names;
+    if (!opened.output_names.empty()) json["output_names"] = opened.output_names;
     for (const Assumption& a : found.inspection.tests) {
       json["tests"].push_back({{"name", a.name},
                                {"value", number(a.value)},
@@ -86,13 +94,15 @@ class Inspect final : public Command {
     return json;
   }
 
-  static std::string to_terminal(const Outlook& found, bool good) {
+  static std::string to_terminal(const Outlook& found, const OpenedSamples& opened, bool good) {
     std::string out =
         good ? fmt::format("{} {} rows, {} input{} and {} output{}.\n\n", toned(Tone::kGood, "Can be tried."),
                            grouped(found.rows), found.inputs, found.inputs == 1 ? "" : "s", found.outputs,
                            found.outputs == 1 ? "" : "s")
              : fmt::format("{} {}.\n\n", toned(Tone::kBad, "Will be refused."),
                            printable(found.obstacles.empty() ? "no route applies" : found.obstacles[0]));
+    for (const Fact& fact : column_facts(opened.input_names, opened.output_names, opened.target))
+      out += line(fact.name, printable(fact.value));
     out += line("precision", "outputs in " + found.precision);
     out += line("linear part",
                 fmt::format("explains {:.3g}% of the outputs' variance", 100 * found.linear_share));
@@ -124,7 +134,7 @@ class Inspect final : public Command {
     return out;
   }
 
-  std::vector<std::string> files_;
+  SampleArguments samples_;
 };
 
 }  // namespace

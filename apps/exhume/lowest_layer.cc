@@ -5,6 +5,7 @@
 #include "delivery.h"
 #include "exhume/routes/threshold/lowest_layer.h"
 #include "layer_files.h"
+#include "sample_arguments.h"
 
 namespace exhume::cli {
 namespace {
@@ -14,9 +15,9 @@ class LowestLayer final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
         "lowest-layer", "Find the first layer of a network with high thresholds, whatever lies above it");
-    app->add_option("samples", files_, "X and Y (.npy, .csv), or one .npz with arrays x and y; one output")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app,
+                     "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
+                     "or one .npz with arrays x and y; one output");
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of units of the layer [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--activation", activation_, "relu, sign, sigmoid or auto [auto]");
@@ -46,7 +47,7 @@ class LowestLayer final : public Command {
   [[nodiscard]] bool certifies() const override { return true; }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
+    samples_.check();
     options_.activation = parse_lowest_activation(activation_);
     options_.start = parse_start_method(start_);
     options_.refine = !no_refine_;
@@ -54,7 +55,7 @@ class LowestLayer final : public Command {
     Delivery delivery(session, out_, {"units.safetensors", "units.svg", "features.npy"});
     AtomicFile* features =
         delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
-    const OpenedSamples opened = open_sample_files(files_, session.control);
+    const OpenedSamples opened = samples_.open(session.control);
     LowestLayerResult result = lowest_layer(opened.samples, options_, session.control);
     const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
     if (features != nullptr) write_features(*features, result, *opened.samples, session.control);
@@ -62,7 +63,7 @@ class LowestLayer final : public Command {
   }
 
  private:
-  std::vector<std::string> files_;
+  SampleArguments samples_;
   std::string activation_ = "auto", start_ = "tensor", out_;
   CLI::Option* hidden_option_ = nullptr;
   Index hidden_ = 0;

@@ -6,6 +6,7 @@
 #include "exhume/io/npy.h"
 #include "exhume/io/quadratic_files.h"
 #include "exhume/io/safetensors.h"
+#include "sample_arguments.h"
 
 namespace exhume::cli {
 namespace {
@@ -15,10 +16,9 @@ class Memorize final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("memorize", "Fit any labels with a small network of quadratic units");
-    app->add_option("samples", files_,
-                    "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app,
+                     "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
+                     "or one .npz with arrays x and y; rows are samples");
     app->add_option("--method", method_,
                     "closed: one linear solve; pgd: perturbed gradient descent, practical steps; "
                     "pgd-printed: with Theorem 4's constants; adam [closed]")
@@ -72,13 +72,13 @@ class Memorize final : public Command {
   [[nodiscard]] bool certifies() const override { return true; }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
+    samples_.check();
     options_.method = *memorize_method(method_);
     options_.layers = layers_ == "auto" ? 0 : layers_ == "2" ? 2 : 3;
     options_.closed_form.memory_bytes = memory_ * 0x1p30;
     options_.validate();
     Delivery delivery(session, out_, {"inputs.npy", "labels.npy"});
-    const OpenedSamples opened = open_sample_files(files_, session.control);
+    const OpenedSamples opened = samples_.open(session.control);
     const SamplePtr rows = load(*opened.samples);
     SampleBlock block;
     rows->read(0, rows->rows(), block);
@@ -98,7 +98,7 @@ class Memorize final : public Command {
   }
 
  private:
-  std::vector<std::string> files_;
+  SampleArguments samples_;
   std::string method_ = "closed", layers_ = "auto", out_;
   double memory_ = 4;
   MemorizeOptions options_;

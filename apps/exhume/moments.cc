@@ -1,8 +1,7 @@
 // exhume moments: the moments of one site's rows, to be merged with those of others.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
+#include <optional>
 
 #include "base/json.h"
 #include "command.h"
@@ -11,6 +10,7 @@
 #include "exhume/io/open.h"
 #include "exhume/moments/partial_moments.h"
 #include "partial_files.h"
+#include "sample_arguments.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -21,10 +21,7 @@ class Moments final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("moments", "Sum up one site's rows, to be merged with other sites' sums");
-    app->add_option("samples", files_,
-                    "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app, kSamplesHelp);
     app->add_option("--out,-o", out_, "File to write; .moments is added to its name")->required();
     app->add_option("--like", like_, "Moments of the first site: all others are made in its frame");
     app->add_option("--order", order_,
@@ -42,8 +39,8 @@ class Moments final : public Command {
   }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
-    const OpenedSamples opened = open_sample_files(files_, session.control);
+    samples_.check();
+    const OpenedSamples opened = samples_.open(session.control);
     std::optional<PartialMoments> like;
     if (!like_.empty()) like = read_moments(like_);
     const PartialMoments made =
@@ -62,7 +59,7 @@ class Moments final : public Command {
   [[nodiscard]] bool overwrites() const override { return true; }
 
  private:
-  std::vector<std::string> files_;
+  SampleArguments samples_;
   std::string out_, like_;
   int order_ = 4;
 };

@@ -16,12 +16,14 @@
 #include "exhume/base/packed.h"
 #include "exhume/engine/open_device.h"
 #include "exhume/io/npz.h"
-#include "exhume/io/onnx.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
+#include "exhume/report/result_files.h"
+#include "exhume/report/view.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/table.h"
 #include "partial_files.h"
+#include "sample_arguments.h"
 
 namespace exhume::cli {
 namespace {
@@ -80,10 +82,8 @@ class Recover final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("recover", "Recover the network behind samples, with a certificate");
-    app->add_option("samples", files_,
-                    "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app, kSamplesHelp);
+    samples_.declare_target(*app);
     app->add_option("--hidden,-k", hidden_,
                     "Number of hidden units, 20,20 for those of several layers, or auto [auto]");
     app->add_option("--layers", layers_,
@@ -107,6 +107,10 @@ class Recover final : public Command {
     app->add_option("--device", device_,
                     "Where heavy sums run: auto, cpu or cuda; several hidden layers [auto]")
         ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
+    app->add_option("--shape", shape_,
+                    "Rows and columns of the inputs, such as 8x8: the report shows units as images");
+    app->add_option("--truth", truth_,
+                    "The network behind the samples, where it is known: the report compares");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which routes that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
@@ -127,6 +131,7 @@ class Recover final : public Command {
         "Examples:\n"
         "  exhume recover x.npy y.npy --out result\n"
         "  exhume recover data.npz --hidden 16 --out result\n"
+        "  exhume recover table.csv --target y1,y2 --out result\n"
         "  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric\n"
         "  exhume recover x.npy y.npy --route rectified-sparse-noise --out result\n"
         "  exhume recover x.npy y.npy --layers 2 --out result\n"
@@ -138,7 +143,7 @@ class Recover final : public Command {
   [[nodiscard]] bool shares() const override { return true; }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
+    samples_.check();
     const std::vector<Index> widths = parse_widths(hidden_);
     Index layers = parse_layers(layers_);
     if (!widths.empty()) layers = static_cast<Index>(widths.size());
@@ -164,10 +169,13 @@ class Recover final : public Command {
     Control control = session.control;
     if (layers != 1) control.device = open_device(device_).device;  // one hidden layer is fitted here
     Delivery delivery(session, out_);
-    OpenedSamples opened = open_sample_files(files_, session.control);
+    delivery.view(shape_, truth_);
+    OpenedSamples opened = samples_.open(session.control);
+    if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     checkpoint_.open(session, opened, about(layers, widths), control);
-    const int code = work(delivery, opened, layers, widths, control);
+    const int code =
+        named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
     checkpoint_.done();
     return code;
   }
@@ -178,11 +186,11 @@ class Recover final : public Command {
     if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);
     if (layers == 0 && !options_.hidden) {
       AnyDepth any = recover_layers(opened.samples, options_, control);
-      if (auto* deep = std::get_if<DeepResult>(&any)) return deliver(delivery, opened, *deep);
-      return deliver(delivery, opened, std::get<RecoverResult>(any));
+      if (auto* deep = std::get_if<DeepResult>(&any)) return deliver(delivery, opened, *deep, said());
+      return deliver(delivery, opened, std::get<RecoverResult>(any), said());
     }
     RecoverResult result = exhume::recover(opened.samples, options_, control);
-    return deliver(delivery, opened, result);
+    return deliver(delivery, opened, result, said());
   }
 
   // All that the result depends on, but the samples.
@@ -205,15 +213,15 @@ class Recover final : public Command {
     return enough ? code : kNotCertified;
   }
 
-  int deliver(Delivery& delivery, const OpenedSamples& opened, RecoverResult& result) const {
-    if (delivery.writes() && result.status != Status::kRefused) add_files(delivery, result);
-    return code_of(delivery.finish(result, opened), result);
-  }
+  using Said = std::vector<std::pair<std::string, std::string>>;
+  [[nodiscard]] Said said() const { return options_said(options_, layers_); }
 
-  int deliver(Delivery& delivery, const OpenedSamples& opened, DeepResult& result) const {
-    if (delivery.writes()) {
-      delivery.add("network", "network.safetensors", network_bytes(result.network));
-      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+  template <class Result>
+  int deliver(Delivery& delivery, const OpenedSamples& opened, Result& result, Said options) const {
+    result.options = std::move(options);
+    delivery.describe(result, opened);
+    for (const ResultFile& file : result_files(result)) {
+      if (delivery.writes()) delivery.add(file.role, file.name, file.bytes);
     }
     return code_of(delivery.finish(result, opened), result);
   }
@@ -231,7 +239,7 @@ class Recover final : public Command {
     if (!widths.empty()) options.widths = widths;
     if (!first_layer_.empty()) options.first_layer = read_first_layer(first_layer_);
     DeepResult result = recover_deep(opened.samples, options, control);
-    return deliver(delivery, opened, result);
+    return deliver(delivery, opened, result, options_said(options));
   }
 
   static Matrix read_first_layer(const std::string& file) {
@@ -249,24 +257,10 @@ class Recover final : public Command {
     return V;
   }
 
-  static void add_files(Delivery& delivery, const RecoverResult& result) {
-    if (result.activation == "relu") {
-      delivery.add("network", "network.safetensors", network_bytes(result.network));
-      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
-    } else {
-      // Another name: what reads network.safetensors takes its units for ReLUs.
-      delivery.add("network", "rectified.safetensors",
-                   network_bytes(result.network, {{"activation", "rectified " + result.activation}}));
-    }
-    if (result.support.empty()) return;
-    std::string support = "row,output\n";
-    for (const auto& [row, output] : result.support) support += fmt::format("{},{}\n", row, output);
-    delivery.add("entries hit by noise", "support.csv", support);
-  }
-
-  std::vector<std::string> files_, moments_;
-  std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_,
-              device_ = "auto", require_ = to_string(Status::kEstimated);
+  SampleArguments samples_;
+  std::vector<std::string> moments_;
+  std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_, shape_,
+              truth_, device_ = "auto", require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
   Checkpoint checkpoint_;
 };

@@ -1,10 +1,13 @@
 #include "summary.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "exhume/report/next_steps.h"
 #include "terminal.h"
+#include "wrap.h"
 
 namespace exhume::cli {
 namespace {
@@ -20,6 +23,12 @@ std::string line(std::string_view name, std::string_view value) {
     if (c == '\n') out += std::string(kNameWidth + 4, ' ');
   }
   return out + "\n";
+}
+
+// Sentences wrap at the terminal's width, below their first line.
+std::string indented(const std::string& sentence) {
+  constexpr int kIndent = kNameWidth + 4;
+  return wrapped(sentence, std::max(columns(STDOUT_FILENO) - kIndent, kIndent), 0, 0);
 }
 
 std::string stages(const std::vector<StageTime>& timings) {
@@ -55,6 +64,12 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
       const Attempt& attempt = certificate.tried[i];
       out += line(i == 0 ? "tried" : "", fmt::format("{}: {}", attempt.route, attempt.outcome));
     }
+  }
+  for (const std::string& remark : certificate.remarks) out += line("note", indented(printable(remark)));
+  bool first = true;
+  for (const std::string& step : next_steps(certificate)) {
+    out += line(first ? "next" : "", indented("- " + printable(step)));
+    first = false;
   }
   out += line("time", duration(seconds) + stages(certificate.timings));
   if (folder.empty()) {

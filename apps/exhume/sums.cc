@@ -8,6 +8,7 @@
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"
 #include "partial_files.h"
+#include "sample_arguments.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -19,10 +20,7 @@ class Sums final : public Command {
     CLI::App* app =
         parent.add_subcommand("sums", "Sum up how far a network is from one site's rows, for 'step'");
     app->add_option("network", network_, "The network to be polished: .safetensors, .npz")->required();
-    app->add_option("samples", files_,
-                    "X and Y (.npy, .csv), or one .npz with arrays x and y; rows are samples")
-        ->required()
-        ->expected(1, 2);
+    samples_.declare(*app, kSamplesHelp);
     app->add_option("--out,-o", out_, "File to write; .sums is added to its name")->required();
     app->footer(
         "Every site runs this at the same network; 'exhume step' makes the next network of all their sums. "
@@ -35,9 +33,9 @@ class Sums final : public Command {
   }
 
   int run(const Session& session) override {
-    check_sample_files(files_);
+    samples_.check();
     const Network network = open_network(network_);
-    const OpenedSamples opened = open_sample_files(files_, session.control);
+    const OpenedSamples opened = samples_.open(session.control);
     const PartialSums made = partial_sums(network, opened.samples, session.control);
     const std::string path = with_ending(out_, ".sums"), bytes = made.serialise();
     write_file(path, bytes, session.force);
@@ -57,7 +55,7 @@ class Sums final : public Command {
 
  private:
   std::string network_, out_;
-  std::vector<std::string> files_;
+  SampleArguments samples_;
 };
 
 class Step final : public Command {

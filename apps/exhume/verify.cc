@@ -18,10 +18,12 @@
 #include "exhume/io/open.h"
 #include "exhume/io/output_folder.h"
 #include "exhume/io/quadratic_files.h"
+#include "exhume/io/safetensors.h"
 #include "exhume/io/signature.h"
 #include "exhume/report/extraction_check.h"
 #include "exhume/report/judgement_check.h"
 #include "exhume/report/report.h"
+#include "exhume/report/view.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -30,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMirrored = "mirrored outputs";
+constexpr const char* kErrors = "errors.safetensors";
 constexpr const char* kMemorized = "memorized network";
 constexpr const char* kExtracted = "extracted network";
 // The model of each kind of folder, in the order in which they are looked for.
@@ -53,9 +56,14 @@ class Verify final : public Command {
                     "A folder that a command wrote with --out, or a model (.safetensors, .npz, .onnx)")
         ->required();
     app->add_option("samples", files_,
-                    "X and Y (.npy, .csv), or one .npz with arrays x and y [with a folder: those that its "
-                    "certificate names]")
+                    "X and Y (.npy, .csv), one table with both (.csv), or one .npz with arrays x and y [with "
+                    "a folder: "
+                    "those that its certificate names]")
         ->expected(0, 2);
+    target_option_ = app->add_option(
+        "--target", target_,
+        "Of one table: the columns that are outputs, by name or, without a header, by number from 1 [what "
+        "the certificate says, or the last]");
     tolerance_option_ =
         app->add_option(
                "--tolerance", tolerance_,
@@ -230,6 +238,8 @@ class Verify final : public Command {
       // Of a memorized network the files given are the rows it memorised, which are among those written.
       const bool replaced = file.role != kMirrored && !files_.empty() && stated.kind != kMemorized;
       if (replaced && next >= files_.size()) continue;
+      if (!replaced && file.path == "-")
+        throw DataError("the samples came from standard input; give them in a file, after the folder");
       compare(file.role, replaced ? files_[next++] : file.path, file.sha256);
     }
   }
@@ -281,9 +291,10 @@ class Verify final : public Command {
     CertificateCheck found = check_certificate(text_, model, opened.samples, control);
     whole_ = found.whole;
     for (Finding& finding : found.findings) findings_.push_back(std::move(finding));
-    for (Finding& finding : check_judgement(text_, model, opened.samples, control))
+    for (Finding& finding : check_judgement(text_, model, opened.samples, control, stated_errors(stated)))
       findings_.push_back(std::move(finding));
     compare_export(model);
+    compare_truth(model);
   }
 
   // A network that was asked: against the log of its questions, which lies beside it.
@@ -300,6 +311,54 @@ class Verify final : public Command {
     compare_export(model);
   }
 
+  [[nodiscard]] std::vector<std::string> stated_names(const char* key) const {
+    const Json json = Json::parse(text_, nullptr, false);
+    std::vector<std::string> names;
+    if (at(json, key).is_array()) {
+      for (const Json& name : at(json, key)) names.push_back(words(name));
+    }
+    return names;
+  }
+
+  // The standard errors beside the network, where the certificate speaks of some.
+  [[nodiscard]] std::optional<Network> stated_errors(const CertifiedFiles& stated) const {
+    for (const FileDigest& file : stated.written) {
+      if (file.path == kErrors && fs::exists(folder_ / kErrors)) return read_network(folder_ / kErrors);
+    }
+    return std::nullopt;
+  }
+
+  // The names of the columns are those of the files.
+  void compare_names(const char* key, const std::vector<std::string>& names) {
+    if (text_.empty()) return;
+    const Json json = Json::parse(text_, nullptr, false);
+    const Json& stated = at(json, key);
+    // Bytes that are no UTF-8 were replaced when the certificate was written.
+    const Json found = Json::parse(to_text(Json(names)));
+    if (!stated.is_array() || stated.empty()) return;
+    if (names.empty()) {
+      unchecked("certificate", fmt::format("the samples have no names, so its {} were not checked", key));
+    } else if (stated != found) {
+      bad("certificate", fmt::format("its {} are not those of the samples", key));
+    }
+  }
+
+  // The true network, where the certificate compares with one: it states what the two networks give.
+  void compare_truth(const StoredModel& model) {
+    const Json json = Json::parse(text_, nullptr, false);
+    const Json& truth = at(json, "truth");
+    if (!truth.is_object()) return;
+    const std::string path = words(at(truth, "path"));
+    if (!fs::exists(path) || sha256_file(path) != words(at(truth, "sha256"))) {
+      unchecked("truth",
+                fmt::format("{} is not there as it was, so the comparison with it was not made again", path));
+    } else if (truth_matches(text_, model, open_model(path))) {
+      good("truth", fmt::format("{} differs as stated", path));
+    } else {
+      bad("truth", fmt::format("the comparison with {} is not what the two networks give", path));
+    }
+  }
+
   // network.onnx is made from the model alone, so it can be made again.
   void compare_export(const StoredModel& model) {
     const fs::path path = folder_ / "network.onnx";
@@ -308,6 +367,8 @@ class Verify final : public Command {
     if (const auto* network = std::get_if<Network>(&model)) bytes = onnx_bytes(*network);
     if (const auto* network = std::get_if<QuadraticNetwork>(&model)) bytes = onnx_bytes(*network);
     if (const auto* network = std::get_if<DeepNetwork>(&model)) bytes = onnx_bytes(*network);
+    if (!bytes.empty())
+      bytes = with_names(std::move(bytes), stated_names("input_names"), stated_names("output_names"));
     if (!bytes.empty() && sha256_file(path) == sha256(bytes)) {
       good("network for other programs", "network.onnx is the same network");
     } else {
@@ -326,7 +387,12 @@ class Verify final : public Command {
         if (file.role != kMirrored) files.push_back(file.path);
       }
     }
-    OpenedSamples opened = open_sample_files(files, control);
+    Target target{{}, stated.target};
+    if (target_option_->count() > 0) target = parse_target(target_);
+    if (files.size() != 1) target = {};
+    OpenedSamples opened = open_sample_files(SampleFiles{files, target, {}}, control);
+    compare_names("input_names", opened.input_names);
+    compare_names("output_names", opened.output_names);
     for (const FileDigest& file : stated.samples) {
       if (file.role == kMirrored) opened.mirror(file.path, control);
     }
@@ -401,10 +467,10 @@ class Verify final : public Command {
     return out;
   }
 
-  std::string model_, key_;
+  std::string model_, key_, target_;
   std::vector<std::string> files_;
   double tolerance_ = 1e-12;
-  CLI::Option* tolerance_option_ = nullptr;
+  const CLI::Option *tolerance_option_ = nullptr, *target_option_ = nullptr;
   bool network_only_ = false;
   fs::path folder_;
   std::string text_, status_, reason_;  // of the certificate

@@ -8,7 +8,6 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,11 +17,11 @@
 #include "call.h"
 #include "exhume/certify/certificate_json.h"
 #include "exhume/io/digest.h"
-#include "exhume/io/onnx.h"
 #include "exhume/io/output_folder.h"
-#include "exhume/io/safetensors.h"
 #include "exhume/io/signature.h"
 #include "exhume/report/report.h"
+#include "exhume/report/result_files.h"
+#include "exhume/report/view.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/table.h"
 #include "samples.h"
@@ -43,7 +42,10 @@ RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, c
   if (units) options.units = map(*units);
   options.validate();
   Call call(threads, std::move(progress), "cpu", samples.passes);
-  return call.run([&](const Control& control) { return recover(samples.source, options, control); });
+  RecoverResult result =
+      call.run([&](const Control& control) { return recover(samples.source, options, control); });
+  result.options = options_said(options, "1");
+  return result;
 }
 
 DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vector<Index>> widths,
@@ -57,7 +59,10 @@ DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vec
   options.budget_seconds = budget;
   options.validate(samples.source->inputs());
   Call call(threads, std::move(progress), device, samples.passes);
-  return call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
+  DeepResult result =
+      call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
+  result.options = options_said(options);
+  return result;
 }
 
 AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget, const std::string& device,
@@ -67,7 +72,10 @@ AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget
   options.budget_seconds = budget;
   options.validate();
   Call call(threads, std::move(progress), device, samples.passes);
-  return call.run([&](const Control& control) { return recover_layers(samples.source, options, control); });
+  AnyDepth any =
+      call.run([&](const Control& control) { return recover_layers(samples.source, options, control); });
+  std::visit([&](Certificate& result) { result.options = options_said(options, "auto"); }, any);
+  return any;
 }
 
 // The rough units that moments of several sites tell of: pairs of a file's name and its bytes.
@@ -89,44 +97,38 @@ Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& pa
   return array(RowMatrix(moments_start(*all, options, {}).V));
 }
 
-std::string deep_certificate(DeepResult result, const Samples& samples) {
-  result.files = samples.digests();
-  result.written = {{"network", "network.safetensors", sha256(network_bytes(result.network))},
-                    {"network for other programs", "network.onnx", sha256(onnx_bytes(result.network))}};
-  stamp(result);
-  return to_json(result);
-}
-
 std::optional<Network> unless_empty(const Network& network) {
   if (network.W.size() == 0 && network.A.size() == 0 && network.c.size() == 0) return std::nullopt;
   return network;
 }
 
-// What lies beside a certificate, as the command line writes it: role, name, bytes.
-std::vector<std::array<std::string, 3>> files_beside(const RecoverResult& result) {
-  std::vector<std::array<std::string, 3>> files;
-  if (result.status == Status::kRefused) return files;
-  if (result.activation == "relu") {
-    files.push_back({"network", "network.safetensors", network_bytes(result.network)});
-    files.push_back({"network for other programs", "network.onnx", onnx_bytes(result.network)});
-  } else {
-    // Another name: what reads network.safetensors takes its units for ReLUs.
-    files.push_back({"network", "rectified.safetensors",
-                     network_bytes(result.network, {{"activation", "rectified " + result.activation}})});
-  }
-  if (result.support.empty()) return files;
-  std::string support = "row,output\n";
-  for (const auto& [row, output] : result.support) support += fmt::format("{},{}\n", row, output);
-  files.push_back({"entries hit by noise", "support.csv", support});
-  return files;
+// Names and shape of the data, into a result that is about to be written.
+template <class Result>
+Result described(Result result, const Samples& samples, const std::vector<Index>& shape) {
+  samples.describe(result);
+  if (!shape.empty()) check_shape(shape, samples.source->inputs());
+  result.input_shape = shape;
+  return result;
 }
 
-std::string certificate(RecoverResult result, const Samples& samples) {
-  result.files = samples.digests();
-  for (const auto& [role, name, bytes] : files_beside(result))
-    result.written.push_back({role, name, sha256(bytes)});
-  stamp(result);
+template <class Result>
+std::string certificate(const Result& found, const Samples& samples, const std::vector<Index>& shape,
+                        int threads) {
+  Result result = described(found, samples, shape);
+  for (const ResultFile& file : result_files(result))
+    result.written.push_back({file.role, file.name, sha256(file.bytes)});
+  Control control;
+  control.threads = threads;
+  stamp(result, control.workers());
   return to_json(result);
+}
+
+template <class Result>
+std::vector<std::pair<std::string, nb::bytes>> files(const Result& result, const Samples& samples) {
+  std::vector<std::pair<std::string, nb::bytes>> list;
+  for (const ResultFile& file : result_files(described(result, samples, {})))
+    list.emplace_back(file.name, nb::bytes(file.bytes.data(), file.bytes.size()));
+  return list;
 }
 
 }  // namespace
@@ -151,14 +153,9 @@ void bind_recover(nb::module_& m) {
                        steps.emplace_back(step.stage, step.relative_mse);
                      return steps;
                    })
-      .def("certificate", &certificate, nb::arg("samples"))
-      .def_prop_ro("files",
-                   [](const RecoverResult& r) {
-                     std::vector<std::pair<std::string, nb::bytes>> list;
-                     for (const auto& [role, name, bytes] : files_beside(r))
-                       list.emplace_back(name, nb::bytes(bytes.data(), bytes.size()));
-                     return list;
-                   })
+      .def("certificate", &certificate<RecoverResult>, nb::arg("samples"), nb::arg("shape"),
+           nb::arg("threads"))
+      .def("files", &files<RecoverResult>, nb::arg("samples"))
       .def_ro("activation", &RecoverResult::activation)
       .def_ro("support", &RecoverResult::support);
   nb::class_<DeepResult>(m, "DeepResult")
@@ -167,7 +164,8 @@ void bind_recover(nb::module_& m) {
           "predicted", [](const DeepResult& r) { return array(RowMatrix(r.predicted)); }, nb::rv_policy::move)
       .def_prop_ro(
           "observed", [](const DeepResult& r) { return array(RowMatrix(r.observed)); }, nb::rv_policy::move)
-      .def("certificate", &deep_certificate, nb::arg("samples"));
+      .def("certificate", &certificate<DeepResult>, nb::arg("samples"), nb::arg("shape"), nb::arg("threads"))
+      .def("files", &files<DeepResult>, nb::arg("samples"));
   m.def("recover_deep", &run_deep, nb::arg("samples"), nb::arg("layers"), nb::arg("widths").none(),
         nb::arg("first_layer").none(), nb::arg("seed"), nb::arg("budget"), nb::arg("device"),
         nb::arg("threads"), nb::arg("progress").none());
@@ -197,6 +195,21 @@ void bind_recover(nb::module_& m) {
   m.def(
       "report_html", [](const std::string& certificate) { return to_html(certificate); },
       nb::arg("certificate"));
+  // The certificate with the true network beside the one found; files of both.
+  m.def(
+      "with_truth",
+      [](const std::string& certificate, const std::string& found, const std::string& truth,
+         const std::string& name) {
+        return with_truth(certificate, open_model(found), open_model(truth),
+                          {"truth", name, sha256_file(truth)});
+      },
+      nb::arg("certificate"), nb::arg("found"), nb::arg("truth"), nb::arg("name"));
+  m.def(
+      "with_shape",
+      [](const std::string& certificate, const std::string& found, const std::vector<Index>& shape) {
+        return with_shape(certificate, open_model(found), shape);
+      },
+      nb::arg("certificate"), nb::arg("found"), nb::arg("shape"));
   m.def(
       "write_files",
       [](const std::string& folder, const std::vector<std::pair<std::string, nb::bytes>>& files) {

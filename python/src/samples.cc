@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "call.h"
 #include "exhume/base/error.h"
 #include "exhume/data/views.h"
 #include "exhume/io/open.h"
+#include "exhume/report/result_files.h"
 #include "io/finite.h"
 
 namespace exhume::python {
@@ -42,18 +44,20 @@ Samples view(Rows x, Rows y) {
     return memory_view(x.data(), y.data(), static_cast<Index>(x.shape(0)), static_cast<Index>(x.shape(1)),
                        static_cast<Index>(y.shape(1)));
   });
-  return {std::move(source), std::move(x), std::move(y), {}, {}};
+  return {std::move(source), std::move(x), std::move(y), {}, {}, {}, {}};
 }
 
 // Files of one's own that nobody will see again are not `named`: the certificate does not speak of them.
-Samples open(const std::string& x, const std::string& y, int threads, bool named) {
+Samples open(const std::string& x, const std::string& y, std::vector<std::string> target, int threads,
+             bool named) {
   Call call(threads, nb::none());
-  OpenedSamples opened = call.run([&](const Control& control) {
-    return open_sample_files(y.empty() ? std::vector<std::string>{x} : std::vector<std::string>{x, y},
-                             control);
-  });
+  SampleFiles files{{x}, {std::move(target), {}}, {}};
+  if (!y.empty()) files.paths.push_back(y);
+  OpenedSamples opened = call.run([&](const Control& control) { return open_sample_files(files, control); });
   SamplePtr source = opened.samples;
-  return {std::move(source), {}, {}, {}, named ? std::move(opened) : OpenedSamples()};
+  std::vector<std::string> inputs = opened.input_names, outputs = opened.output_names;
+  return {std::move(source), {}, {}, {}, named ? std::move(opened) : OpenedSamples(), std::move(inputs),
+          std::move(outputs)};
 }
 
 // The same samples with their mirror images: labels holds the outputs at -x.
@@ -82,15 +86,26 @@ Samples mirror_file(Samples samples, const std::string& labels, int threads) {
 
 }  // namespace
 
+void Samples::describe(Certificate& certificate) const {
+  certificate.files = digests();
+  certificate.input_names = input_names;
+  certificate.output_names = output_names;
+  certificate.target = opened.target;
+  if (!source->distant()) certificate.remarks = data_remarks(*source, input_names);
+}
+
 void bind_samples(nb::module_& m) {
   nb::class_<Samples>(m, "Samples")
       .def_prop_ro("rows", [](const Samples& s) { return s.source->rows(); })
       .def_prop_ro("inputs", [](const Samples& s) { return s.source->inputs(); })
-      .def_prop_ro("outputs", [](const Samples& s) { return s.source->outputs(); });
+      .def_prop_ro("outputs", [](const Samples& s) { return s.source->outputs(); })
+      .def_rw("input_names", &Samples::input_names)
+      .def_rw("output_names", &Samples::output_names);
   m.def("view_samples", &view, nb::arg("x").noconvert(), nb::arg("y").noconvert());
   m.def("mirror_samples", &mirror, nb::arg("samples"), nb::arg("labels").noconvert());
   m.def("mirror_file", &mirror_file, nb::arg("samples"), nb::arg("labels"), nb::arg("threads"));
-  m.def("open_samples", &open, nb::arg("x"), nb::arg("y"), nb::arg("threads"), nb::arg("named"));
+  m.def("open_samples", &open, nb::arg("x"), nb::arg("y"), nb::arg("target"), nb::arg("threads"),
+        nb::arg("named"));
 }
 
 }  // namespace exhume::python

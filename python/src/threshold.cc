@@ -49,7 +49,7 @@ HalfspacesResult run_halfspaces(const Samples& samples, std::optional<Index> hid
 
 template <class Result>
 std::string certificate(Result result, const Samples& samples) {
-  result.files = samples.digests();
+  samples.describe(result);
   stamp(result);
   return to_json(result);
 }

@@ -19,13 +19,16 @@ def test_a_result_comes_back(recovered, tmp_path):
         assert (tmp_path / "twice" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
 
 
-def test_errors_that_are_not_in_the_folder_are_not_zero(tmp_path):
+def test_errors_come_back_and_are_missed(tmp_path):
     noisy = exhume.generate(inputs=3, hidden=2, outputs=1, samples=2000, noise_relative=0.2, seed=3)
     found = exhume.recover(noisy.x, noisy.y)
     found.save(tmp_path / "noisy")
     again = exhume.load(tmp_path / "noisy")
     assert again == found and again.noise_sd == found.noise_sd > 0
-    assert np.isnan(again.coefficients()[0].standard_error) and again.weights().standard_error.isna().all()
+    assert again.coefficients()[0].standard_error == found.coefficients()[0].standard_error > 0
+    (tmp_path / "noisy/errors.safetensors").unlink()
+    with pytest.raises(exhume.DataError, match="errors.safetensors does not exist"):
+        exhume.load(tmp_path / "noisy")
 
 
 def test_what_other_commands_wrote(planted, random, tmp_path, cli):

@@ -36,7 +36,8 @@ def modules():
 
 @pytest.mark.parametrize("name", ["exhume", *(f"exhume.{name}" for name in modules())])
 def test_examples_in_docstrings(name):
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    module = pytest.importorskip(name, exc_type=ImportError)  # exhume.spark without pyspark
+    assert doctest.testmod(module).failed == 0
 
 
 def test_everything_public_is_documented():

@@ -76,7 +76,7 @@ def test_report(fitted, tmp_path):
     assert "<script" not in fitted._repr_html_()
     assert repr(fitted) == "<exhume.Result: estimated, 4 inputs, 3 hidden units, 3 outputs, route depth2>"
     fitted.save(tmp_path / "out")
-    names = {"network.safetensors", "network.onnx", "certificate.json", "report.html"}
+    names = {"network.safetensors", "network.onnx", "errors.safetensors", "certificate.json", "report.html"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
     assert json.loads((tmp_path / "out/certificate.json").read_text()) == fitted.certificate
     assert exhume.Network.load(tmp_path / "out/network.safetensors") == fitted.network

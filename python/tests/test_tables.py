@@ -154,3 +154,47 @@ class Tensor:
 
 def test_tensors_are_brought_to_the_processor_first(planted, plain):
     assert exhume.recover(Tensor(planted.x), Tensor(planted.y)).network == plain.network
+
+
+def test_one_file_with_targets(planted, plain, tmp_path):
+    names = ["age", 'b "quoted"', "größe", "d, e", "score"]
+    table = pandas.DataFrame(np.hstack([planted.x, planted.y]), columns=[*names, "up", "down"])
+    table.to_csv(tmp_path / "table.csv", index=False)
+    found = exhume.recover(tmp_path / "table.csv", target=["up", "down"])
+    assert found.network == plain.network and found == plain
+    assert found.input_names == names and found.output_names == ["up", "down"]
+    assert found.certificate["input_names"] == names and found.certificate["target"] == [5, 6]
+    found.save(tmp_path / "result")
+    assert exhume.load(tmp_path / "result").input_names == names
+    assert exhume.verify(tmp_path / "result")["agrees"] is True
+    assert exhume.inspect(tmp_path / "table.csv", target=["up", "down"])["input_names"] == names
+    assert exhume.recover(tmp_path / "table.csv", budget=5).output_names == ["down"]
+    with pytest.raises(exhume.DataError, match="target 'left' is no column of .*; there are age"):
+        exhume.recover(tmp_path / "table.csv", target="left")
+    table.assign(score=1.0).to_csv(tmp_path / "still.csv", index=False)
+    with pytest.raises(exhume.DataError, match=r"column 'score' \(4, counting from 0\) is constant"):
+        exhume.recover(tmp_path / "still.csv", target=["up", "down"])
+    table.to_csv(tmp_path / "indexed.csv")
+    indexed = exhume.recover(tmp_path / "indexed.csv", target=["up", "down"], budget=5)
+    assert "counts the rows" in indexed.certificate["remarks"][0]
+
+
+def test_errors_truth_and_shape(planted, tmp_path):
+    noisy = exhume.generate(network=planted.network, samples=8000, noise_relative=0.05, seed=3)
+    found = exhume.recover(noisy.x, noisy.y, truth=planted.network, shape="1x5")
+    assert found.status == "estimated" and found.certificate["truth"]["comparable"] is True
+    difference = found.network.align(planted.network).worst_error
+    assert found.certificate["truth"]["worst_error"] == pytest.approx(difference, rel=1e-5)
+    assert "Units as images" in found.to_html() and "True against recovered" in found.to_html()
+    found.save(tmp_path / "result")
+    again = exhume.load(tmp_path / "result")
+    assert np.array_equal(again.standard_errors.W, found.standard_errors.W)
+    assert np.array_equal(again.standard_errors.c, found.standard_errors.c)
+    assert again.weights().equals(found.weights())
+    plain = exhume.recover(noisy.x, noisy.y)
+    assert plain == found and "True against" not in plain.to_html()
+    planted.network.save(tmp_path / "truth.safetensors")
+    assert "truth.safetensors" in plain.to_html(truth=tmp_path / "truth.safetensors")
+    for shape in ((2, 2), (0, 5), "big", 5):
+        with pytest.raises(ValueError, match="shape is"):
+            exhume.recover(noisy.x, noisy.y, shape=shape)

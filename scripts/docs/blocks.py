@@ -115,6 +115,10 @@ def stage(folder: pathlib.Path, program: pathlib.Path, page: str) -> None:
     np.savez(folder / "data.npz", x=planted.x, y=planted.y)
     for name, values in (("x", planted.x), ("y", planted.y)):
         np.savetxt(folder / f"{name}.csv", values, delimiter=",", fmt="%.17g")
+    noisy = planted.y + 0.05 * np.random.default_rng(1).standard_normal(planted.y.shape)
+    np.savetxt(folder / "noisy.csv", noisy, delimiter=",", fmt="%.17g")
+    table = np.hstack([planted.x, planted.y[:, :2]])
+    np.savetxt(folder / "table.csv", table, delimiter=",", fmt="%.17g", header="a,b,c,d,e,y1,y2", comments="")
     for name in ("secret", "net", "a", "b"):
         planted.network.save(folder / f"{name}.safetensors")
     # The model that is asked has as many inputs as the page says.

@@ -37,6 +37,13 @@ std::vector<FileDigest> files_of(const Json& list) {
   return files;
 }
 
+std::vector<double> numbers_of(const Json& list) {
+  std::vector<double> values;
+  if (!list.is_array()) return values;
+  for (const Json& value : list) values.push_back(number_of(value));
+  return values;
+}
+
 // What the files of a certificate could need at most (CertifiedFiles).
 std::uint64_t most_bytes(const Json& json) {
   constexpr double kNumber = 256, kPages = 1 << 26, kArchive = 8.0 * (1 << 30), kMost = 1e18;
@@ -72,10 +79,14 @@ bool too_deep(const std::string& text) {
 
 }  // namespace
 
-void stamp(Certificate& certificate) {
+void stamp(Certificate& certificate, int threads) {
   certificate.version = kVersion;
-  certificate.host =
-      fmt::format("{} cores, OpenBLAS kernels for {}", std::thread::hardware_concurrency(), blas_kernels());
+  const unsigned cores = std::thread::hardware_concurrency();
+  const auto counted = [](auto count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  certificate.host = fmt::format("{}, {}OpenBLAS kernels for {}", counted(cores, "core"),
+                                 threads > 0 ? counted(threads, "thread") + ", " : "", blas_kernels());
   certificate.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
@@ -87,10 +98,15 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
   json["kind"] = parts.kind;
   json["route"] = c.route;
   json.update(parts.own);
+  if (!c.input_names.empty()) json["input_names"] = c.input_names;
+  if (!c.output_names.empty()) json["output_names"] = c.output_names;
+  if (!c.input_shape.empty()) json["input_shape"] = c.input_shape;
   json["samples"] = c.samples;
   json["held_out"] = c.held_out;
   json["rows"] = c.rows;
   if (c.held_out_period > 0) json["split"] = {{"period", c.held_out_period}, {"seed", c.seed}};
+  if (!c.target.empty()) json["target"] = c.target;
+  if (!c.remarks.empty()) json["remarks"] = c.remarks;
   json["conclusion"] = c.conclusion;
   json["assumed"] = c.assumed;
   json["assumptions"] = Json::array();
@@ -109,6 +125,10 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
     seconds = number((seconds.is_number() ? seconds.get<double>() : 0.0) + t.seconds);
   }
   json["seed"] = c.seed;
+  if (!c.options.empty()) {
+    json["options"] = Json::object();
+    for (const auto& [name, value] : c.options) json["options"][name] = value;
+  }
   json["version"] = c.version.empty() ? kVersion : c.version;
   json["host"] = c.host;
   json["date"] = c.date;
@@ -117,6 +137,11 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
   json["written"] = file_list(c.written);
   if (!parts.pictures.empty()) json["pictures"] = std::move(parts.pictures);
   if (!parts.sections.empty()) json["sections"] = std::move(parts.sections);
+  return sealed(std::move(json));
+}
+
+std::string sealed(Json json) {
+  json.erase("digest");
   const std::string text = to_text(json);
   json = Json::parse(text);  // now with valid strings
   json["digest"] = sha256(text);
@@ -145,9 +170,15 @@ bool digest_matches(const std::string& text) {
 
 CertifiedFiles certified_files(const std::string& text) {
   const Json json = parse_certificate(text);
-  CertifiedFiles files{words(at(json, "kind")), files_of(at(json, "files")), files_of(at(json, "written")),
+  CertifiedFiles files{words(at(json, "kind")),
+                       files_of(at(json, "files")),
+                       files_of(at(json, "written")),
+                       {},
                        most_bytes(json)};
   if (files.kind.empty()) files.kind = "network";
+  for (const double column : numbers_of(at(json, "target"))) {
+    if (column >= 0 && column < 1e9) files.target.push_back(static_cast<Index>(column));
+  }
   // Certificates of version 0.1 name the network alone.
   if (const std::string digest = words(at(json, "network_sha256")); !digest.empty() && files.written.empty())
     files.written.push_back({"network", "network.safetensors", digest});

@@ -17,6 +17,9 @@ struct CertificateParts {
 };
 [[nodiscard]] std::string write_certificate(const Certificate& certificate, CertificateParts parts);
 
+// As text, with the digest of its content at the end.
+[[nodiscard]] std::string sealed(Json json);
+
 // Throws DataError where `text` is not JSON, too deep, or has no status.
 [[nodiscard]] Json parse_certificate(const std::string& text);
 

@@ -35,7 +35,8 @@ std::string show_cell(std::string_view text) {
 
 class CsvTable final : public Table {
  public:
-  CsvTable(const std::filesystem::path& path, const Control& control) : file_(path) {
+  CsvTable(const std::filesystem::path& path, const Control& control, const std::string& shown)
+      : file_(path, shown) {
     std::uint64_t start = 0;
     const std::string head = file_.head(3);
     if (head == "\xef\xbb\xbf") start = 3;
@@ -58,7 +59,11 @@ class CsvTable final : public Table {
         if (is_header(line)) {
           // numpy.savetxt marks its header as a comment.
           if (line.starts_with('#')) line.remove_prefix(1);
-          for_each_cell(line, separator_, true, [&](std::string_view) { ++cols_; });
+          for_each_cell(line, separator_, true, [&](std::string_view cell) {
+            ++cols_;
+            names_.push_back(unquoted(cell));
+            if (names_.back().empty()) names_.back() = fmt::format("column {}", cols_);
+          });
           first_line_ = 2;
           continue;
         }
@@ -80,6 +85,7 @@ class CsvTable final : public Table {
   Index rows() const override { return rows_; }
   Index cols() const override { return cols_; }
   std::string digest(const Control& control) const override { return file_.digest(control); }
+  std::vector<std::string> names() const override { return names_; }
 
   void read(Index first, Index count, double* out) const override {
     if (first < 0 || count < 0 || count > rows_ - first) {
@@ -149,13 +155,14 @@ class CsvTable final : public Table {
   char separator_ = ',';
   Index rows_ = 0, cols_ = 0;
   Index first_line_ = 1;                // line of row 0
+  std::vector<std::string> names_;      // of the columns, where there is a header
   std::vector<std::uint64_t> offsets_;  // of rows 0, 4096, 8192, ...
 };
 
 }  // namespace
 
-TablePtr open_csv(const std::filesystem::path& path, const Control& control) {
-  return std::make_shared<CsvTable>(path, control);
+TablePtr open_csv(const std::filesystem::path& path, const Control& control, const std::string& shown) {
+  return std::make_shared<CsvTable>(path, control, shown);
 }
 
 void write_csv(const std::filesystem::path& path, const Eigen::Ref<const RowMatrix>& values,

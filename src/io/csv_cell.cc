@@ -12,6 +12,19 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+std::string unquoted(std::string_view text) {
+  text = trim(text);
+  const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  if (!quoted) return std::string(text);
+  text = text.substr(1, text.size() - 2);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == '"' && i + 1 < text.size() && text[i + 1] == '"') ++i;
+  }
+  return std::string(trim(out));
+}
+
 Cell parse_cell(std::string_view text) {
   text = trim(text);
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"')

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace exhume {
@@ -24,6 +25,8 @@ struct Cell {
 [[nodiscard]] Cell parse_cell(std::string_view text);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
+// A cell that is text, without blanks and quotes around it; two quotes within quotes stand for one.
+[[nodiscard]] std::string unquoted(std::string_view text);
 
 // Calls use(cell) for every cell of the line; the separator ' ' stands for runs of blanks and tabs. With
 // `quotes`, a separator inside double quotes does not count.

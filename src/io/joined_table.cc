@@ -18,8 +18,9 @@ class JoinedTable final : public Table {
     for (const TablePtr& table : tables_) {
       if (table->cols() != tables_[0]->cols()) {
         throw DataError(
-            fmt::format("{} has {} columns but {} has {}; files of one table have the same columns",
-                        tables_[0]->name(), tables_[0]->cols(), table->name(), table->cols()));
+            fmt::format("{}: {} has {} columns but {} has {}; the files of a folder, a pattern or a list are one "
+                        "table and have the same columns",
+                        name_, tables_[0]->name(), tables_[0]->cols(), table->name(), table->cols()));
       }
       first_.push_back(rows_);
       rows_ += table->rows();
@@ -29,6 +30,7 @@ class JoinedTable final : public Table {
   const std::string& name() const override { return name_; }
   Index rows() const override { return rows_; }
   Index cols() const override { return tables_[0]->cols(); }
+  std::vector<std::string> names() const override { return tables_[0]->names(); }
 
   void read(Index first, Index count, double* out) const override {
     auto at =

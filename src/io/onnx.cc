@@ -1,8 +1,32 @@
 #include "exhume/io/onnx.h"
 
+#include "base/json.h"
 #include "exhume/io/atomic_file.h"
+#include "io/protobuf_writer.h"
 
 namespace exhume {
+namespace {
+
+// Field numbers of onnx.proto: a model's metadata, and the entries that it is made of.
+constexpr int kMetadata = 14, kKey = 1, kValue = 2;
+
+}  // namespace
+
+std::string with_names(std::string onnx, const std::vector<std::string>& inputs,
+                       const std::vector<std::string>& outputs) {
+  // Fields of a protocol buffer may come in any order, so what is added may stand at the end.
+  const auto add = [&](const char* key, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    ProtobufMessage entry, model;
+    entry.bytes(kKey, key);
+    entry.bytes(kValue, Json(names).dump(-1, ' ', false, Json::error_handler_t::replace));
+    model.message(kMetadata, entry);
+    onnx += model.str();
+  };
+  add("input_names", inputs);
+  add("output_names", outputs);
+  return onnx;
+}
 
 std::string onnx_bytes(const Network& network, OnnxPrecision precision) {
   network.validate();

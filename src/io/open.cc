@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -23,12 +24,19 @@
 namespace exhume {
 namespace {
 
+constexpr const char* kStandardInput = "-";
+
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+bool is_text(const std::string& ending) { return ending == ".csv" || ending == ".tsv" || ending == ".txt"; }
+
 // The ending in lower case, with its dot. A missing file or a folder is worth saying before the ending is.
 std::string ending(const std::filesystem::path& path) {
   const RandomAccessFile exists(path);
-  std::string text = path.extension().string();
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
+  return lower(path.extension().string());
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& found,
@@ -51,7 +59,13 @@ StoredModel as_model(DeepNetwork network) {
 TablePtr open_one_table(const std::filesystem::path& path, const Control& control) {
   const std::string kind = ending(path);
   if (kind == ".npy") return open_npy(path);
-  if (kind == ".csv" || kind == ".tsv" || kind == ".txt") return open_csv(path, control);
+  if (is_text(kind)) return open_csv(path, control);
+  if (kind == ".parquet") {
+    throw DataError(
+        fmt::format("{} is a Parquet file, which the Python package reads: exhume.recover takes the table "
+                    "that pandas, polars or pyarrow make of it; or save it as .csv",
+                    path.string()));
+  }
   if (kind == ".npz") {
     throw DataError(
         fmt::format("{} is an archive of several arrays; give it alone, with arrays x and y in it, or give "
@@ -89,34 +103,65 @@ SamplePtr open_samples(const std::filesystem::path& npz, const Control& control)
   refuse(npz, kind, "give one .npz with arrays x and y, or two .npy or .csv files");
 }
 
-void check_sample_files(const std::vector<std::string>& files) {
-  if (files.size() == 2) return;
-  if (files.size() == 1 && std::filesystem::path(files[0]).extension() == ".npz") return;
-  if (files.size() == 1) {
+void check_sample_files(const SampleFiles& files) {
+  const std::vector<std::string>& paths = files.paths;
+  if (std::count(paths.begin(), paths.end(), kStandardInput) > 1)
     throw std::invalid_argument(
-        fmt::format("{} holds the inputs only; give the outputs too, or both in one .npz", files[0]));
+        "standard input (-) is given twice; give inputs and outputs in one table, or a file");
+  if (paths.size() == 2 && files.target.given())
+    throw std::invalid_argument(
+        "a target names columns of one table; give one file, or two without a target");
+  if (paths.size() == 2) return;
+  if (paths.size() != 1) {
+    throw std::invalid_argument(
+        fmt::format("{} files are given; give inputs and outputs, or one file with both", paths.size()));
   }
-  throw std::invalid_argument(
-      fmt::format("{} files are given; give inputs and outputs, or one .npz", files.size()));
+  const std::string kind = lower(std::filesystem::path(paths[0]).extension().string());
+  if (kind == ".npz" && files.target.given())
+    throw std::invalid_argument(
+        fmt::format("{} holds arrays x and y; a target names columns of one table", paths[0]));
+  if (kind == ".npz" || paths[0] == kStandardInput || is_text(kind) || files.target.given()) return;
+  throw std::invalid_argument(fmt::format(
+      "{} holds the inputs only; give the outputs too, both in one .npz, or say which of its columns "
+      "are outputs (target)",
+      paths[0]));
 }
 
-OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control) {
+OpenedSamples open_sample_files(const SampleFiles& files, const Control& control) {
   check_sample_files(files);
+  const std::vector<std::string>& paths = files.paths;
   OpenedSamples opened;
-  if (files.size() == 1) {
-    std::string digest;
-    if (ending(files[0]) == ".npz") {
-      control.check();
-      opened.samples = read_samples_npz(files[0], {}, &digest);
-    } else {
-      opened.samples = open_samples(files[0], control);
-    }
-    opened.files_.push_back({{"samples", files[0], digest}, nullptr});
+  const auto table = [&](const std::string& path) {
+    if (path != kStandardInput) return open_table(path, control);
+    return open_csv(files.standard_input, control, "standard input");
+  };
+  if (paths.size() == 2) {
+    TablePtr x = table(paths[0]), y = table(paths[1]);
+    opened.files_ = {{{"inputs", paths[0]}, x}, {{"outputs", paths[1]}, y}};
+    opened.input_names = x->names();
+    opened.output_names = y->names();
+    opened.samples = table_samples(std::move(x), std::move(y));
     return opened;
   }
-  TablePtr x = open_table(files[0], control), y = open_table(files[1], control);
-  opened.files_ = {{{"inputs", files[0]}, x}, {{"outputs", files[1]}, y}};
-  opened.samples = table_samples(std::move(x), std::move(y));
+  if (paths[0] != kStandardInput && ending(paths[0]) == ".npz") {
+    std::string digest;
+    control.check();
+    opened.samples = read_samples_npz(paths[0], {}, &digest);
+    opened.files_.push_back({{"samples", paths[0], digest}, nullptr});
+    return opened;
+  }
+  TablePtr both = table(paths[0]);
+  opened.files_.push_back({{"samples", paths[0]}, both});
+  opened.target = target_columns(files.target, *both);
+  const std::vector<std::string> names = both->names();
+  for (Index j = 0; j < static_cast<Index>(names.size()); ++j) {
+    if (std::find(opened.target.begin(), opened.target.end(), j) == opened.target.end())
+      opened.input_names.push_back(names[static_cast<std::size_t>(j)]);
+  }
+  if (!names.empty()) {
+    for (const Index j : opened.target) opened.output_names.push_back(names[static_cast<std::size_t>(j)]);
+  }
+  opened.samples = split_samples(std::move(both), opened.target);
   return opened;
 }
 

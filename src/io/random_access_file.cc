@@ -18,7 +18,8 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
-RandomAccessFile::RandomAccessFile(const std::filesystem::path& path) : name_(path.string()) {
+RandomAccessFile::RandomAccessFile(const std::filesystem::path& path, const std::string& shown)
+    : name_(shown.empty() ? path.string() : shown) {
   // O_NONBLOCK: opening a named pipe must not wait for its writer.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {

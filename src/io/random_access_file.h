@@ -17,7 +17,8 @@ namespace exhume {
 class RandomAccessFile {
  public:
   // Throws DataError with the remedy: no such file, a folder, no permission, not a regular file.
-  explicit RandomAccessFile(const std::filesystem::path& path);
+  // Messages call it `shown` where that is not empty.
+  explicit RandomAccessFile(const std::filesystem::path& path, const std::string& shown = "");
   ~RandomAccessFile();
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;

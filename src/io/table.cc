@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -30,6 +31,35 @@ class TableSamples final : public SampleSource {
   TablePtr x_, y_;
 };
 
+class SplitSamples final : public SampleSource {
+ public:
+  SplitSamples(TablePtr table, std::vector<Index> outputs)
+      : table_(std::move(table)), outputs_(std::move(outputs)) {
+    for (Index j = 0; j < table_->cols(); ++j) {
+      if (std::find(outputs_.begin(), outputs_.end(), j) == outputs_.end()) inputs_.push_back(j);
+    }
+  }
+  Index rows() const override { return table_->rows(); }
+  Index inputs() const override { return static_cast<Index>(inputs_.size()); }
+  Index outputs() const override { return static_cast<Index>(outputs_.size()); }
+  void read(Index first, Index count, SampleBlock& block) const override {
+    if (first < 0 || count < 0 || count > rows() - first) {
+      throw std::invalid_argument(fmt::format("samples: rows [{}, {} + {}) were asked for, there are {}",
+                                              first, first, count, rows()));
+    }
+    RowMatrix all(count, table_->cols());
+    table_->read(first, count, all.data());
+    block.allocate(first, count, inputs(), outputs());
+    for (Index j = 0; j < inputs(); ++j) block.own_x().col(j) = all.col(inputs_[static_cast<std::size_t>(j)]);
+    for (Index j = 0; j < outputs(); ++j)
+      block.own_y().col(j) = all.col(outputs_[static_cast<std::size_t>(j)]);
+  }
+
+ private:
+  TablePtr table_;
+  std::vector<Index> outputs_, inputs_;
+};
+
 void refuse_empty(const Table& table) {
   if (table.rows() == 0 || table.cols() == 0) {
     throw DataError(fmt::format("{} is empty: it has {} rows and {} columns; give at least one of each",
@@ -48,6 +78,15 @@ SamplePtr table_samples(TablePtr x, TablePtr y) {
                     x->rows(), y->name(), y->rows()));
   }
   return std::make_shared<TableSamples>(std::move(x), std::move(y));
+}
+
+SamplePtr split_samples(TablePtr table, std::vector<Index> outputs) {
+  refuse_empty(*table);
+  if (static_cast<Index>(outputs.size()) >= table->cols()) {
+    throw DataError(fmt::format("{} has {} column{}, all of them outputs; there must be inputs too",
+                                table->name(), table->cols(), table->cols() == 1 ? "" : "s"));
+  }
+  return std::make_shared<SplitSamples>(std::move(table), std::move(outputs));
 }
 
 RowMatrix read_all(const Table& table) {

@@ -54,7 +54,7 @@ svg::Chart heldout_chart(const DeepResult& result) {
   chart.title = "Held-out rows";
   chart.x.label = "observed";
   chart.y.label = "predicted";
-  svg::Series points{.name = "rows", .x = {}, .y = {}};
+  svg::Series points{.x = {}, .y = {}};
   const Index rows = std::min(result.predicted.rows(), result.observed.rows());
   for (Index r = 0; r < std::min(rows, kPoints); ++r) {
     points.x.push_back(result.observed(r, r % result.observed.cols()));
@@ -62,6 +62,7 @@ svg::Chart heldout_chart(const DeepResult& result) {
   }
   points.points = true;
   points.line = false;
+  chart.diagonal = true;
   chart.series.push_back(std::move(points));
   return chart;
 }
@@ -85,10 +86,13 @@ Json sections(const DeepResult& result) {
   list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is darker.",
                                  svg::picture_of(result.network)));
   if (result.predicted.rows() > 0) {
-    list.push_back(chart_section("Held-out rows",
-                                 "Rows that no fit has seen: on the diagonal where the network is "
-                                 "right.",
-                                 heldout_chart(result)));
+    const Index shown = std::min(result.predicted.rows(), kPoints);
+    list.push_back(chart_section(
+        "Held-out rows",
+        fmt::format(
+            "{}{} rows that no fit has seen, one output of each: on the line where the network is right.",
+            shown, shown < result.held_out ? fmt::format(" of {}", result.held_out) : std::string()),
+        heldout_chart(result)));
   }
   if (!result.attempts.empty()) list.push_back(student_section(result));
   return list;

@@ -104,8 +104,9 @@ bool same_sentence(const std::string& a, const std::string& b, bool rounding) {
 
 class Comparison {
  public:
-  Comparison(const Json& stated, const Network& network, const SamplePtr& samples, const Control& control)
-      : stated_(stated), network_(network), samples_(samples), control_(control) {}
+  Comparison(const Json& stated, const Network& network, const SamplePtr& samples, const Control& control,
+             const std::optional<Network>& errors)
+      : stated_(stated), network_(network), samples_(samples), control_(control), errors_(errors) {}
 
   std::vector<Finding> run(Status status) {
     Claim claim;
@@ -165,7 +166,11 @@ class Comparison {
   }
 
   void compare(const Judged& judged) {
-    const RecoverResult& found = judged.result;
+    RecoverResult found = judged.result;
+    // Names and shape are what the data were called: the pictures follow them.
+    for (const Json& name : at(stated_, "input_names")) found.input_names.push_back(words(name));
+    for (const Json& side : at(stated_, "input_shape"))
+      found.input_shape.push_back(side.is_number_integer() ? side.get<Index>() : 0);
     if (words(at(stated_, "status")) != to_string(found.status)) {
       bad(fmt::format("it says {}, but the samples make it {}: {}", words(at(stated_, "status")),
                       to_string(found.status), found.reason));
@@ -186,6 +191,7 @@ class Comparison {
     compare_checks();
     compare_sentences();
     compare_pictures();
+    compare_errors(found.standard_errors);
     if (judged.gained) {
       const double entries = static_cast<double>(found.samples * network_.outputs());
       if (*judged.gained > std::max(kLeastGain, kPolished * entries)) {
@@ -297,12 +303,26 @@ class Comparison {
   // Those of the network and of the held-out rows.
   void compare_pictures() {
     const Json &stated = at(stated_, "pictures"), &again = at(again_, "pictures");
-    for (const char* key : {"heldout", "weights", "output_weights", "units", "residuals"}) {
+    for (const char* key :
+         {"heldout", "weights", "output_weights", "units", "residuals", "images", "intervals"}) {
       if (rounding_ && std::string_view(key) == "residuals") continue;
-      if (tolerance_ != kSame && std::string_view(key) == "units") continue;
+      const bool with_errors = std::string_view(key) == "units" || std::string_view(key) == "intervals";
+      if (tolerance_ != kSame && with_errors) continue;
       if (!same_picture(at(stated, key), at(again, key)))
         bad(fmt::format("its picture '{}' is not that of network and samples", key));
     }
+  }
+
+  // The standard errors that lie beside the network, weight by weight.
+  void compare_errors(const Network& again) {
+    if (!errors_ || tolerance_ != kSame) return;
+    const auto same = [&](const Matrix& a, const Matrix& b) {
+      return a.rows() == b.rows() && a.cols() == b.cols() &&
+             (a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= kSame * b.cwiseAbs().maxCoeff());
+    };
+    if (!same(errors_->W, again.W) || !same(errors_->b, again.b) || !same(errors_->A, again.A) ||
+        !same(errors_->c, again.c))
+      bad("the standard errors beside the network are not those that network and samples give");
   }
 
   [[nodiscard]] static double size_of(const Json& value) {
@@ -338,6 +358,7 @@ class Comparison {
   const Network& network_;
   const SamplePtr& samples_;
   const Control& control_;
+  const std::optional<Network>& errors_;
   double tolerance_ = kSame;
   bool rounding_ = false;  // are the errors rounding errors?
   double deviation_ = 1;   // of the outputs
@@ -348,7 +369,8 @@ class Comparison {
 }  // namespace
 
 std::vector<Finding> check_judgement(const std::string& json, const StoredModel& model,
-                                     const SamplePtr& samples, const Control& control) {
+                                     const SamplePtr& samples, const Control& control,
+                                     const std::optional<Network>& errors) {
   const Json stated = parse_certificate(json);
   std::optional<Status> status;
   for (const Status one : {Status::kCertified, Status::kEstimated}) {
@@ -358,7 +380,7 @@ std::vector<Finding> check_judgement(const std::string& json, const StoredModel&
   const Network* network = std::get_if<Network>(&model);
   if (const auto* rectified = std::get_if<RectifiedNetwork>(&model)) network = &rectified->network;
   if (network == nullptr) return {};
-  return Comparison(stated, *network, samples, control).run(*status);
+  return Comparison(stated, *network, samples, control, errors).run(*status);
 }
 
 }  // namespace exhume

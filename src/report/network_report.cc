@@ -8,6 +8,7 @@
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
 #include "report/rounded.h"
+#include "report/weight_pictures.h"
 
 namespace exhume {
 namespace {
@@ -123,15 +124,20 @@ Json own_keys(const RecoverResult& result) {
 }
 
 Json pictures(const RecoverResult& result) {
-  return {{"singular_values", rounded(result.singular_values, kSingularValues)},
-          {"noise_floor", rounded(result.noise_floor)},
-          {"gap_units", result.gap_units},
-          {"descent", descent(result.descent)},
-          {"heldout", heldout_points(result)},
-          {"residuals", residual_histogram(result)},
-          {"weights", rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns))},
-          {"output_weights", rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns))},
-          {"units", units(result)}};
+  Json json = {{"singular_values", rounded(result.singular_values, kSingularValues)},
+               {"singular_value_count", result.singular_values.size()},
+               {"noise_floor", rounded(result.noise_floor)},
+               {"gap_units", result.gap_units},
+               {"descent", descent(result.descent)},
+               {"heldout", heldout_points(result)},
+               {"residuals", residual_histogram(result)},
+               {"weights", rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns))},
+               {"output_weights", rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns))},
+               {"units", units(result)}};
+  if (Json images = image_picture(result); !images.is_null()) json["images"] = std::move(images);
+  if (Json intervals = interval_picture(result); !intervals.is_null())
+    json["intervals"] = std::move(intervals);
+  return json;
 }
 
 }  // namespace
@@ -194,9 +200,11 @@ std::vector<Fact> facts(const RecoverResult& result) {
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.heldout_relative_mse)});
   if (result.noise_sd > 0) {
     list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.noise_sd)});
-    list.push_back({"standard errors", result.max_standard_error > 0
-                                           ? fmt::format("{:.3g} at most", result.max_standard_error)
-                                           : std::string("not computed for so many weights")});
+    list.push_back(
+        {"standard errors", result.max_standard_error > 0
+                                ? fmt::format("{:.3g} at most", result.max_standard_error)
+                                : std::string(n.has_linear_term() ? "not computed beside a linear term"
+                                                                  : "not computed for so many weights")});
   }
   return list;
 }

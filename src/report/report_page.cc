@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "exhume/report/svg.h"
 
@@ -24,7 +26,7 @@ constexpr const char* kStyle = R"css(:root {
 body { margin: 0; background: var(--p-page); color: var(--c-ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 48px;
-  display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 20px; }
+  display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); grid-auto-flow: dense; gap: 20px; }
 header, .wide { grid-column: 1 / -1; }
 header p.brand { margin: 0 0 14px; color: var(--c-soft); font-size: 14px; letter-spacing: .02em; }
 header h1 { margin: 0 0 10px; font-size: 26px; line-height: 1.3; font-weight: 650; max-width: 34em;
@@ -49,11 +51,13 @@ dl.facts dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric
 sup { font-size: .7em; line-height: 0; }
 .nowrap { white-space: nowrap; }
 .scroll { overflow-x: auto; }
+.broad .chart { min-width: 640px; }
 table { border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--c-soft); font-size: 13px; }
 th, td { padding: 6px 14px 6px 0; border-bottom: 1px solid var(--p-edge); vertical-align: top; }
 td { overflow-wrap: break-word; }
 td:first-child { min-width: 2.5em; }
+td.name { white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 2px; }
@@ -65,6 +69,14 @@ tr.required td:first-child { font-weight: 600; }
 p.conclusion { margin: 0 0 10px; color: inherit; font-size: 16px; }
 section ul { margin: 0; padding-left: 1.3em; font-size: 14.5px; color: var(--c-soft); }
 code { font-size: 12.5px; overflow-wrap: anywhere; color: var(--c-soft); }
+section.next { border-left: 5px solid var(--p-warn); }
+section.next ol { margin: 8px 0 0; padding-left: 1.4em; }
+section.next li { margin: 4px 0; }
+.lines { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 14px; }
+.lines h3 { margin: 0 0 4px; font-size: 13px; font-weight: 600; color: var(--c-soft); }
+.lines pre { white-space: pre; overflow-x: auto; overflow-wrap: normal; margin: 0; }
+.lines div { min-width: 0; }
+a { color: var(--c-0); }
 details summary { cursor: pointer; color: var(--c-soft); font-size: 14.5px; margin-top: 8px; }
 footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-align: center; }
 @media screen and (max-width: 760px) {
@@ -91,6 +103,58 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 )css";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+}
+// May a number begin after this character?
+bool starts_number(char c) { return !is_digit(c) && !is_letter(c) && c != '.' && c != '/' && c != '-'; }
+// Does what began as a number turn out to be a word, a version or a name?
+bool goes_on(std::string_view rest) {
+  if (is_letter(rest[0]) || rest[0] == '/' || rest[0] == '-') return true;
+  return rest[0] == '.' && rest.size() > 1 && (is_digit(rest[1]) || is_letter(rest[1]));
+}
+
+// Behind the digits, the decimals and the power of ten that begin at `from`.
+std::size_t number_end(std::string_view text, std::size_t from) {
+  std::size_t at = from;
+  const auto digits = [&] {
+    while (at < text.size() && is_digit(text[at])) ++at;
+  };
+  digits();
+  if (at + 1 < text.size() && text[at] == '.' && is_digit(text[at + 1])) {
+    ++at;
+    digits();
+  }
+  if (at < text.size() && text[at] == 'e') {
+    const std::size_t sign = at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+') ? 1 : 0;
+    // Four digits are more than any power of a double has.
+    std::size_t power = at + 1 + sign;
+    while (power < text.size() && power < at + 6 && is_digit(text[power])) ++power;
+    if (power > at + 1 + sign && power < at + 6) at = power;
+  }
+  return at;
+}
+
+// Is the number before `rest` one of rows, units and the like?
+bool counts_something(std::string_view rest) {
+  for (const std::string_view word :
+       {" samples", " rows", " of ", " hidden", " units", " questions", " fresh", " values"})
+    if (rest.starts_with(word)) return true;
+  return false;
+}
+
+// "1.4e-15" as HTML.
+std::string power_of_ten(const std::string& text) {
+  const std::size_t e = text.find('e');
+  std::string factor = text.substr(0, e);
+  if (factor[0] == '-') factor = "−" + factor.substr(1);
+  const int power = std::stoi(text.substr(e + 1));
+  if (power >= -3 && power <= 4) return fmt::format("{:g}", std::stod(text));
+  return fmt::format("<span class=\"nowrap\">{} × 10<sup>{}{}</sup></span>", factor, power < 0 ? "−" : "",
+                     std::abs(power));
+}
 
 }  // namespace
 
@@ -120,14 +184,35 @@ std::string pretty(double value, bool aligned) {
     const std::string text = aligned ? fmt::format("{:#.4g}", value) : fmt::format("{:.4g}", value);
     return text[0] == '-' ? "−" + text.substr(1) : text;
   }
-  const std::string text = fmt::format("{:.2e}", value);
-  const std::size_t e = text.find('e');
-  std::string mantissa = text.substr(0, e);
-  if (mantissa[0] == '-') mantissa = "−" + mantissa.substr(1);
-  return fmt::format("<span class=\"nowrap\">{} × 10<sup>{}</sup></span>", mantissa, [&] {
-    const int exponent = std::stoi(text.substr(e + 1));
-    return exponent < 0 ? fmt::format("−{}", -exponent) : fmt::format("{}", exponent);
-  }());
+  return power_of_ten(fmt::format("{:.2e}", value));
+}
+
+std::string grouped(double value) { return svg::group_thousands(fmt::format("{:.0f}", value)); }
+
+std::string typeset(std::string_view text) {
+  std::string out;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    // A number begins where no word, name or path goes on.
+    const bool starts = is_digit(text[at]) && (at == 0 || starts_number(text[at - 1]));
+    const std::size_t end = starts ? number_end(text, at) : at;
+    if (!starts || (end < text.size() && goes_on(text.substr(end)))) {
+      std::size_t next = std::max(end, at + 1);
+      out += svg::escape(text.substr(at, next - at));
+      at = next;
+      continue;
+    }
+    const std::string_view number = text.substr(at, end - at);
+    if (number.find('e') != std::string_view::npos) {
+      out += power_of_ten(std::string(number));
+    } else if (counts_something(text.substr(end)) && number.find('.') == std::string_view::npos) {
+      out += svg::group_thousands(number);
+    } else {
+      out += number;
+    }
+    at = end;
+  }
+  return out;
 }
 
 }  // namespace exhume

@@ -1,4 +1,4 @@
-// Numbers for pictures: seven digits are more than any shows.
+// Numbers for pictures, into certificates and out of them: seven digits are more than any shows.
 #pragma once
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "exhume/base/types.h"
@@ -27,6 +28,14 @@ namespace exhume {
   Json rows = Json::array();
   for (Index i = 0; i < values.rows(); ++i) rows.push_back(rounded(Vector(values.row(i)), values.cols()));
   return rows;
+}
+
+// A list of numbers out of a certificate; NaN for what is none.
+[[nodiscard]] inline std::vector<double> numbers(const Json& list) {
+  std::vector<double> values;
+  if (!list.is_array()) return values;
+  for (const Json& value : list) values.push_back(number_of(value));
+  return values;
 }
 
 // "s" unless there is one.

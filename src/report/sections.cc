@@ -21,19 +21,13 @@ Json rounded_list(const std::vector<double>& values) {
   return list;
 }
 
-std::vector<double> numbers(const Json& list) {
-  std::vector<double> values;
-  if (!list.is_array()) return values;
-  for (const Json& value : list) values.push_back(number_of(value));
-  return values;
-}
-
 std::string draw_facts(const Json& facts) {
   if (!facts.is_array()) return "";
   std::string rows;
   for (const Json& fact : facts) {
     if (!fact.is_array() || fact.size() != 2) continue;
-    rows += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(words(fact[0])), escape(words(fact[1])));
+    rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n", escape(words(fact[0])),
+                        typeset(words(fact[1])));
   }
   return section("What was found", "", "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n");
 }
@@ -47,11 +41,11 @@ std::string draw_table(const Json& json) {
     out += "<tr>";
     for (const Json& cell : row) {
       out += fmt::format("<td class=\"number\">{}</td>",
-                         cell.is_number() ? pretty(cell.get<double>()) : escape(words(cell)));
+                         cell.is_number() ? pretty(cell.get<double>()) : typeset(words(cell)));
     }
     out += "</tr>\n";
   }
-  return section(words(at(json, "heading")), escape(words(at(json, "text"))), out + "</table></div>\n",
+  return section(words(at(json, "heading")), typeset(words(at(json, "text"))), out + "</table></div>\n",
                  "wide long");
 }
 
@@ -60,6 +54,7 @@ std::string draw_chart(const Json& json) {
   chart.title = words(at(json, "heading"));
   chart.x.label = words(at(json, "x"));
   chart.y.label = words(at(json, "y"));
+  chart.diagonal = is_true(at(json, "diagonal"));
   for (const Json& rule : at(json, "rules")) {
     chart.rules.push_back(
         {number_of(at(rule, "at")), words(at(rule, "label")), is_true(at(rule, "vertical"))});
@@ -73,7 +68,7 @@ std::string draw_chart(const Json& json) {
                             .dashed = is_true(at(series, "dashed"))});
     if (chart.series.back().x.size() != chart.series.back().y.size()) return "";
   }
-  return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(chart));
+  return section(words(at(json, "heading")), typeset(words(at(json, "text"))), svg::draw(chart));
 }
 
 // Whole numbers of a list where they are; 0 for others.
@@ -98,7 +93,7 @@ std::string draw_network(const Json& json) {
         lines.push_back({whole(line, 0), whole(line, 1), number_of(line[2])});
     }
   }
-  return section(words(at(json, "heading")), escape(words(at(json, "text"))), svg::draw(picture), "wide");
+  return section(words(at(json, "heading")), typeset(words(at(json, "text"))), svg::draw(picture), "wide");
 }
 
 }  // namespace
@@ -133,8 +128,8 @@ Json chart_section(std::string heading, std::string text, const svg::Chart& char
   }
   return {{"kind", "chart"},           {"heading", std::move(heading)},
           {"text", std::move(text)},   {"x", chart.x.label},
-          {"y", chart.y.label},        {"rules", std::move(rules)},
-          {"series", std::move(lines)}};
+          {"y", chart.y.label},        {"diagonal", chart.diagonal},
+          {"rules", std::move(rules)}, {"series", std::move(lines)}};
 }
 
 Json network_section(std::string heading, std::string text, const svg::NetworkPicture& picture) {

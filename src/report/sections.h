@@ -2,7 +2,7 @@
 //
 //   facts   {"kind": "facts", "facts": [[name, value], ...]}
 //   table   {"kind": "table", "heading", "text", "columns": [...], "rows": [[...], ...]}
-//   chart   {"kind": "chart", "heading", "text", "x", "y", "rules": [{at, label, vertical}],
+//   chart   {"kind": "chart", "heading", "text", "x", "y", "diagonal", "rules": [{at, label, vertical}],
 //            "series": [{name, x, y, dashed, points}]}
 //   network {"kind": "network", "heading", "text", "columns": [[units, circles], ...], "skips",
 //            "lines": [[[from, to, weight], ...], ...]}      report/network_picture.h

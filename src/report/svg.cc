@@ -8,26 +8,33 @@
 #include <stdexcept>
 #include <utility>
 
+#include "report/svg_text.h"
+
 namespace exhume::svg {
 namespace {
 
 constexpr int kPalette = 6;
-constexpr double kFont = 12.5;
 constexpr double kLargest = 1e300;   // of what an axis shows
 constexpr double kMostSteps = 1e15;  // whole numbers below it are exact
-
-// Text is set by the viewer's font, so its width is a guess: a little over half an em a character.
-double text_width(std::string_view text) {
-  // Bytes that continue a UTF-8 character take no room.
-  const auto letters = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-  return 0.56 * kFont * static_cast<double>(letters);
-}
 
 std::string superscript(int number) {
   static constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text = number < 0 ? "⁻" : "";
   for (const char digit : std::to_string(std::abs(number))) text += kDigits[digit - '0'];
   return text;
+}
+
+// "2.5×10⁻⁹", without the factor where it is 1.
+std::string scientific(double value) {
+  const std::string text = fmt::format("{:.2e}", value);
+  const std::size_t e = text.find('e');
+  std::string digits = text.substr(0, e);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.ends_with('.')) digits.pop_back();
+  const std::string power = "10" + superscript(std::stoi(text.substr(e + 1)));
+  if (digits == "1") return power;
+  if (digits == "-1") return "-" + power;
+  return digits + "×" + power;
 }
 
 bool is_power_of_ten(double value) {
@@ -110,6 +117,14 @@ class Mapping {
   std::vector<double> ticks_;
 };
 
+}  // namespace
+
+double text_width(std::string_view text) {
+  // Bytes that continue a UTF-8 character take no room.
+  const auto letters = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  return 0.56 * kFont * static_cast<double>(letters);
+}
+
 std::string open_svg(double width, double height, std::string_view title) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
@@ -118,12 +133,18 @@ std::string open_svg(double width, double height, std::string_view title) {
 }
 
 std::string text(double x, double y, std::string_view anchor, std::string_view words,
-                 std::string_view extra = "") {
+                 std::string_view extra) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
                      escape(words));
 }
 
-}  // namespace
+std::string shortened(std::string_view text, std::size_t letters) {
+  std::size_t seen = 0, at = 0;
+  for (; at < text.size(); ++at) {
+    if ((text[at] & 0xC0) != 0x80 && ++seen > letters) break;
+  }
+  return at == text.size() ? std::string(text) : std::string(text.substr(0, at)) + "…";
+}
 
 std::string escape(std::string_view text) {
   std::string safe;
@@ -217,7 +238,7 @@ std::string tick_label(double value, bool log) {
   const double size = std::abs(value);
   std::string label;
   if (size >= 1e7 || size < 1e-4) {
-    label = fmt::format("{:.3g}", value);
+    label = scientific(value);
   } else {
     label = fmt::format("{:.10g}", value);
     if (size >= 10000 && label.find('.') == std::string::npos) label = group_thousands(label);
@@ -228,6 +249,7 @@ std::string tick_label(double value, bool log) {
 namespace {
 
 constexpr double kLegendLine = 20;
+constexpr double kZeroRow = 34;  // below a logarithmic axis
 
 // Where the name of a series stands.
 struct Place {
@@ -274,6 +296,20 @@ std::pair<Extent, Extent> extents(const Chart& chart) {
   return {along_x, along_y};
 }
 
+// What stands beside the row below a logarithmic axis; empty where there is none.
+std::string zero_label(const Chart& chart) {
+  if (!chart.y.log) return "";
+  bool zero = false, negative = false;
+  for (const Series& s : chart.series) {
+    for (std::size_t j = 0; j < s.y.size(); ++j) {
+      if (!std::isfinite(s.x[j]) || !std::isfinite(s.y[j])) continue;
+      zero = zero || s.y[j] == 0;
+      negative = negative || s.y[j] < 0;
+    }
+  }
+  return negative ? "≤ 0" : zero ? "0" : "";
+}
+
 double widest_label(const std::vector<double>& ticks, bool log) {
   double widest = 0;
   for (const double tick : ticks) widest = std::max(widest, text_width(tick_label(tick, log)));
@@ -292,7 +328,9 @@ class ChartPicture {
         top_(14 + kLegendLine * lines_),
         bottom_(height_ - 46),
         right_(chart.width - 14),
-        v_(chart.y, along_y, bottom_, top_, static_cast<int>((bottom_ - top_) / 34)),
+        zero_(zero_label(chart)),
+        floor_(zero_.empty() ? bottom_ : bottom_ - kZeroRow),
+        v_(chart.y, along_y, floor_, top_, static_cast<int>((floor_ - top_) / 34)),
         left_(16 + widest_label(v_.ticks(), chart.y.log) + (chart.y.label.empty() ? 0 : 20)),
         u_(chart.x, along_x, left_, right_, static_cast<int>((right_ - left_) / 62)) {}
 
@@ -314,13 +352,20 @@ class ChartPicture {
     return chart_.series[series].colour.value_or(static_cast<int>(series)) % kPalette;
   }
   [[nodiscard]] bool shows(const Series& s, std::size_t j) const {
-    return u_.shows(s.x[j]) && v_.shows(s.y[j]);
+    return u_.shows(s.x[j]) && v_.shows(s.y[j]) && !(chart_.x.log && s.x[j] <= 0);
   }
+  // Zero has no place on a logarithmic axis: it has a row of its own below it.
+  [[nodiscard]] bool in_zero_row(double y) const { return chart_.y.log && y <= 0; }
+  [[nodiscard]] double height_of(double y) const { return in_zero_row(y) ? bottom_ - 0.4 * kZeroRow : v_(y); }
 
   void draw_axes() {
     for (const double tick : v_.ticks()) {
       out_ += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, v_(tick), right_);
       out_ += text(left_ - 7, v_(tick) + 4.2, "end", tick_label(tick, chart_.y.log));
+    }
+    if (!zero_.empty()) {
+      out_ += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, floor_, right_);
+      out_ += text(left_ - 7, height_of(0) + 4.2, "end", zero_);
     }
     for (const double tick : u_.ticks()) {
       out_ += fmt::format("<path class=\"tick\" d=\"M{:.1f} {:.1f}v5\"/>\n", u_(tick), bottom_);
@@ -349,7 +394,7 @@ class ChartPicture {
     std::string path;
     bool pen_up = true;
     for (std::size_t j = 0; j < s.x.size(); ++j) {
-      if (!shows(s, j)) {
+      if (!shows(s, j) || in_zero_row(s.y[j])) {
         pen_up = true;
         continue;
       }
@@ -365,8 +410,8 @@ class ChartPicture {
                         s.opacity < 1 ? fmt::format(" fill-opacity=\"{:.2f}\"", s.opacity) : "");
     for (std::size_t j = 0; j < s.x.size(); ++j) {
       if (!shows(s, j)) continue;
-      out_ +=
-          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", u_(s.x[j]), v_(s.y[j]), s.size);
+      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", u_(s.x[j]), height_of(s.y[j]),
+                          s.size);
     }
     out_ += "</g>\n";
   }
@@ -404,6 +449,8 @@ class ChartPicture {
   const Chart& chart_;
   std::vector<Place> legend_;
   double lines_, height_, top_, bottom_, right_;
+  std::string zero_;
+  double floor_;
   Mapping v_;
   double left_;
   Mapping u_;
@@ -460,6 +507,14 @@ Matrix shrink(const Matrix& values, Index rows, Index columns) {
   return small;
 }
 
+namespace {
+
+// Names of columns: the least width of a cell that has one, their letters, and how far they hang down.
+constexpr double kNamedCell = 13, kSlant = 0.72;
+constexpr std::size_t kNameLetters = 18;
+
+}  // namespace
+
 std::string draw(const HeatMap& map) {
   const Matrix cells = shrink(map.values, map.max_rows, map.max_columns);
   double largest = 0;
@@ -468,13 +523,19 @@ std::string draw(const HeatMap& map) {
       if (std::isfinite(cells(i, j))) largest = std::max(largest, std::abs(cells(i, j)));
     }
   }
-  const double left = 46, top = 8, right = map.width - 74;
+  const double left = 58, top = 8, right = map.width - 74;
   const auto count = [](Index n) { return static_cast<double>(std::max<Index>(n, 1)); };
   // Cells are square where that fits between a strip and a page.
   const double wide = std::min((right - left) / count(cells.cols()), 40.0);
   const double high = std::clamp(wide, 48 / count(cells.rows()), std::max(420 / count(cells.rows()), 4.0));
   const double end_x = left + wide * count(cells.cols()), end_y = top + high * count(cells.rows());
-  const double width = end_x + 74, height = std::max(end_y, top + 60) + 46;
+  const bool named = !map.column_names.empty() && wide >= kNamedCell &&
+                     map.column_names.size() == static_cast<std::size_t>(cells.cols());
+  double names_high = 0;  // column names hang down at an angle
+  for (const std::string& name : map.column_names) {
+    if (named) names_high = std::max(names_high, kSlant * text_width(shortened(name, kNameLetters)));
+  }
+  const double width = end_x + 74, height = std::max(end_y + names_high, top + 60) + 46;
   // The drawing is as wide as its cells; it is centred in the width asked for.
   const double shift = std::max(0.0, (map.width - width) / 2);
 
@@ -502,9 +563,15 @@ std::string draw(const HeatMap& map) {
   const auto number = [](Index n) { return fmt::format("{}", n); };
   out += text(left - 7, top + std::min(high / 2 + 4, 11.0), "end", "1");
   if (rows > 1) out += text(left - 7, end_y - std::max(high / 2 - 4, 0.0), "end", number(rows));
-  out += text(left + std::min(wide / 2, 5.0), end_y + 17, "middle", "1");
-  if (columns > 1) out += text(end_x - std::min(wide / 2, 5.0), end_y + 17, "middle", number(columns));
-  out += text((left + end_x) / 2, end_y + 34, "middle", map.column_label, " class=\"label\"");
+  for (std::size_t j = 0; named && j < map.column_names.size(); ++j) {
+    out += text(0, 0, "end", shortened(map.column_names[j], kNameLetters),
+                fmt::format(" transform=\"translate({:.1f} {:.1f}) rotate(-45)\"",
+                            left + wide * (static_cast<double>(j) + 0.5) + 4, end_y + 13));
+  }
+  if (!named) out += text(left + std::min(wide / 2, 5.0), end_y + 17, "middle", "1");
+  if (!named && columns > 1)
+    out += text(end_x - std::min(wide / 2, 5.0), end_y + 17, "middle", number(columns));
+  out += text((left + end_x) / 2, end_y + 34 + names_high, "middle", map.column_label, " class=\"label\"");
   out +=
       text(0, 0, "middle", map.row_label,
            fmt::format(" class=\"label\" transform=\"translate(13 {:.1f}) rotate(-90)\"", (top + end_y) / 2));
@@ -523,7 +590,7 @@ std::string draw(const HeatMap& map) {
   }
   out += fmt::format("\n<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"{:.1f}\"/>\n",
                      x, top, scale_height);
-  const std::string end_label = fmt::format("{:.2g}", largest);
+  const std::string end_label = tick_label(std::stod(fmt::format("{:.1e}", largest)), false);
   out += text(x + 17, top + 9, "start", "+" + end_label);
   out += text(x + 17, top + scale_height / 2 + 4, "start", "0");
   out += text(x + 17, top + scale_height, "start", "−" + end_label);

@@ -158,6 +158,19 @@ def move_weight(name, by):
     return edit
 
 
+def errors_halved(folder):
+    path = folder.path / "errors.safetensors"
+    data = path.read_bytes()
+    start = 8 + struct.unpack("<Q", data[:8])[0]
+    values = array.array("d", data[start:])
+    path.write_bytes(data[:start] + array.array("d", [value / 2 for value in values]).tobytes())
+
+
+def intervals_halved(folder):
+    for weight in folder.json["pictures"]["intervals"]["weights"]:
+        weight[4] /= 2
+
+
 def other_network(folder):
     for name in ("network.safetensors", "network.onnx"):
         shutil.copy(folder.root / "other-result" / name, folder.path / name)
@@ -324,6 +337,8 @@ FORGERIES = [
     ("`noise_sd` raised by a thousandth", ESTIMATED, put("noise_sd", to=times(1.001)), CERTIFICATE),
     ("`noise_sd` halved", ESTIMATED, put("noise_sd", to=times(0.5)), CERTIFICATE),
     ("`max_standard_error` halved", ESTIMATED, put("max_standard_error", to=times(0.5)), CERTIFICATE),
+    ("`errors.safetensors` halved", ESTIMATED, errors_halved, CERTIFICATE),
+    ("the intervals of the report halved", ESTIMATED, intervals_halved, CERTIFICATE),
     ("`functional_error_bound` halved", ESTIMATED, put("functional_error_bound", to=times(0.5)), CERTIFICATE),
     ("`functional_error_bound` divided by 1e10", CERTIFIED, put("functional_error_bound", to=times(1e-10)), CERTIFICATE),
     ("`epsilon` divided by 1e5", CERTIFIED, put("identifiability", "epsilon", to=times(1e-5)), CERTIFICATE),

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 HERE = pathlib.Path(__file__).resolve().parent / "report"
-VIEWS = {"1280": (1280, 3600, False), "390": (390, 6800, False), "1280-dark": (1280, 3600, True)}
+VIEWS = {"1280": (1280, 5600, False), "390": (390, 9000, False), "1280-dark": (1280, 5600, True)}
 SHRINK = 8
 MEAN_DIFFERENCE = 3.0  # of 255, over the whole picture
 WORST_SHARE = 0.02  # of the cells may be off by more than 48 of 255

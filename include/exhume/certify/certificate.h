@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exhume/base/stage_clock.h"
@@ -60,11 +61,18 @@ struct Certificate {
   std::string conclusion;            // what follows, where certified
   std::vector<std::string> assumed;  // and from what that no sample can show
 
+  // What the data are called; filled in by whoever opened them.
+  std::vector<std::string> input_names, output_names;  // as many as there are columns, or none
+  std::vector<Index> input_shape;    // rows and columns where the inputs are an image, or none
+  std::vector<Index> target;         // of one table that held both: the columns that are outputs, from 0
+  std::vector<std::string> remarks;  // what was noticed about the data, each a sentence
+
   // Where it came from; filled in by the program, which knows the files, and by stamp()
   // (certify/certificate_json.h).
-  std::string command;              // as typed; empty where there was none
-  std::string version, host, date;  // date: UTC, ISO 8601
-  std::vector<FileDigest> files;    // read
+  std::vector<std::pair<std::string, std::string>> options;  // what was asked for: name and value
+  std::string command;                                       // as typed; empty where there was none
+  std::string version, host, date;                           // date: UTC, ISO 8601
+  std::vector<FileDigest> files;                             // read
   std::vector<FileDigest> written;
 };
 

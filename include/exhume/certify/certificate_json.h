@@ -2,9 +2,11 @@
 //
 // Keys that every certificate has, in this order, with those of its own kind between them:
 //
-//   status (certified | uncertified | refused), reason, verdict, kind, route, ..., samples, held_out, rows,
-//   split {period, seed}, conclusion, assumed [...], assumptions [{name, value, threshold, holds, required}],
-//   tried [{route, outcome}], timings {stage: seconds}, seed, version, host, date, command,
+//   status (certified | uncertified | refused), reason, verdict, kind, route, ..., input_names [...],
+//   output_names [...], input_shape [rows, columns], samples, held_out, rows, split {period, seed},
+//   target [...], remarks [...], conclusion, assumed [...],
+//   assumptions [{name, value, threshold, holds, required}], tried [{route, outcome}],
+//   timings {stage: seconds}, seed, options {name: value}, version, host, date, command,
 //   files [{role, path, sha256}], written [{role, path, sha256}], ..., digest
 //
 // `digest` is the SHA-256 of the document without it, written with an indent of two: it tells whether the
@@ -23,14 +25,16 @@ namespace exhume {
 // Does the certificate carry the digest of its own content? False where it has none.
 [[nodiscard]] bool digest_matches(const std::string& text);
 
-// Version, machine and time, for a certificate that is about to be written.
-void stamp(Certificate& certificate);
+// Version, machine and time, for a certificate that is about to be written; `threads` that worked on it, 0
+// where nobody counted.
+void stamp(Certificate& certificate, int threads = 0);
 
 // What a certificate says of the files it is about.
 struct CertifiedFiles {
   std::string kind;                 // of result: "network", "lowest layer", "halfspaces", "memorized network"
   std::vector<FileDigest> samples;  // read
   std::vector<FileDigest> written;  // beside the certificate
+  std::vector<Index> target;        // of one table: the columns that are outputs, from 0
   // No file of these is larger, by the rows and the shape that are stated: as text with 256 bytes a number,
   // or in an archive with other arrays.
   std::uint64_t most_bytes = 0;

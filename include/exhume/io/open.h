@@ -18,16 +18,26 @@
 #include "exhume/data/samples.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/table.h"
+#include "exhume/io/target.h"
 #include "exhume/model/deep_network.h"
 #include "exhume/model/network.h"
 #include "exhume/model/quadratic_network.h"
 
 namespace exhume {
 
+// Where samples are: inputs and outputs in two tables, both in one .npz, or both in one table.
+struct SampleFiles {
+  std::vector<std::string> paths;  // "-" is standard input, a table as text
+  Target target;                   // of one table
+  std::string standard_input;      // the file that "-" was copied to
+};
+
 // Samples and the files behind them.
 class OpenedSamples {
  public:
   SamplePtr samples;
+  std::vector<std::string> input_names, output_names;  // where the files have some
+  std::vector<Index> target;                           // of one table: the columns that are outputs, from 0
   // The files with their SHA-256: of the bytes that were read, hashed while they were. Reads what nobody has
   // asked for yet; throws DataError where a file was changed meanwhile.
   [[nodiscard]] std::vector<FileDigest> digests(const Control& control) const;
@@ -35,18 +45,25 @@ class OpenedSamples {
   void mirror(const std::filesystem::path& labels, const Control& control);
 
  private:
-  friend OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control);
+  friend OpenedSamples open_sample_files(const SampleFiles& files, const Control& control);
   struct File {
     FileDigest about;
     TablePtr table;  // empty where it was read whole
   };
   std::vector<File> files_;
 };
-// Inputs and outputs in two files, or both in one .npz. Throws std::invalid_argument for other numbers of
-// files.
-[[nodiscard]] OpenedSamples open_sample_files(const std::vector<std::string>& files, const Control& control);
-// Throws std::invalid_argument unless there are two files, or a single one that ends in .npz.
-void check_sample_files(const std::vector<std::string>& files);
+// Throws std::invalid_argument for other numbers of files, and DataError where the target does not fit them.
+[[nodiscard]] OpenedSamples open_sample_files(const SampleFiles& files, const Control& control);
+[[nodiscard]] inline OpenedSamples open_sample_files(const std::vector<std::string>& paths,
+                                                     const Control& control) {
+  return open_sample_files(SampleFiles{paths, {}, {}}, control);
+}
+// Throws std::invalid_argument unless there are two files, or a single one that can hold inputs and outputs:
+// an archive, a table as text, or any table where the target says which columns are outputs.
+void check_sample_files(const SampleFiles& files);
+inline void check_sample_files(const std::vector<std::string>& paths) {
+  check_sample_files(SampleFiles{paths, {}, {}});
+}
 
 // Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
 [[nodiscard]] SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,

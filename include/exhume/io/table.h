@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
@@ -22,6 +23,8 @@ class Table {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual Index rows() const = 0;
   [[nodiscard]] virtual Index cols() const = 0;
+  // Names of the columns, where the file has some: as many as there are columns, or none.
+  [[nodiscard]] virtual std::vector<std::string> names() const { return {}; }
   // Writes rows [first, first + count), row-major, to out[0 .. count *
   // cols()). Thread-safe. Throws DataError.
   virtual void read(Index first, Index count, double* out) const = 0;
@@ -34,6 +37,10 @@ using TablePtr = std::shared_ptr<const Table>;
 // Row i of x beside row i of y. Throws DataError if the numbers of rows differ, or where a table has no rows
 // or no columns.
 [[nodiscard]] SamplePtr table_samples(TablePtr x, TablePtr y);
+
+// Inputs and outputs out of one table: the columns `outputs` (from 0, all different), and all others. Throws
+// DataError where no inputs are left.
+[[nodiscard]] SamplePtr split_samples(TablePtr table, std::vector<Index> outputs);
 
 // All of a table at once.
 [[nodiscard]] RowMatrix read_all(const Table& table);

@@ -12,6 +12,7 @@
 // were tried, pictures of the search, and checks that a route makes while it searches.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@
 namespace exhume {
 
 // Of networks that are stated to be certified or estimated; nothing otherwise. Cost: a few passes over the
-// rows, for an estimate also a fit that starts where it ends.
+// rows, for an estimate also a fit that starts where it ends. `errors` are the standard errors that lie beside the
+// network.
 [[nodiscard]] std::vector<Finding> check_judgement(const std::string& json, const StoredModel& model,
-                                                   const SamplePtr& samples, const Control& control = {});
+                                                   const SamplePtr& samples, const Control& control = {},
+                                                   const std::optional<Network>& errors = {});
 
 }  // namespace exhume

@@ -3,8 +3,9 @@
 // A chart is a plain struct; `draw` turns it into one <svg> element that scales with the page. Colours and
 // fonts come from CSS variables, so one drawing serves light, dark and print: put `style()` once into the
 // page, or make a file of its own with `standalone`. Series colours are Okabe and Ito's, told apart by the
-// colour-blind. Every text is escaped. Numbers that are not finite are left out; on a logarithmic axis
-// numbers that are not positive are drawn at its lower end.
+// colour-blind. Every text is escaped. Numbers that are not finite are left out. A logarithmic axis has no
+// place for zero: points at zero or below stand in a row of their own under it, marked 0, and lines break
+// there; along a logarithmic x axis they are left out.
 #pragma once
 
 #include <optional>
@@ -69,6 +70,7 @@ struct HeatMap {
   Matrix values{};
   Index max_rows = 64, max_columns = 96;
   Index rows = 0, columns = 0;  // what the axes say where `values` is already thinned; 0: its own size
+  std::vector<std::string> column_names{};  // below the columns, where there is room; empty: their numbers
   double width = 520;
 };
 [[nodiscard]] std::string draw(const HeatMap& map);
@@ -78,7 +80,7 @@ struct HeatMap {
 
 // Round places for ticks that cover [low, high]: 1, 2 or 5 times a power of ten; powers of ten where `log`.
 [[nodiscard]] std::vector<double> ticks(double low, double high, int at_most, bool log);
-// "0.25", "1,000,000", "2.5e-09"; a power of ten on a logarithmic axis is written as one.
+// "0.25", "1,000,000", "2.5×10⁻⁹"; a power of ten on a logarithmic axis is written as one.
 [[nodiscard]] std::string tick_label(double value, bool log);
 
 // A whole number in decimal with a comma before every three digits: "-1,234,567".

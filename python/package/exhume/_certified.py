@@ -10,12 +10,18 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from . import _core
+from ._options import shape_of
+from ._view import viewed
 from ._words import counted
 
 Status = Literal["certified", "estimated", "uncertified", "refused"]
 
-# When, where and in which files: what two equal results may differ by.
-_CIRCUMSTANCES = ("timings", "date", "host", "command", "files", "digest", "version")
+# When, where, in which files and under which names: what two equal results may differ by.
+_CIRCUMSTANCES = (
+    *("timings", "date", "host", "command", "files", "written", "digest", "version", "target"),
+    *("input_names", "output_names", "input_shape", "options", "truth"),
+)
+_VIEWS = ("images", "truth")  # pictures that only a reader asks for
 
 
 def plain(value: Any) -> Any:
@@ -87,9 +93,13 @@ class Certified:
         """The certificate, and the network with its weights as lists under "network": all of it can go through json."""
         return {**self._certificate, **cast(dict[str, Any], plain(self._arrays()))}
 
-    def to_html(self) -> str:
-        """The report: one page without scripts or requests."""
-        return _core.report_html(self._json)
+    def to_html(self, *, shape: Any = None, truth: Any = None) -> str:
+        """The report: one page without scripts or requests.
+
+        With `shape` (8, 8) or "8x8" units are shown as images of so many rows and columns; with `truth`, a network or its
+        file, the page shows true against recovered parameters.
+        """
+        return _core.report_html(viewed(self._json, self._files, shape_of(shape), truth))
 
     def save(self, folder: str | os.PathLike[str], *, sign: str | os.PathLike[str] | None = None) -> None:
         """Writes what the command line writes with --out: the network, certificate.json, report.html and more.
@@ -103,7 +113,10 @@ class Certified:
         _core.write_files(os.fspath(folder), files)
 
     def _says(self) -> dict[str, Any]:
-        return {key: value for key, value in self._certificate.items() if key not in _CIRCUMSTANCES}
+        says = {key: value for key, value in self._certificate.items() if key not in _CIRCUMSTANCES}
+        if "pictures" in says:
+            says["pictures"] = {key: value for key, value in says["pictures"].items() if key not in _VIEWS}
+        return says
 
     def __eq__(self, other: object) -> bool:
         """The same network and the same statements; when, where and how fast does not matter."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._network import Network
-from ._program import ask, as_files
+from ._program import ask, as_files, joined
 from ._options import seed_of
-from ._samples import taken_apart
+from ._samples import is_path, taken_apart
 from ._tables import named_columns, names_of
 
 
@@ -34,7 +34,7 @@ def inspect(x: Any, y: Any = None, *, target: Any = None, threads: int = 0) -> d
     """
     x, y = taken_apart(x, y, target)
     with named_columns(names_of(x), names_of(y)), as_files(x, y, threads) as files:
-        return ask("inspect", *files, threads=threads)
+        return ask("inspect", *files, target=joined(target) if is_path(x) else None, threads=threads)
 
 
 def diagnose(

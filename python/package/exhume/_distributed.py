@@ -116,6 +116,7 @@ def lead(
 ) -> Result:
     """Runs the job with an engine: partial sums of a pass, rows from whoever holds them, and a place for what is known."""
     samples = _core.distant_samples(job.rows, job.inputs, job.outputs, shares, fetch, publish)
+    samples.input_names, samples.output_names = (list(given or []) for given in names)
     with progress_callback(progress) as callback:
         found = run(samples, job.options, "cpu", job.threads, callback)
-    return from_core(found, found.certificate(samples), *names)
+    return from_core(found, found.certificate(samples, [], job.threads), found.files(samples), *names)

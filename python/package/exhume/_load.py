@@ -27,8 +27,7 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
     """The result in a folder that `save` or a command wrote with --out.
 
     What it is depends on the command: a `Result`, an `Extraction`, a `LowestLayer`, `Halfspaces` or a `Memorized`. Nothing is
-    checked again; that is what `exhume.verify(folder)` is for. The standard errors of single weights are not in the folder,
-    and the pictures' data are those of the report: rounded and thinned.
+    checked again; that is what `exhume.verify(folder)` is for. The pictures' data are those of the report: rounded and thinned.
 
     >>> import exhume, tempfile
     >>> planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=2000)
@@ -81,6 +80,12 @@ def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | DeepN
     return Network.load(path / "network.safetensors")
 
 
+def _errors(path: pathlib.Path, certificate: dict[str, Any]) -> Network | None:
+    """The standard errors of an estimated network."""
+    named = any(entry["path"] == "errors.safetensors" for entry in certificate.get("written", []))
+    return Network.load(path / "errors.safetensors") if named else None
+
+
 def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Result:
     pictures = certificate.get("pictures", {})
     points = pictures.get("heldout", {})
@@ -88,7 +93,7 @@ def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Resul
     return Result(
         text,
         _network(path, certificate),
-        None,
+        _errors(path, certificate),
         np.array(pictures.get("singular_values", []), dtype=np.float64),
         predicted,
         observed,

@@ -53,6 +53,20 @@ def depth_of(layers: Any, hidden: Any, first_layer: Any) -> tuple[int | None, li
     return depth, None
 
 
+def shape_of(shape: Any) -> list[int]:
+    """Rows and columns of the inputs: (8, 8), or "8x8" as on the command line; an empty list for None."""
+    if shape is None:
+        return []
+    sides = shape.lower().split("x") if isinstance(shape, str) else shape
+    try:
+        rows, columns = (int(side) if isinstance(side, str) else operator.index(side) for side in sides)
+    except (TypeError, ValueError):
+        rows = columns = 0
+    if rows < 1 or columns < 1:
+        raise ValueError(f"shape is {shape!r}, expected rows and columns of the inputs, such as (8, 8)")
+    return [rows, columns]
+
+
 def route_of(route: str, method: str | None) -> str:
     """The route; "rectified" is a family, of which `method` names the member."""
     if route == "rectified":

@@ -47,6 +47,14 @@ def ask(command: str, *arguments: str | os.PathLike[str], **options: Any) -> dic
     raise kinds.get(done.returncode, RuntimeError)(words)
 
 
+def joined(target: Any) -> str | None:
+    """Names of columns as --target takes them."""
+    if target is None:
+        return None
+    names = [target] if isinstance(target, str) else list(target)
+    return ",".join('"' + str(name).replace('"', '""') + '"' for name in names)
+
+
 @contextlib.contextmanager
 def as_files(x: Any, y: Any, threads: int) -> Iterator[list[str]]:
     """The names of files with the samples; arrays and blocks are written to temporary ones, and refusals speak of x and y."""

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple, overload
 from . import _core
 from ._deep_network import DeepNetwork
 from ._network import Network
-from ._program import ask
+from ._options import shape_of
+from ._program import ask, joined
 from ._progress import Progress, progress_callback
 from ._recovery import options_of, remove_checkpoint, run, with_checkpoint
 from ._result import Result, from_core
 from ._samples import is_path, opened, taken_apart
 from ._tables import named_columns, names_of
+from ._view import viewed
 
 
 class NotCertified(RuntimeError):
@@ -41,6 +43,8 @@ def recover(
     seed: int = 0,
     budget: float = 300.0,
     require: str | None = None,
+    shape: Any = None,
+    truth: Any = None,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
@@ -60,11 +64,13 @@ def recover(
         With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not grow
         with the number of rows. The result is the same, bit by bit, as from one array.
     x, y : paths
-        Files: .npy, .csv; or one .npz with both. Read block by block.
+        Files: .npy, .csv; one .npz with both; or one table, of which `target` says which columns are outputs, in a .csv
+        the last one without it. Read block by block. Names in the first line of a .csv are kept.
     hidden : int, sequence of ints or "auto"
         Number of hidden units, one number a layer where there are several; found from the data with "auto".
     target : str or sequence of str
-        With one table as `x` and `y` left out: the columns that are outputs.
+        With one table or one file as `x` and `y` left out: the columns that are outputs, in a file without names by number,
+        "1" being the first.
     layers : int or "auto"
         Number of hidden layers. "auto" tries one first, then more while structure is left and time remains.
     first_layer : array, k x (d + 1), or path
@@ -87,6 +93,10 @@ def recover(
         Seconds after which routes that search stop and return their best.
     require : str
         "certified" or "estimated": what the result must be at least; NotCertified is raised where it is less.
+    shape : (int, int) or str
+        Rows and columns of the inputs, such as (8, 8): the report shows units as images.
+    truth : Network, DeepNetwork or path
+        The network behind the samples, where it is known: the report compares.
     device : str
         Where heavy sums run where there are several hidden layers: "cuda", "cpu", or "auto" for a CUDA device where
         there is one.
@@ -131,13 +141,21 @@ def recover(
     if resume and checkpoint is None:
         raise ValueError("resume needs checkpoint, the folder of the run to go on with")
     options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget, moments)
+    sides = shape_of(shape)
     x, y = taken_apart(x, y, target)
     names = names_of(x), names_of(y)
-    with named_columns(*names), opened(x, y, threads, mirrored) as samples, progress_callback(progress) as callback:
+    with (
+        named_columns(*names),
+        opened(x, y, threads, mirrored, target if is_path(x) else None) as samples,
+        named_columns(samples.input_names or None, samples.output_names or None),
+        progress_callback(progress) as callback,
+    ):
         if checkpoint is not None:
             samples = with_checkpoint(samples, checkpoint, resume, options, device)
         found = run(samples, options, device, threads, callback)
-        result = from_core(found, found.certificate(samples), *names)
+        files = found.files(samples)
+        certificate = viewed(found.certificate(samples, sides, threads), files, [], truth)
+        result = from_core(found, certificate, files, samples.input_names or None, samples.output_names or None)
         if checkpoint is not None:
             remove_checkpoint(checkpoint)
     enough = {"certified": ("certified",), "estimated": ("certified", "estimated")}
@@ -173,6 +191,7 @@ def verify(
     x: str | os.PathLike[str] | None = None,
     y: str | os.PathLike[str] | None = None,
     *,
+    target: str | Sequence[str] | None = None,
     key: str | os.PathLike[str] | None = None,
     tolerance: float | None = None,
     network_only: bool = False,
@@ -185,6 +204,7 @@ def verify(
     x: Any = None,
     y: Any = None,
     *,
+    target: Any = None,
     key: Any = None,
     tolerance: float | None = None,
     network_only: bool = False,
@@ -199,6 +219,8 @@ def verify(
         `exhume verify --json` prints: "verified", "agrees", "findings" and more.
     x, y
         Samples as in `recover`; with a path, files, and for a folder only where they are others than its certificate names.
+    target : str or sequence of str
+        Of one file with inputs and outputs, as in `recover`.
     key : path
         A public key: the certificate must be signed with its private one.
     tolerance : float
@@ -208,10 +230,10 @@ def verify(
     """
     if is_path(network):
         files = [file for file in (x, y) if file is not None]
-        options = {"key": key, "tolerance": tolerance, "network_only": network_only, "threads": threads}
+        options = {"target": joined(target), "key": key, "tolerance": tolerance, "network_only": network_only, "threads": threads}
         return ask("verify", network, *files, **options)
-    if key is not None or tolerance is not None or network_only:
-        raise ValueError("key, tolerance and network_only are about a folder or a file; give its path")
+    if key is not None or tolerance is not None or network_only or target is not None:
+        raise ValueError("target, key, tolerance and network_only are about a folder or a file; give its path")
     with opened(x, y, threads) as samples:
         if isinstance(network, DeepNetwork):
             found = _core.verify_layers(network._core, samples, threads)

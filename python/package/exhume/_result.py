@@ -91,7 +91,7 @@ class Result(Certified):
     def coefficients(self, confidence: float = 0.95) -> list[Coefficient]:
         """Every parameter with its standard error and interval.
 
-        Without noise the intervals are points. In a result that was loaded errors are not known, and NaN where there is noise.
+        Without noise the intervals are points. Where errors are not known they are NaN.
         """
         return coefficients(self._weights(), confidence)
 
@@ -158,13 +158,17 @@ class Result(Certified):
 
 
 def from_core(
-    found: _core.RecoverResult | _core.DeepResult, certificate: str, input_names: Names = None, output_names: Names = None
+    found: _core.RecoverResult | _core.DeepResult,
+    certificate: str,
+    files: list[tuple[str, bytes]],
+    input_names: Names = None,
+    output_names: Names = None,
 ) -> Result:
     """A Result of what the library returned."""
     if isinstance(found, _core.DeepResult):
         layers = DeepNetwork._wrap(found.network)
         shown = frozen(found.predicted), frozen(found.observed)
-        return Result(certificate, layers, None, np.zeros(0), *shown, [], layers._files(), input_names, output_names)
+        return Result(certificate, layers, None, np.zeros(0), *shown, [], files, input_names, output_names)
     errors = found.standard_errors
     return Result(
         certificate,
@@ -174,7 +178,7 @@ def from_core(
         frozen(found.predicted),
         frozen(found.observed),
         found.descent,
-        found.files,
+        files,
         input_names,
         output_names,
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats, as_rows
-from ._tables import is_table, split_target
+from ._tables import is_table, names_of, split_target
 
 _Path = str | os.PathLike[str]
 
@@ -22,18 +22,24 @@ def is_path(value: Any) -> bool:
 
 
 def taken_apart(x: Any, y: Any, target: Any) -> tuple[Any, Any]:
-    """Inputs and outputs; out of one table where `target` names the columns that are outputs."""
+    """Inputs and outputs; out of one table where `target` names the columns that are outputs. Files are taken apart later."""
     if target is None:
         return x, y
     if y is not None:
         raise ValueError("y and target both say what the outputs are; give one of them")
-    return split_target(x, target)
+    return (x, None) if is_path(x) else split_target(x, target)
 
 
 @contextlib.contextmanager
-def opened(x: Any, y: Any, threads: int, mirrored: Any = None) -> Iterator[_core.Samples]:
-    """The samples, with their mirror images where outputs at -x are given. Valid inside the `with` block."""
-    with _opened(x, y, threads) as samples:
+def opened(x: Any, y: Any, threads: int, mirrored: Any = None, target: Any = None) -> Iterator[_core.Samples]:
+    """The samples, with their mirror images where outputs at -x are given. Valid inside the `with` block.
+
+    They know the names of their columns. `target` names columns of one file.
+    """
+    with _opened(x, y, threads, target) as samples:
+        for attribute, names in (("input_names", names_of(x)), ("output_names", names_of(y))):
+            if names is not None:
+                setattr(samples, attribute, names)
         if mirrored is None:
             yield samples
         elif is_path(mirrored):
@@ -45,15 +51,13 @@ def opened(x: Any, y: Any, threads: int, mirrored: Any = None) -> Iterator[_core
 
 
 @contextlib.contextmanager
-def _opened(x: Any, y: Any, threads: int) -> Iterator[_core.Samples]:
+def _opened(x: Any, y: Any, threads: int, target: Any) -> Iterator[_core.Samples]:
     """The samples; they know the files they come from."""
     if is_path(x):
         if y is not None and not is_path(y):
             raise ValueError("x is a file but y is not; give two files, one .npz, or two arrays")
-        names = [os.fspath(x)] + ([] if y is None else [os.fspath(y)])
-        if y is None and not names[0].endswith(".npz"):
-            raise ValueError(f"{names[0]} holds the inputs only; give the outputs too, or both in one .npz")
-        yield _core.open_samples(names[0], names[1] if y is not None else "", threads, named=True)
+        wanted = [] if target is None else [target] if isinstance(target, str) else list(target)
+        yield _core.open_samples(os.fspath(x), "" if y is None else os.fspath(y), wanted, threads, named=True)
     elif y is not None:
         yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True))
     else:
@@ -119,7 +123,7 @@ def spooled(blocks: Iterable[Any], folder: str, threads: int) -> _core.Samples:
     finally:
         for spool in spools:
             spool.close()
-    return _core.open_samples(paths[0], paths[1], threads, named=False)
+    return _core.open_samples(paths[0], paths[1], [], threads, named=False)
 
 
 def _check_block(x: Floats, y: Floats, number: int, shape: tuple[int, int] | None) -> None:

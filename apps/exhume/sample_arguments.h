@@ -1,0 +1,53 @@
+// The files that samples are given in on the command line: X and Y, one table, one archive, or standard input.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "exhume/base/error.h"
+#include "exhume/io/column_names.h"
+#include "exhume/io/open.h"
+#include "standard_input.h"
+
+namespace exhume::cli {
+
+inline constexpr const char* kSamplesHelp =
+    "X and Y (.npy, .csv), one table with both (.csv, or - for standard input), or one .npz with arrays x "
+    "and y; rows "
+    "are samples";
+
+class SampleArguments {
+ public:
+  // The positional `samples`; `text` says what they are.
+  void declare(CLI::App& app, const std::string& text, int least = 1);
+  // And --target.
+  void declare_target(CLI::App& app);
+
+  [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
+  // Before long work: throws std::invalid_argument where the files cannot be samples.
+  void check() const;
+  // Reads standard input, where that is one of the files.
+  [[nodiscard]] OpenedSamples open(const Control& control);
+
+ private:
+  [[nodiscard]] SampleFiles files() const;
+
+  std::vector<std::string> paths_;
+  std::string target_;
+  const CLI::Option* target_option_ = nullptr;
+  std::optional<StandardInput> input_;
+};
+
+// Runs `work`; what it refuses because of a column is refused with its name too.
+template <class Work>
+auto named_columns(const OpenedSamples& opened, const Work& work) {
+  try {
+    return work();
+  } catch (const DataError& error) {
+    throw DataError(with_column_names(error.what(), opened.input_names, opened.output_names));
+  }
+}
+
+}  // namespace exhume::cli
