@@ -46,7 +46,7 @@ class MachineTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="exhume-machines-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.made = {}
+        cls.made, cls.codes = {}, {}
 
     def run_exhume(self, *arguments, before=(), timeout=600):
         command = [*before, EXHUME, *map(str, arguments)]
@@ -61,7 +61,9 @@ class MachineTest(unittest.TestCase):
             self.assertEqual(done.returncode, OK, done.stderr)
             began = time.monotonic()
             done = self.run_exhume(*self.recover(kind, data), "--out", data / "plain")
-            self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+            # Some random networks of several layers are not determined: that is said, and is the same every time.
+            self.assertIn(done.returncode, (OK, NOT_CERTIFIED), done.stdout + done.stderr)
+            self.codes[kind] = done.returncode
             self.made[kind] = data, (data / "plain/network.safetensors").read_bytes(), time.monotonic() - began
         return self.made[kind]
 
@@ -75,7 +77,7 @@ class Threads(MachineTest):
         for kind in ROUTES:
             data, network, _ = self.samples(kind)
             done = self.run_exhume(*self.recover(kind, data), "--threads", 1, "--out", data / "one")
-            self.assertEqual(done.returncode, OK, done.stderr)
+            self.assertEqual(done.returncode, self.codes[kind], done.stderr)
             self.assertEqual((data / "one/network.safetensors").read_bytes(), network, kind)
 
 
@@ -125,12 +127,12 @@ class Checkpoints(MachineTest):
         shutil.rmtree(out, ignore_errors=True)
         command = [EXHUME, *map(str, self.recover(kind, data)), "--checkpoint", str(checkpoint), "--out", str(out)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(draw.uniform(0, 1.1 * seconds))
+        time.sleep(draw.uniform(0, seconds))
         process.send_signal(signal.SIGKILL)
         killed = process.wait() == -signal.SIGKILL
         self.assertFalse(killed and (out / "network.safetensors").exists() and not (out / "certificate.json").exists())
         done = self.run_exhume(*command[1:], "--resume")
-        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(done.returncode, self.codes[kind], done.stderr)
         self.assertEqual((out / "network.safetensors").read_bytes(), network, kind)
         self.assertFalse(checkpoint.exists())
         return killed
@@ -138,9 +140,12 @@ class Checkpoints(MachineTest):
     def test_killed_runs_end_in_the_same_bytes(self):
         draw = random.Random(SEED)
         kinds = [kind for kind in ROUTES if kind != "deep" or KILLS > 10]
-        killed = sum(self.kill_and_resume(kinds[i % len(kinds)], draw) for i in range(KILLS))
-        print(f"\n{killed} of {KILLS} runs were killed; all ended in the same bytes", file=sys.stderr)
-        self.assertGreater(killed, KILLS // 3)
+        killed = runs = 0
+        while killed < KILLS:
+            killed += self.kill_and_resume(kinds[runs % len(kinds)], draw)
+            runs += 1
+            self.assertLess(runs, 4 * KILLS, "runs end before they are killed")
+        print(f"\n{killed} of {runs} runs were killed; all ended in the same bytes", file=sys.stderr)
 
     def interrupted(self, kind):
         """A checkpoint that a run left: it was interrupted when there was something in it."""
@@ -237,9 +242,9 @@ class Ranks(MachineTest):
             for number in (2, 3) if kind != "deep" else (2,):
                 out = data / f"ranks-{number}"
                 done = self.run_exhume(*self.recover(kind, data), "--threads", 1, "--out", out, before=ranks(number))
-                self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+                self.assertEqual(done.returncode, self.codes[kind], done.stdout + done.stderr)
                 self.assertEqual((out / "network.safetensors").read_bytes(), network, f"{kind}, {number} ranks")
-                self.assertEqual(done.stdout.count("Certified") + done.stdout.count("Estimated"), 1, done.stdout)
+                self.assertEqual(done.stdout.count("held-out error"), 1, done.stdout)
 
     def test_what_is_wrong_is_said_once(self):
         data, _, _ = self.samples("depth2")

@@ -69,7 +69,10 @@ def recover(
         raise ValueError("there must be at least one column of inputs and one of outputs")
     options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget)
     context = df.sparkSession.sparkContext
-    frame = (df.sort(order) if order else df).select(*inputs, *outputs).persist()
+    if order:
+        # As many partitions as before: df.sort makes 200.
+        df = df.repartitionByRange(df.rdd.getNumPartitions(), order).sortWithinPartitions(order)
+    frame = df.select(*inputs, *outputs).persist()
     try:
         counts = dict(frame.mapInPandas(_count, "part long, rows long").toPandas().itertuples(index=False))
         sizes = [int(counts.get(part, 0)) for part in range(frame.rdd.getNumPartitions())]
