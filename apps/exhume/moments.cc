@@ -5,8 +5,6 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
 #include "exhume/io/open.h"
 #include "exhume/moments/partial_moments.h"
 #include "partial_files.h"

@@ -174,8 +174,7 @@ class Recover final : public Command {
     if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     checkpoint_.open(session, opened, about(layers, widths), control);
-    const int code =
-        named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+    const int code = named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
     checkpoint_.done();
     return code;
   }

@@ -3,7 +3,6 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/base/error.h"
 #include "exhume/fit/partial_sums.h"
 #include "exhume/io/open.h"
 #include "exhume/io/safetensors.h"

@@ -19,7 +19,7 @@ struct Samples {
   Rows mirrored;                                       // outputs at -x; empty where there are none in memory
   OpenedSamples opened;                                // empty for samples in memory
   std::vector<std::string> input_names, output_names;  // of the columns, where they have some
-  std::shared_ptr<Passes> passes;                      // who shares or remembers the passes over them; empty: nobody
+  std::shared_ptr<Passes> passes;  // who shares or remembers the passes over them; empty: nobody
 
   [[nodiscard]] std::vector<FileDigest> digests() const { return opened.digests({}); }
   // What the data are called, and what was noticed about them.

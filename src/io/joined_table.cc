@@ -17,10 +17,10 @@ class JoinedTable final : public Table {
       : tables_(std::move(tables)), name_(std::move(name)) {
     for (const TablePtr& table : tables_) {
       if (table->cols() != tables_[0]->cols()) {
-        throw DataError(
-            fmt::format("{}: {} has {} columns but {} has {}; the files of a folder, a pattern or a list are one "
-                        "table and have the same columns",
-                        name_, tables_[0]->name(), tables_[0]->cols(), table->name(), table->cols()));
+        throw DataError(fmt::format(
+            "{}: {} has {} columns but {} has {}; the files of a folder, a pattern or a list are one "
+            "table and have the same columns",
+            name_, tables_[0]->name(), tables_[0]->cols(), table->name(), table->cols()));
       }
       first_.push_back(rows_);
       rows_ += table->rows();
