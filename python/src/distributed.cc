@@ -17,7 +17,7 @@
 #include "exhume/passes/driver.h"
 #include "exhume/passes/journal.h"
 #include "exhume/passes/worker.h"
-#include "exhume/recover_layers.h"
+#include "recover_options.h"
 #include "samples.h"
 
 namespace exhume::python {
@@ -69,27 +69,19 @@ Worker* make_worker(Index rows, Index inputs, Index outputs, int threads, Index 
                     const std::string& activation, std::optional<std::vector<Index>> widths,
                     const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
                     const std::optional<Rows>& units) {
-  RecoverOptions one;
-  one.hidden = hidden;
-  one.route = route;
-  one.leak = leak;
-  one.rectifier = parse_rectifier(activation);
-  one.seed = seed;
-  one.budget_seconds = budget;
-  if (units) one.units = map(*units);
-  DeepOptions several;
-  several.layers = layers;
-  several.widths = std::move(widths);
-  if (first_layer) several.first_layer = map(*first_layer);
-  several.seed = seed;
-  several.budget_seconds = budget;
+  if (layers > 1) {
+    return new Worker(rows, inputs, outputs, threads,
+                      [options = deep_options(layers, std::move(widths), first_layer, seed, budget, inputs)](
+                          const SamplePtr& samples, const Control& control) {
+                        (void)recover_deep(samples, options, control);
+                      });
+  }
+  const RecoverOptions options = one_layer_options(hidden, route, leak, activation, seed, budget, units);
   return new Worker(rows, inputs, outputs, threads, [=](const SamplePtr& samples, const Control& control) {
     if (layers == 1) {
-      (void)recover(samples, one, control);
-    } else if (layers == 0) {
-      (void)recover_layers(samples, one, control);
+      (void)recover(samples, options, control);
     } else {
-      (void)recover_deep(samples, several, control);
+      (void)recover_layers(samples, options, control);
     }
   });
 }

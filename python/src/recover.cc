@@ -24,6 +24,7 @@
 #include "exhume/report/view.h"
 #include "exhume/routes/depth2.h"
 #include "exhume/routes/table.h"
+#include "recover_options.h"
 #include "samples.h"
 
 namespace exhume::python {
@@ -32,15 +33,7 @@ namespace {
 RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
                           double leak, const std::string& activation, std::uint64_t seed, double budget,
                           const std::optional<Rows>& units, int threads, nb::object progress) {
-  RecoverOptions options;
-  options.hidden = hidden;
-  options.route = route;
-  options.leak = leak;
-  options.rectifier = parse_rectifier(activation);
-  options.seed = seed;
-  options.budget_seconds = budget;
-  if (units) options.units = map(*units);
-  options.validate();
+  const RecoverOptions options = one_layer_options(hidden, route, leak, activation, seed, budget, units);
   Call call(threads, std::move(progress), "cpu", samples.passes);
   RecoverResult result =
       call.run([&](const Control& control) { return recover(samples.source, options, control); });
@@ -51,13 +44,8 @@ RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, c
 DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vector<Index>> widths,
                     const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
                     const std::string& device, int threads, nb::object progress) {
-  DeepOptions options;
-  options.layers = layers;
-  options.widths = std::move(widths);
-  if (first_layer) options.first_layer = map(*first_layer);
-  options.seed = seed;
-  options.budget_seconds = budget;
-  options.validate(samples.source->inputs());
+  const DeepOptions options =
+      deep_options(layers, std::move(widths), first_layer, seed, budget, samples.source->inputs());
   Call call(threads, std::move(progress), device, samples.passes);
   DeepResult result =
       call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
