@@ -1,85 +1,56 @@
-#include "base/serialise.h"
+#include <string_view>
+
+#include "exhume/base/packed.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
 
 namespace exhume {
 namespace {
-constexpr const char* kSecondTag = "EXSECND1";
-constexpr const char* kHermiteTag = "EXHERMT2";
+
+constexpr std::string_view kSecondTag = "EXSECND2", kHermiteTag = "EXHERMT3";
 
 void require(bool fits) {
   if (!fits) throw DataError("the saved moments have shapes that do not fit together; compute them again");
 }
-}  // namespace
 
-std::string SecondMoments::serialise() const {
-  ByteWriter out(kSecondTag);
-  out.put(inputs);
-  out.put(outputs);
-  out.put(count);
-  out.put_matrix(mean);
-  out.put_matrix(centred);
-  return out.take();
+template <class Moments>
+Moments behind(std::string_view tag, std::string_view bytes) {
+  if (!bytes.starts_with(tag)) throw DataError("these are no moments of this version; compute them again");
+  return unpacked<Moments>(bytes.substr(tag.size()));
 }
 
+}  // namespace
+
+std::string SecondMoments::serialise() const { return std::string(kSecondTag) + packed(*this); }
+
 SecondMoments SecondMoments::deserialise(const std::string& bytes) {
-  ByteReader in(bytes, kSecondTag);
-  SecondMoments result;
-  result.inputs = in.get();
-  result.outputs = in.get();
-  result.count = in.get();
-  const Matrix mean = in.get_matrix();
-  result.centred = in.get_matrix();
-  in.finish();
+  auto result = behind<SecondMoments>(kSecondTag, bytes);
   const Index size = result.centred.rows();
   require(result.inputs >= 0 && result.outputs >= 0 && result.count >= 0 &&
-          size == result.inputs + result.outputs && result.centred.cols() == size && mean.rows() == size &&
-          mean.cols() == 1);
-  result.mean = mean.col(0);
+          size == result.inputs + result.outputs && result.centred.cols() == size &&
+          result.mean.size() == size);
   return result;
 }
 
-std::string HermiteMoments::serialise() const {
-  ByteWriter out(kHermiteTag);
-  out.put(inputs);
-  out.put(outputs);
-  out.put(order);
-  for (int h = 0; h < 2; ++h) {
-    out.put(count[h]);
-    out.put_matrix(sums[h].order0);
-    for (const Matrix* each : {&sums[h].order1, &sums[h].order2, &sums[h].order3, &sums[h].order4})
-      out.put_matrix(*each);
-  }
-  return out.take();
-}
+std::string HermiteMoments::serialise() const { return std::string(kHermiteTag) + packed(*this); }
 
 HermiteMoments HermiteMoments::deserialise(const std::string& bytes) {
-  ByteReader in(bytes, kHermiteTag);
-  const Index d = in.get(), m = in.get(), order = in.get();
+  auto result = behind<HermiteMoments>(kHermiteTag, bytes);
+  const Index d = result.inputs, m = result.outputs;
   constexpr Index kMost = 1 << 20;
-  require(d >= 0 && d < kMost && m >= 0 && m < kMost && order >= 0 && order <= 4);
-  HermiteMoments result;
-  result.inputs = d;
-  result.outputs = m;
-  result.order = static_cast<int>(order);
+  require(d >= 0 && d < kMost && m >= 0 && m < kMost && result.order >= 0 && result.order <= 4);
   const Index p = symmetric_size(d);
-  const Index columns[5] = {1, m, m, d * m, p * m};
-  const Index rows[5] = {m, d, p, p, p};
   for (int h = 0; h < 2; ++h) {
-    result.count[h] = in.get();
-    Matrix read[5];
-    for (int i = 0; i <= 4; ++i) {
-      read[i] = in.get_matrix();
-      require(i > order ? read[i].size() == 0 : read[i].rows() == rows[i] && read[i].cols() == columns[i]);
+    const RawSums& sums = result.sums[h];
+    const Matrix* const orders[4] = {&sums.order1, &sums.order2, &sums.order3, &sums.order4};
+    const Index rows[4] = {d, p, p, p}, columns[4] = {m, m, d * m, p * m};
+    require(result.count[h] >= 0 && sums.order0.size() == m);
+    for (int i = 0; i < 4; ++i) {
+      const bool there = i < result.order;
+      require(there ? orders[i]->rows() == rows[i] && orders[i]->cols() == columns[i]
+                    : orders[i]->size() == 0);
     }
-    RawSums& to = result.sums[h];
-    to.order0 = read[0].col(0);
-    to.order1 = read[1];
-    to.order2 = read[2];
-    to.order3 = read[3];
-    to.order4 = read[4];
   }
-  in.finish();
   return result;
 }
 
