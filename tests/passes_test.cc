@@ -64,6 +64,7 @@ TEST(Packed, RefusesSizesBeyondTheBytes) {
   const std::int64_t huge = std::int64_t{1} << 61;
   std::memcpy(bytes.data(), &huge, sizeof huge);
   EXPECT_THROW((void)unpacked<Matrix>(bytes), DataError);
+  EXPECT_THROW((void)unpacked<Vector>(packed(Matrix(Matrix::Random(3, 2)))), DataError);
 }
 
 // The network of a recovery, as bytes.

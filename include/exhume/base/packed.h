@@ -175,6 +175,9 @@ class Reader {
       if (rows < 0 || cols < 0 ||
           (rows > 0 && static_cast<std::uint64_t>(cols) > most / static_cast<std::uint64_t>(rows)))
         refuse();
+      if ((T::ColsAtCompileTime != Eigen::Dynamic && cols != T::ColsAtCompileTime) ||
+          (T::RowsAtCompileTime != Eigen::Dynamic && rows != T::RowsAtCompileTime))
+        refuse();
       value.resize(rows, cols);
       raw(value.data(), static_cast<std::size_t>(value.size()));
     } else {
