@@ -45,16 +45,18 @@ bench: build  ## kernels beside a dgemm
 	@$(BUILD)/bench/exhume_bench
 
 # Exhume beside what people use today. EXHUME names a program that is built already; ARGS go to `python -m race run`.
+# The environments are fetched while the program is built.
+RACE_PARTS = $(if $(EXHUME),scripts/race_envs.sh,scripts/setup.sh python && { scripts/race_envs.sh & envs=$$!; $(MAKE) --no-print-directory program && wait $$envs; })
 RACE = PYTHONPATH=bench EXHUME=$(or $(EXHUME),$(BUILD)/apps/exhume) .venv-race/bin/python -m race
 
-race: $(if $(EXHUME),,program)  ## Exhume beside scikit-learn, PyTorch, SciPy, ... in ten minutes; ARGS=, OUT=
-	@scripts/race_envs.sh
+race:  ## Exhume beside scikit-learn, PyTorch, SciPy, ... in ten minutes; ARGS=, OUT=
+	@$(RACE_PARTS)
 	@$(RACE) run --quick --jobs $(JOBS) --out $(or $(OUT),build/race/quick.jsonl) $(ARGS)
 	@$(RACE) report $(or $(OUT),build/race/quick.jsonl) --docs build/race
 	@$(RACE) baseline $(or $(OUT),build/race/quick.jsonl)
 
-race-full: $(if $(EXHUME),,program)  ## the same with every size and longer limits, some hours; writes docs/benchmarks.md
-	@scripts/race_envs.sh
+race-full:  ## the same with every size and longer limits, some hours; writes docs/benchmarks.md
+	@$(RACE_PARTS)
 	@$(RACE) run --full --resume --jobs $(JOBS) --out $(or $(OUT),bench/race/results/full.jsonl) $(ARGS)
 	@$(if $(OUT),,$(RACE) report bench/race/results/*.jsonl)
 	@$(RACE) baseline $(or $(OUT),bench/race/results/full.jsonl)

@@ -57,11 +57,6 @@ double worst_error(const Network& found, const Network& truth) {
   return alignment.comparable ? alignment.worst_error : std::numeric_limits<double>::infinity();
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // Least-squares slope of log y against log x.
 double slope(const std::vector<double>& x, const std::vector<double>& y) {
   double mx = 0, my = 0, xx = 0, xy = 0;

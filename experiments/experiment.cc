@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace exhume::experiments {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 void Bench::find(std::string name, double value, std::string should, bool holds) {
   report_.findings.push_back({std::move(name), value, std::move(should), holds});

@@ -35,6 +35,9 @@ struct Report {
   std::vector<std::string> files;  // names in the folder
 };
 
+// The middle of the values; the larger of two middles.
+[[nodiscard]] double median(std::vector<double> values);
+
 // Where an experiment's findings and files go. Nothing is on disk before finish().
 class Bench {
  public:

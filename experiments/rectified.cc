@@ -67,11 +67,6 @@ double spread(const RowMatrix& y) {
   return std::sqrt((y.rowwise() - y.colwise().mean()).squaredNorm() / static_cast<double>(y.size()));
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 class Study {
  public:
   explicit Study(const Options& options)

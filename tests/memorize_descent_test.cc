@@ -8,15 +8,10 @@
 #include "exhume/base/random.h"
 #include "exhume/memorize/closed_form.h"
 #include "exhume/memorize/general_position.h"
+#include "normal_rows.h"
 
 namespace exhume {
 namespace {
-
-RowMatrix normal_rows(Index n, Index d, std::uint64_t seed) {
-  RowMatrix x(n, d);
-  Stream(seed, "rows").fill_normal(0, x);
-  return x;
-}
 
 struct Instance {
   RowMatrix x;

@@ -7,15 +7,10 @@
 #include "exhume/base/random.h"
 #include "exhume/memorize/closed_form.h"
 #include "exhume/model/quadratic_network.h"
+#include "normal_rows.h"
 
 namespace exhume {
 namespace {
-
-RowMatrix normal_rows(Index n, Index d, std::uint64_t seed) {
-  RowMatrix x(n, d);
-  Stream(seed, "rows").fill_normal(0, x);
-  return x;
-}
 
 TEST(GeneralPosition, CapacityIsTheRankOfGenericRows) {
   for (const Index d : {1, 2, 5}) {

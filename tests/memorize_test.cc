@@ -8,15 +8,10 @@
 #include "exhume/base/error.h"
 #include "exhume/base/random.h"
 #include "exhume/memorize/general_position.h"
+#include "normal_rows.h"
 
 namespace exhume {
 namespace {
-
-RowMatrix normal_rows(Index n, Index d, std::uint64_t seed) {
-  RowMatrix x(n, d);
-  Stream(seed, "rows").fill_normal(0, x);
-  return x;
-}
 
 RowMatrix digits_like_labels(Index n) {
   RowMatrix y(n, 1);

@@ -165,17 +165,36 @@ TEST(Passes, WorkersThatDieAreReplaced) {
   EXPECT_EQ(cluster.recover_network(1), network_of(samples, {}));
 }
 
+// Gives the first two blocks of the first pass twice.
+class Doubling final : public Passes {
+ public:
+  void pass(std::string_view, BlockSum& sum) override {
+    if (!looked_) {
+      sum.add(0, 2);
+      const std::string part = sum.take();
+      sum.absorb(part);
+      EXPECT_THROW(sum.absorb(part), DataError);
+      EXPECT_EQ(sum.missing(), (std::vector<std::pair<Index, Index>>{{2, 3}}));
+      looked_ = true;
+    }
+    sum.add(0, sum.blocks());
+  }
+  [[nodiscard]] bool looked() const { return looked_; }
+
+ private:
+  bool looked_ = false;
+};
+
 TEST(Passes, RowsThatTwoHoldAreRefused) {
   const SamplePtr samples = some_samples(10'000);
   const auto add = [](SecondMoments& to, const SampleBlock& block) { to.add(block); };
   const SecondMoments empty(samples->inputs(), samples->outputs());
-  const Control control;
-  PassSum sum(*samples, empty, control, "", add, kBlockRows);
-  sum.add(0, 2);
-  const std::string part = sum.take();
-  sum.absorb(part);
-  EXPECT_THROW(sum.absorb(part), DataError);
-  EXPECT_EQ(sum.missing(), (std::vector<std::pair<Index, Index>>{{2, 3}}));
+  Control control;
+  const auto passes = std::make_shared<Doubling>();
+  control.passes = passes;
+  const SecondMoments sum = reduce_blocks(*samples, empty, control, "", add);
+  EXPECT_TRUE(passes->looked());
+  EXPECT_EQ(packed(sum), packed(reduce_blocks(*samples, empty, Control{}, "", add)));
 }
 
 // Stops after so many passes, as a kill does.

@@ -9,6 +9,7 @@
 #include "exhume/routes/threshold/lowest_layer.h"
 #include "exhume/routes/threshold/models.h"
 #include "exhume/routes/threshold/sigmoid_fit.h"
+#include "normal_rows.h"
 #include "refusal.h"
 
 namespace exhume {
@@ -22,12 +23,6 @@ ThresholdModel sigmoid_model(Index d, Index k, double t, UpperKind upper, std::u
                              .threshold_spread = 0.2,
                              .upper = upper,
                              .seed = seed});
-}
-
-RowMatrix normal_rows(Index rows, Index columns) {
-  RowMatrix out(rows, columns);
-  Stream(50, "rows").fill_normal(0, out);
-  return out;
 }
 
 // Largest distance of a row of (W, t) from the nearest row found.
@@ -64,8 +59,8 @@ TEST(SigmoidFit, ProductsOfTwoComeBackExactlyFromRoughDirections) {
 TEST(SigmoidFit, TooFewRowsAreRefused) {
   expect_refused<DataError>(
       [] {
-        (void)fit_sigmoids(memory_samples(normal_rows(30, 3), normal_rows(30, 1)), Matrix::Identity(3, 3), {},
-                           {});
+        (void)fit_sigmoids(memory_samples(normal_rows(30, 3, 50), normal_rows(30, 1, 50)),
+                           Matrix::Identity(3, 3), {}, {});
       },
       {"30 rows", "19 unknowns", "38"});
 }
@@ -95,7 +90,7 @@ TEST(Biased, OutputsThatAreNotPositiveAreRefused) {
   RowMatrix y = RowMatrix::Ones(5000, 1);
   y(41, 0) = 0;
   expect_refused<DataError>(
-      [&] { (void)unbiased_second_moments(*memory_samples(normal_rows(5000, 3), y), {}); },
+      [&] { (void)unbiased_second_moments(*memory_samples(normal_rows(5000, 3, 50), y), {}); },
       {"row 41", "biased"});
 }
 
@@ -127,7 +122,7 @@ TEST(LowestLayer, SigmoidsWithNoiseStateAnErrorThatCoversTheirs) {
 TEST(LowestLayer, BiasedRowsAreForSigmoids) {
   expect_refused<std::invalid_argument>(
       [] {
-        (void)lowest_layer(memory_samples(normal_rows(9000, 3), normal_rows(9000, 1)),
+        (void)lowest_layer(memory_samples(normal_rows(9000, 3, 50), normal_rows(9000, 1, 50)),
                            {.hidden = 3, .biased = true});
       },
       {"auto", "sigmoid"});

@@ -9,9 +9,9 @@
 
 namespace exhume {
 
-inline testing::AssertionResult well_formed(std::string_view text) {
+inline ::testing::AssertionResult well_formed(std::string_view text) {
   const std::string fault = markup_fault(text);
-  return fault.empty() ? testing::AssertionSuccess() : testing::AssertionFailure() << fault;
+  return fault.empty() ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << fault;
 }
 
 }  // namespace exhume

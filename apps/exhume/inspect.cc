@@ -21,7 +21,7 @@ constexpr double kMiB = 1024.0 * 1024.0;
 
 constexpr int kIndent = 20;
 
-std::string line(std::string_view name, std::string_view value) {
+std::string wrapped_line(std::string_view name, std::string_view value) {
   return fmt::format("  {}  {}\n", toned(Tone::kSoft, fmt::format("{:<16}", name)),
                      wrapped(value, std::max(columns(STDOUT_FILENO), 2 * kIndent), kIndent, kIndent));
 }
@@ -102,33 +102,36 @@ class Inspect final : public Command {
              : fmt::format("{} {}.\n\n", toned(Tone::kBad, "Will be refused."),
                            printable(found.obstacles.empty() ? "no route applies" : found.obstacles[0]));
     for (const Fact& fact : column_facts(opened.input_names, opened.output_names, opened.target))
-      out += line(fact.name, printable(fact.value));
-    out += line("precision", "outputs in " + found.precision);
-    out += line("linear part",
-                fmt::format("explains {:.3g}% of the outputs' variance", 100 * found.linear_share));
-    out += line("units", fmt::format("up to {}, for which the rows are plenty", grouped(found.most_hidden)));
+      out += wrapped_line(fact.name, printable(fact.value));
+    out += wrapped_line("precision", "outputs in " + found.precision);
+    out += wrapped_line("linear part",
+                        fmt::format("explains {:.3g}% of the outputs' variance", 100 * found.linear_share));
+    out += wrapped_line("units",
+                        fmt::format("up to {}, for which the rows are plenty", grouped(found.most_hidden)));
+    out += wrapped_line(
+        "rows", found.distinct == found.looked_at
+                    ? fmt::format("all {} looked at are different", grouped(found.looked_at))
+                    : fmt::format("{} of {} looked at are repetitions",
+                                  grouped(found.looked_at - found.distinct), grouped(found.looked_at)));
     out +=
-        line("rows", found.distinct == found.looked_at
-                         ? fmt::format("all {} looked at are different", grouped(found.looked_at))
-                         : fmt::format("{} of {} looked at are repetitions",
-                                       grouped(found.looked_at - found.distinct), grouped(found.looked_at)));
-    out += line("in memory", fmt::format("{:.3g} MiB, if it is kept there", found.memory_bytes / kMiB));
+        wrapped_line("in memory", fmt::format("{:.3g} MiB, if it is kept there", found.memory_bytes / kMiB));
     for (const Assumption& a : found.inspection.tests) {
       const std::string mark = a.holds ? toned(Tone::kGood, "holds") : toned(Tone::kWarn, "does not hold");
-      out += line(&a == found.inspection.tests.data() ? "tests" : "",
-                  fmt::format("{}: {} ({:.3g}, threshold {:.3g})", a.name, mark, a.value, a.threshold));
+      out +=
+          wrapped_line(&a == found.inspection.tests.data() ? "tests" : "",
+                       fmt::format("{}: {} ({:.3g}, threshold {:.3g})", a.name, mark, a.value, a.threshold));
     }
     bool first = true;
     for (const RouteOutlook& route : found.routes) {
-      out += line(first ? "routes" : "",
-                  fmt::format("{}: {}", route.route,
-                              route.applies ? toned(Tone::kGood, "applies") : printable(route.why)));
+      out += wrapped_line(first ? "routes" : "",
+                          fmt::format("{}: {}", route.route,
+                                      route.applies ? toned(Tone::kGood, "applies") : printable(route.why)));
       first = false;
     }
     first = true;
     for (const std::string& words : found.advice) {
       const char* stop = words.ends_with('?') ? "" : ".";
-      out += line(first ? "note" : "", printable(words) + stop);
+      out += wrapped_line(first ? "note" : "", printable(words) + stop);
       first = false;
     }
     return out;

@@ -30,7 +30,7 @@
 namespace exhume::cli {
 namespace {
 
-struct Entry {
+struct Listed {
   std::unique_ptr<Command> command;
   CLI::App* app = nullptr;
 };
@@ -127,9 +127,9 @@ int main(int argc, char** argv) {
       "1 internal error; 130 interrupted.");
 
   Session session;
-  std::vector<Entry> entries;
+  std::vector<Listed> entries;
   const auto add = [&](std::unique_ptr<Command> command) {
-    Entry entry{std::move(command), nullptr};
+    Listed entry{std::move(command), nullptr};
     entry.app = entry.command->declare(app);
     entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")
         ->check(CLI::Range(0, 4096).description(""));
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
     session.control.threads = std::min(most, session.control.workers());
   std::signal(SIGPIPE, SIG_DFL);  // a reader that went away ends us quietly, as it does any Unix program
   catch_interrupts();
-  for (const Entry& entry : entries) {
+  for (const Listed& entry : entries) {
     if (entry.app->parsed()) return run(*entry.command, session);
   }
   return kInternalError;

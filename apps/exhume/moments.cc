@@ -44,7 +44,7 @@ class Moments final : public Command {
     const PartialMoments made =
         partial_moments(opened.samples, order_, like ? &*like : nullptr, session.control);
     const std::string path = with_ending(out_, ".moments"), bytes = made.serialise();
-    write_file(path, bytes, session.force);
+    write_new_file(path, bytes, session.force);
     const Json json = {{"written", path}, {"rows", made.rows()}, {"order", order_}, {"bytes", bytes.size()}};
     if (session.json) {
       put(to_text(json) + "\n");

@@ -42,7 +42,7 @@ std::string with_ending(const std::string& name, const std::string& ending) {
   return name.ends_with(ending) ? name : name + ending;
 }
 
-void write_file(const std::string& path, const std::string& bytes, bool force) {
+void write_new_file(const std::string& path, const std::string& bytes, bool force) {
   if (!force && std::filesystem::exists(path))
     throw std::invalid_argument(fmt::format("{} exists; name another file, or add --force", path));
   AtomicFile file(path);

@@ -13,7 +13,7 @@ namespace exhume::cli {
 [[nodiscard]] std::string with_ending(const std::string& name, const std::string& ending);
 
 // One file, whole or not at all. Throws std::invalid_argument where it exists, unless `force`.
-void write_file(const std::string& path, const std::string& bytes, bool force);
+void write_new_file(const std::string& path, const std::string& bytes, bool force);
 
 // Of one file; or those of several (names, patterns), merged in the order of their names.
 [[nodiscard]] PartialMoments read_moments(const std::string& file);

@@ -14,12 +14,12 @@
 namespace exhume::cli {
 namespace {
 
-struct Entry {
+struct Experiment {
   const char* name;
   const char* about;
   experiments::Report (*run)(const experiments::Options&);
 };
-constexpr Entry kExperiments[] = {
+constexpr Experiment kExperiments[] = {
     {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
      experiments::memorize},
     {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
@@ -38,7 +38,7 @@ class Reproduce final : public Command {
     CLI::App* app = parent.add_subcommand("reproduce", "Run a paper's experiments again");
     std::string list;
     std::vector<std::string> names;
-    for (const Entry& entry : kExperiments) {
+    for (const Experiment& entry : kExperiments) {
       list += fmt::format("  {:<12} {}\n", entry.name, entry.about);
       names.emplace_back(entry.name);
     }
@@ -53,8 +53,8 @@ class Reproduce final : public Command {
   }
 
   int run(const Session& session) override {
-    const Entry& entry = *std::find_if(std::begin(kExperiments), std::end(kExperiments),
-                                       [&](const Entry& e) { return name_ == e.name; });
+    const Experiment& entry = *std::find_if(std::begin(kExperiments), std::end(kExperiments),
+                                            [&](const Experiment& e) { return name_ == e.name; });
     const experiments::Options options{out_, data_, seed_, quick_, session.control};
     const experiments::Report report = entry.run(options);
     const bool good =

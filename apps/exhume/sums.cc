@@ -37,7 +37,7 @@ class Sums final : public Command {
     const OpenedSamples opened = samples_.open(session.control);
     const PartialSums made = partial_sums(network, opened.samples, session.control);
     const std::string path = with_ending(out_, ".sums"), bytes = made.serialise();
-    write_file(path, bytes, session.force);
+    write_new_file(path, bytes, session.force);
     const Json json = {{"written", path},
                        {"rows", static_cast<Index>(made.rows)},
                        {"relative_mse", made.relative_mse()},
@@ -79,7 +79,7 @@ class Step final : public Command {
     const Network network = open_network(network_);
     const PartialSums sums = read_sums(sums_);
     const Network next = stepped(network, sums, damping_);
-    write_file(out_, network_bytes(next), session.force);
+    write_new_file(out_, network_bytes(next), session.force);
     const Json json = {{"written", out_},
                        {"rows", static_cast<Index>(sums.rows)},
                        {"relative_mse_before", sums.relative_mse()}};

@@ -132,8 +132,8 @@ Inspection inspect(const SampleSource& samples) {
     for (Index i = 0; i < rows && values.size() <= kFewValues; ++i) values.insert(x(i, a));
     least_values = std::min(least_values, values.size());
     const Vector centred = centred_column(x, a);
-    const double variance = centred.squaredNorm() / n;
-    if (variance > 0) heaviest = std::max(heaviest, centred.array().pow(4).mean() / (variance * variance));
+    const double spread = centred.squaredNorm() / n;
+    if (spread > 0) heaviest = std::max(heaviest, centred.array().pow(4).mean() / (spread * spread));
   }
   result.discrete = least_values <= kFewValues && rows > 2 * static_cast<Index>(kFewValues);
   test("continuous inputs: distinct values of an input", static_cast<double>(least_values),

@@ -118,9 +118,9 @@ void look(Seen& seen, const SampleBlock& block) {
   }
 }
 
-struct Sums {
+struct RoundingSums {
   Vector h2, h4, y, yy;
-  void merge(const Sums& other) {
+  void merge(const RoundingSums& other) {
     h2 += other.h2;
     h4 += other.h4;
     y += other.y;
@@ -132,19 +132,19 @@ struct Sums {
 double measure(StoredPrecision& stored, const SampleSource& samples, const Control& control) {
   const Index m = samples.outputs();
   const Vector zero = Vector::Zero(m);
-  const Sums sums = reduce_blocks(samples, Sums{zero, zero, zero, zero}, control, "",
-                                  [&](Sums& to, const SampleBlock& block) {
-                                    const ConstRows y = block.y();
-                                    for (Index i = 0; i < y.rows(); ++i) {
-                                      for (Index o = 0; o < m; ++o) {
-                                        const double h = stored.half_unit(y(i, o));
-                                        to.h2(o) += h * h;
-                                        to.h4(o) += h * h * h * h;
-                                      }
-                                    }
-                                    to.y += y.colwise().sum().transpose();
-                                    to.yy += y.colwise().squaredNorm().transpose();
-                                  });
+  const RoundingSums sums = reduce_blocks(samples, RoundingSums{zero, zero, zero, zero}, control, "",
+                                          [&](RoundingSums& to, const SampleBlock& block) {
+                                            const ConstRows y = block.y();
+                                            for (Index i = 0; i < y.rows(); ++i) {
+                                              for (Index o = 0; o < m; ++o) {
+                                                const double h = stored.half_unit(y(i, o));
+                                                to.h2(o) += h * h;
+                                                to.h4(o) += h * h * h * h;
+                                              }
+                                            }
+                                            to.y += y.colwise().sum().transpose();
+                                            to.yy += y.colwise().squaredNorm().transpose();
+                                          });
   const double n = static_cast<double>(std::max<Index>(samples.rows(), 1));
   stored.mean_square = sums.h2 / (3 * n);
   stored.mean_fourth = sums.h4 / n;

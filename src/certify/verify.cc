@@ -13,14 +13,14 @@
 namespace exhume {
 namespace {
 
-// Sums over rows. Outputs are measured from the first row's, so that a large common offset costs no digits.
-struct Sums {
+// HeldOutSums over rows. Outputs are measured from the first row's, so that a large common offset costs no digits.
+struct HeldOutSums {
   long double squared_error = 0;
   std::vector<long double> shifted, shifted_squared;  // by output
   double worst = -1;
   Index rows = 0, worst_row = -1, worst_output = -1;
 
-  void merge(const Sums& other) {
+  void merge(const HeldOutSums& other) {
     squared_error += other.squared_error;
     for (std::size_t j = 0; j < shifted.size(); ++j) {
       shifted[j] += other.shifted[j];
@@ -37,7 +37,7 @@ struct Sums {
 
 using Reals = std::vector<long double>;
 
-// Sums over all rows; predict(x, f) writes the m outputs at one row, one object a block of rows.
+// HeldOutSums over all rows; predict(x, f) writes the m outputs at one row, one object a block of rows.
 template <class MakePredict>
 Verification compare(Index inputs, Index outputs, const SampleSource& samples, const Control& control,
                      const MakePredict& make_predict) {
@@ -54,32 +54,33 @@ Verification compare(Index inputs, Index outputs, const SampleSource& samples, c
   samples.announce({&one, 1});
   samples.read(0, 1, start);
   const Vector origin = start.y().row(0);
-  Sums empty;
+  HeldOutSums empty;
   empty.shifted.assign(static_cast<std::size_t>(outputs), 0);
   empty.shifted_squared = empty.shifted;
 
-  const Sums sums = reduce_blocks(samples, empty, control, "verify", [&](Sums& s, const SampleBlock& block) {
-    auto predict = make_predict();
-    Reals f(static_cast<std::size_t>(outputs));
-    const auto xs = block.x(), ys = block.y();
-    for (Index r = 0; r < block.rows(); ++r) {
-      predict(xs.data() + r * xs.cols(), f);
-      for (Index j = 0; j < outputs; ++j) {
-        const long double error = ys(r, j) - f[static_cast<std::size_t>(j)];
-        const long double shifted = static_cast<long double>(ys(r, j)) - origin(j);
-        s.squared_error += error * error;
-        s.shifted[static_cast<std::size_t>(j)] += shifted;
-        s.shifted_squared[static_cast<std::size_t>(j)] += shifted * shifted;
-        const double size = static_cast<double>(std::fabs(error));
-        if (!(size <= s.worst)) {
-          s.worst = size;
-          s.worst_row = block.first_row() + r;
-          s.worst_output = j;
+  const HeldOutSums sums =
+      reduce_blocks(samples, empty, control, "verify", [&](HeldOutSums& s, const SampleBlock& block) {
+        auto predict = make_predict();
+        Reals f(static_cast<std::size_t>(outputs));
+        const auto xs = block.x(), ys = block.y();
+        for (Index r = 0; r < block.rows(); ++r) {
+          predict(xs.data() + r * xs.cols(), f);
+          for (Index j = 0; j < outputs; ++j) {
+            const long double error = ys(r, j) - f[static_cast<std::size_t>(j)];
+            const long double shifted = static_cast<long double>(ys(r, j)) - origin(j);
+            s.squared_error += error * error;
+            s.shifted[static_cast<std::size_t>(j)] += shifted;
+            s.shifted_squared[static_cast<std::size_t>(j)] += shifted * shifted;
+            const double size = static_cast<double>(std::fabs(error));
+            if (!(size <= s.worst)) {
+              s.worst = size;
+              s.worst_row = block.first_row() + r;
+              s.worst_output = j;
+            }
+          }
         }
-      }
-    }
-    s.rows += block.rows();
-  });
+        s.rows += block.rows();
+      });
 
   long double variance = 0;  // times the number of rows
   for (std::size_t j = 0; j < sums.shifted.size(); ++j) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/require.h"
 #include "exhume/base/random.h"
 #include "exhume/data/reduce.h"
 #include "linalg/orthonormal.h"
@@ -19,18 +20,6 @@ namespace exhume {
 namespace {
 
 constexpr Index kScaleRows = 65536;
-
-void require(bool holds, std::string_view field, double value, std::string_view allowed) {
-  if (!holds) throw std::invalid_argument(fmt::format("{} is {}, but must be {}", field, value, allowed));
-}
-
-void require_count(std::string_view field, Index value) {
-  require(value >= 1, field, static_cast<double>(value), "at least 1");
-}
-
-void require_not_negative(std::string_view field, double value) {
-  require(value >= 0 && std::isfinite(value), field, value, "a finite number of at least 0");
-}
 
 // S, or nothing where it is the identity.
 Matrix spread(Index d, double condition, std::uint64_t seed) {

@@ -6,26 +6,18 @@
 #include <stdexcept>
 #include <string>
 
+#include "data/require.h"
 #include "exhume/base/random.h"
 
 namespace exhume {
-namespace {
-
-void require_count(std::string_view field, Index value) {
-  if (value < 1) throw std::invalid_argument(fmt::format("{} is {}, but must be at least 1", field, value));
-}
-
-}  // namespace
 
 void PlantedDeepOptions::validate() const {
   require_count("inputs", inputs);
   require_count("outputs", outputs);
   if (widths.empty()) throw std::invalid_argument("widths is empty, but must name at least one hidden layer");
   for (std::size_t l = 0; l < widths.size(); ++l) require_count(fmt::format("widths[{}]", l), widths[l]);
-  if (!(bias >= 0 && std::isfinite(bias)))
-    throw std::invalid_argument(fmt::format("bias is {}, but must be a finite number of at least 0", bias));
-  if (!std::isfinite(centre))
-    throw std::invalid_argument(fmt::format("centre is {}, but must be finite", centre));
+  require_not_negative("bias", bias);
+  require(std::isfinite(centre), "centre", centre, "finite");
 }
 
 DeepNetwork plant_deep(const PlantedDeepOptions& options) {

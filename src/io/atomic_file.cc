@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "exhume/base/error.h"
+#include "io/error_words.h"
 #include "io/leftovers.h"
 #include "io/sha256.h"
 
@@ -22,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");

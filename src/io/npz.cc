@@ -19,8 +19,8 @@ namespace exhume {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-constexpr std::uint64_t kChunk = std::uint64_t{1}
-                                 << 18;  // bytes inflated at a time, whole numbers of any type
+constexpr std::uint64_t kInflated = std::uint64_t{1}
+                                    << 18;  // bytes inflated at a time, whole numbers of any type
 
 // Where the number at position `flat` of Fortran order lies in C order.
 std::uint64_t row_major_position(std::uint64_t flat, const std::vector<Index>& shape) {
@@ -114,9 +114,9 @@ class NpzReader {
       done += whole;
       bytes.erase(0, static_cast<std::size_t>(whole * item));
       const std::size_t kept = bytes.size();
-      bytes.resize(kept + kChunk);
+      bytes.resize(kept + kInflated);
       const std::uint64_t got =
-          stream.read(bytes.data() + kept, kChunk);  // the last call also checks the checksum
+          stream.read(bytes.data() + kept, kInflated);  // the last call also checks the checksum
       bytes.resize(kept + static_cast<std::size_t>(got));
       if (got == 0) break;
       if (done == tensor.data.size()) {

@@ -10,14 +10,13 @@
 
 #include "exhume/base/error.h"
 #include "io/commit_journal.h"
+#include "io/error_words.h"
 #include "io/leftovers.h"
 
 namespace exhume {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 

@@ -7,17 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "exhume/base/error.h"
+#include "io/error_words.h"
 
 namespace exhume {
-namespace {
-
-std::string reason(int error) { return std::generic_category().message(error); }
-
-}  // namespace
-
 RandomAccessFile::RandomAccessFile(const std::filesystem::path& path, const std::string& shown)
     : name_(shown.empty() ? path.string() : shown) {
   // O_NONBLOCK: opening a named pipe must not wait for its writer.

@@ -10,7 +10,7 @@ namespace exhume {
 namespace {
 
 constexpr std::uint64_t kMostWaiting = std::uint64_t{16} << 20;  // bytes kept until their turn comes
-constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
+constexpr std::uint64_t kHashed = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ std::string RunningDigest::finish(std::uint64_t size,
                                   const std::function<void(std::uint64_t, char*, std::uint64_t)>& read) {
   const std::lock_guard lock(mutex_);
   if (!digits_.empty()) return digits_;
-  std::vector<char> chunk(static_cast<std::size_t>(std::min(kChunk, size)));
+  std::vector<char> chunk(static_cast<std::size_t>(std::min(kHashed, size)));
   while (hashed_ < size) {
     const std::uint64_t count = std::min<std::uint64_t>(chunk.size(), size - hashed_);
     read(hashed_, chunk.data(), count);

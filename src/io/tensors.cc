@@ -30,8 +30,8 @@ const StoredTensor& required(const Tensors& tensors, std::string_view name, std:
   return *found;
 }
 
-void require_extent(const std::string& file, std::string_view what, Index value, std::string_view like,
-                    Index wanted) {
+void require_shape(const std::string& file, std::string_view what, Index value, std::string_view like,
+                   Index wanted) {
   if (value != wanted) {
     throw DataError(
         fmt::format("{}: {} is {} but {} is {}; the shapes must be W k x d, b k, A m x k, c m, L m x d", file,
@@ -105,14 +105,14 @@ Network to_network(const Tensors& tensors, const std::string& file) {
   network.A = tensors.matrix("A", file);
   network.c = tensors.vector("c", file);
   const Index k = network.W.rows(), m = network.A.rows();
-  require_extent(file, "the size of b", network.b.size(), "the number of rows of W", k);
-  require_extent(file, "the number of columns of A", network.A.cols(), "the number of rows of W", k);
-  require_extent(file, "the size of c", network.c.size(), "the number of rows of A", m);
+  require_shape(file, "the size of b", network.b.size(), "the number of rows of W", k);
+  require_shape(file, "the number of columns of A", network.A.cols(), "the number of rows of W", k);
+  require_shape(file, "the size of c", network.c.size(), "the number of rows of A", m);
   if (tensors.find("L")) {
     network.L = tensors.matrix("L", file);
-    require_extent(file, "the number of rows of L", network.L.rows(), "the number of rows of A", m);
-    require_extent(file, "the number of columns of L", network.L.cols(), "the number of columns of W",
-                   network.W.cols());
+    require_shape(file, "the number of rows of L", network.L.rows(), "the number of rows of A", m);
+    require_shape(file, "the number of columns of L", network.L.cols(), "the number of columns of W",
+                  network.W.cols());
   }
   return network;
 }

@@ -12,7 +12,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kTileRows = 512;
+constexpr Index kCrossTile = 512;
 Index features(Index d) { return 1 + d + symmetric_size(d); }
 
 }  // namespace
@@ -29,8 +29,8 @@ CrossMoments::CrossMoments(Index d, Index m)
 void CrossMoments::add(const SampleBlock& block) {
   const Index d = inputs, m = outputs, p = symmetric_size(d);
   Matrix phi, quadratic_y, xy, y;
-  for (Index first = 0; first < block.rows(); first += kTileRows) {
-    const Index rows = std::min(kTileRows, block.rows() - first);
+  for (Index first = 0; first < block.rows(); first += kCrossTile) {
+    const Index rows = std::min(kCrossTile, block.rows() - first);
     phi.resize(rows, features(d));
     phi.col(0).setOnes();
     phi.middleCols(1, d) = block.x().middleRows(first, rows);

@@ -16,7 +16,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kTileRows = 256;
+constexpr Index kTensorTile = 256;
 
 // Every product He_alpha of order up to p, each from a shorter one: He_alpha = He_(alpha without j)
 // He_{n_j}(x_j), j the largest index of alpha.
@@ -86,8 +86,8 @@ HighSums high_sums(const SampleSource& samples, const Control& control) {
   return reduce_blocks(samples, empty, control, "moments of orders 5 and 6",
                        [&](HighSums& sums, const SampleBlock& block) {
                          Matrix products;
-                         for (Index first = 0; first < block.rows(); first += kTileRows) {
-                           const Index rows = std::min(kTileRows, block.rows() - first);
+                         for (Index first = 0; first < block.rows(); first += kTensorTile) {
+                           const Index rows = std::min(kTensorTile, block.rows() - first);
                            table.fill(block.x().middleRows(first, rows), 6, products);
                            Matrix halves = Matrix::Zero(rows, 2 * m);
                            for (Index r = 0; r < rows; ++r) {

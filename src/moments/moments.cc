@@ -13,7 +13,7 @@ namespace exhume {
 namespace {
 
 // Rows whose features fit into the second-level cache together with the sums.
-constexpr Index kTileRows = 128;
+constexpr Index kMomentTile = 128;
 
 // Some rows of a block, every second one, seen in place.
 using EverySecondRow = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
@@ -261,8 +261,8 @@ void HermiteMoments::add(Index first_row, const Eigen::Ref<const RowMatrix>& x,
     count[h] += half_rows;
     if (by_squares(inputs, outputs, order))
       scratch.squares.assign(static_cast<std::size_t>(outputs), Matrix::Zero(inputs, inputs));
-    for (Index first = 0; first < half_rows; first += kTileRows) {
-      const Index rows = std::min(kTileRows, half_rows - first);
+    for (Index first = 0; first < half_rows; first += kMomentTile) {
+      const Index rows = std::min(kMomentTile, half_rows - first);
       const Index at = offset + 2 * first;
       add_tile(every_second_row(x, at, rows), every_second_row(r, at, rows), order, scratch, sums[h]);
     }

@@ -14,7 +14,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kTileRows = 256;
+constexpr Index kPolynomialTile = 256;
 
 // Coefficients of one polynomial an output; the vector space of the iteration.
 struct Coefficients {
@@ -114,8 +114,8 @@ RowMatrix PolynomialFit::evaluate(const Eigen::Ref<const RowMatrix>& x) const {
   }
   std::vector<Matrix> cubics;
   for (Index o = 0; o < m && degree >= 3; ++o) cubics.push_back(folded(Q3.middleCols(o * d, d)));
-  for (Index first = 0; first < x.rows(); first += kTileRows) {
-    const Index rows = std::min(kTileRows, x.rows() - first);
+  for (Index first = 0; first < x.rows(); first += kPolynomialTile) {
+    const Index rows = std::min(kPolynomialTile, x.rows() - first);
     const Matrix tile = x.middleRows(first, rows);
     Matrix features(rows, Q2.rows());
     quadratic_features(tile, features);

@@ -14,7 +14,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kPoints = 500;  // of the picture of held-out rows
+constexpr Index kDeepPoints = 500;  // of the picture of held-out rows
 
 std::string shape_words(const DeepResult& result) {
   const std::vector<Index> widths = result.network.widths();
@@ -56,7 +56,7 @@ svg::Chart heldout_chart(const DeepResult& result) {
   chart.y.label = "predicted";
   svg::Series points{.x = {}, .y = {}};
   const Index rows = std::min(result.predicted.rows(), result.observed.rows());
-  for (Index r = 0; r < std::min(rows, kPoints); ++r) {
+  for (Index r = 0; r < std::min(rows, kDeepPoints); ++r) {
     points.x.push_back(result.observed(r, r % result.observed.cols()));
     points.y.push_back(result.predicted(r, r % result.predicted.cols()));
   }
@@ -86,7 +86,7 @@ Json sections(const DeepResult& result) {
   list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is darker.",
                                  svg::picture_of(result.network)));
   if (result.predicted.rows() > 0) {
-    const Index shown = std::min(result.predicted.rows(), kPoints);
+    const Index shown = std::min(result.predicted.rows(), kDeepPoints);
     list.push_back(chart_section(
         "Held-out rows",
         fmt::format(

@@ -8,13 +8,12 @@
 #include "certify/certificate_writer.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
+#include "report/report_page.h"
 #include "report/rounded.h"
 #include "report/sections.h"
 
 namespace exhume {
 namespace {
-
-std::string grouped(Index value) { return svg::group_thousands(fmt::format("{}", value)); }
 
 // "36,105 = 2^15.14"
 std::string as_power(Index questions) {

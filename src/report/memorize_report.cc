@@ -7,7 +7,7 @@
 
 #include "certify/certificate_writer.h"
 #include "exhume/report/report.h"
-#include "exhume/report/svg.h"
+#include "report/report_page.h"
 #include "report/rounded.h"
 #include "report/sections.h"
 
@@ -106,8 +106,6 @@ Json own_keys(const MemorizeResult& r) {
   if (!r.descents.empty()) json["descent"] = descent_list(r);
   return json;
 }
-
-std::string grouped(Index value) { return svg::group_thousands(fmt::format("{}", value)); }
 
 std::string descent_words(const Descent& d, const SecondOrder& s) {
   return fmt::format(

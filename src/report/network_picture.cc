@@ -47,19 +47,19 @@ std::vector<NetworkPicture::Line> lines_of(const Matrix& W, const std::vector<In
 }
 
 // Where the circles of a column stand.
-struct Place {
+struct Column {
   double x = 0, first = 0, step = 0;
   [[nodiscard]] double y(Index unit) const { return first + step * static_cast<double>(unit); }
 };
 
-std::string text(double x, double y, const char* shade, const std::string& words) {
+std::string label(double x, double y, const char* shade, const std::string& words) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\"{}>{}</text>\n", x, y, shade,
                      escape(words));
 }
 
 // Lines of one shade and sign are one path.
-std::string draw_lines(const std::vector<NetworkPicture::Line>& lines, const Place& left, const Place& right,
-                       Index most_from, Index most_to) {
+std::string draw_lines(const std::vector<NetworkPicture::Line>& lines, const Column& left,
+                       const Column& right, Index most_from, Index most_to) {
   std::array<std::string, 2 * kShades> paths;
   for (const auto& line : lines) {
     if (line.from < 0 || line.to < 0 || line.from >= most_from || line.to >= most_to) continue;
@@ -118,9 +118,9 @@ std::string draw(const NetworkPicture& picture) {
   const Index most = shown.empty() ? 0 : *std::max_element(shown.begin(), shown.end());
   const double tall = std::min(kTallest, kFarthest * static_cast<double>(std::max<Index>(most - 1, 1)));
   const double height = kTop + tall + kLabels + (picture.skips ? 20 : 0);
-  std::vector<Place> places;
+  std::vector<Column> places;
   for (std::size_t c = 0; c < columns; ++c) {
-    Place place;
+    Column place;
     place.x = kSide + (picture.width - 2 * kSide) *
                           (columns == 1 ? 0.5 : static_cast<double>(c) / static_cast<double>(columns - 1));
     place.step = std::min(kFarthest, tall / static_cast<double>(std::max<Index>(shown[c] - 1, 1)));
@@ -134,7 +134,7 @@ std::string draw(const NetworkPicture& picture) {
   for (std::size_t c = 0; c + 1 < columns && c < picture.lines.size(); ++c)
     out += draw_lines(picture.lines[c], places[c], places[c + 1], shown[c], shown[c + 1]);
   for (std::size_t c = 0; c < columns; ++c) {
-    const Place& place = places[c];
+    const Column& place = places[c];
     const double radius = std::clamp(0.36 * place.step, 1.2, 6.0);
     for (Index unit = 0; unit < shown[c]; ++unit) {
       out += fmt::format(
@@ -143,12 +143,12 @@ std::string draw(const NetworkPicture& picture) {
           place.x, place.y(unit), radius);
     }
     const Index units = picture.columns[c].units;
-    out += text(place.x, kTop + tall + 24, " class=\"label\"", name_of(c, columns, units));
-    if (units > shown[c]) out += text(place.x, kTop + tall + 38, "", fmt::format("{} shown", shown[c]));
+    out += label(place.x, kTop + tall + 24, " class=\"label\"", name_of(c, columns, units));
+    if (units > shown[c]) out += label(place.x, kTop + tall + 38, "", fmt::format("{} shown", shown[c]));
   }
   if (picture.skips) {
-    out += text(picture.width / 2, height - 4, "",
-                "Layers also stand on what lies further below; those weights are not drawn.");
+    out += label(picture.width / 2, height - 4, "",
+                 "Layers also stand on what lies further below; those weights are not drawn.");
   }
   return out + "</svg>\n";
 }

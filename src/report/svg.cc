@@ -14,8 +14,8 @@ namespace exhume::svg {
 namespace {
 
 constexpr int kPalette = 6;
-constexpr double kLargest = 1e300;   // of what an axis shows
-constexpr double kMostSteps = 1e15;  // whole numbers below it are exact
+constexpr double kLargestShown = 1e300;  // of what an axis shows
+constexpr double kMostSteps = 1e15;      // whole numbers below it are exact
 
 std::string superscript(int number) {
   static constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -68,8 +68,8 @@ class Mapping {
     double low = axis.low.value_or(extent.empty() ? (log_ ? 0.1 : 0.0) : extent.low());
     double high = axis.high.value_or(extent.empty() ? 1.0 : extent.high());
     // So that the range is finite too; what lies beyond is drawn at the end.
-    low = std::clamp(low, -kLargest, kLargest);
-    high = std::clamp(high, -kLargest, kLargest);
+    low = std::clamp(low, -kLargestShown, kLargestShown);
+    high = std::clamp(high, -kLargestShown, kLargestShown);
     if (log_) {
       low = std::max(low, std::numeric_limits<double>::min());
       high = std::max(high, low);
@@ -252,15 +252,15 @@ constexpr double kLegendLine = 20;
 constexpr double kZeroRow = 34;  // below a logarithmic axis
 
 // Where the name of a series stands.
-struct Place {
+struct LegendPlace {
   std::size_t series = 0;
   double x = 0;
   int line = 0;
 };
 
-std::vector<Place> place_legend(const std::vector<Series>& series, double width) {
+std::vector<LegendPlace> place_legend(const std::vector<Series>& series, double width) {
   constexpr double kLeft = 50, kMark = 21, kGap = 18;
-  std::vector<Place> places;
+  std::vector<LegendPlace> places;
   double x = kLeft;
   int line = 0;
   for (std::size_t i = 0; i < series.size(); ++i) {
@@ -343,7 +343,7 @@ class ChartPicture {
       if (chart_.series[i].points) draw_points(chart_.series[i], colour(i));
     }
     for (const Rule& rule : chart_.rules) draw_rule(rule);
-    for (const Place& place : legend_) draw_name(place);
+    for (const LegendPlace& place : legend_) draw_name(place);
     return out_ + "</svg>\n";
   }
 
@@ -432,7 +432,7 @@ class ChartPicture {
     }
   }
 
-  void draw_name(const Place& place) {
+  void draw_name(const LegendPlace& place) {
     const Series& s = chart_.series[place.series];
     const double x = place.x, y = 15 + kLegendLine * place.line;
     if (s.line) {
@@ -447,7 +447,7 @@ class ChartPicture {
   }
 
   const Chart& chart_;
-  std::vector<Place> legend_;
+  std::vector<LegendPlace> legend_;
   double lines_, height_, top_, bottom_, right_;
   std::string zero_;
   double floor_;
@@ -511,7 +511,7 @@ namespace {
 
 // Names of columns: the least width of a cell that has one, their letters, and how far they hang down.
 constexpr double kNamedCell = 13, kSlant = 0.72;
-constexpr std::size_t kNameLetters = 18;
+constexpr std::size_t kHeatMapLetters = 18;
 
 }  // namespace
 
@@ -533,7 +533,7 @@ std::string draw(const HeatMap& map) {
                      map.column_names.size() == static_cast<std::size_t>(cells.cols());
   double names_high = 0;  // column names hang down at an angle
   for (const std::string& name : map.column_names) {
-    if (named) names_high = std::max(names_high, kSlant * text_width(shortened(name, kNameLetters)));
+    if (named) names_high = std::max(names_high, kSlant * text_width(shortened(name, kHeatMapLetters)));
   }
   const double width = end_x + 74, height = std::max(end_y + names_high, top + 60) + 46;
   // The drawing is as wide as its cells; it is centred in the width asked for.
@@ -564,7 +564,7 @@ std::string draw(const HeatMap& map) {
   out += text(left - 7, top + std::min(high / 2 + 4, 11.0), "end", "1");
   if (rows > 1) out += text(left - 7, end_y - std::max(high / 2 - 4, 0.0), "end", number(rows));
   for (std::size_t j = 0; named && j < map.column_names.size(); ++j) {
-    out += text(0, 0, "end", shortened(map.column_names[j], kNameLetters),
+    out += text(0, 0, "end", shortened(map.column_names[j], kHeatMapLetters),
                 fmt::format(" transform=\"translate({:.1f} {:.1f}) rotate(-45)\"",
                             left + wide * (static_cast<double>(j) + 0.5) + 4, end_y + 13));
   }

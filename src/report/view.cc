@@ -18,9 +18,9 @@
 namespace exhume {
 namespace {
 
-constexpr std::size_t kPoints = 500;  // of the picture
+constexpr std::size_t kViewPoints = 500;  // of the picture
 // What two machines may make of the same networks: a relative difference, and rounding errors.
-constexpr double kSame = 1e-5, kSameRounding = 1e-12;
+constexpr double kSameNumber = 1e-5, kViewRounding = 1e-12;
 
 // Parameters of two networks, each beside its counterpart.
 struct Pairs {
@@ -70,7 +70,7 @@ Pairs matched(const DeepNetwork& p, const DeepNetwork& q, const std::vector<std:
 
 Json thinned(const std::vector<double>& values) {
   Json list = Json::array();
-  const std::size_t points = std::min(values.size(), kPoints);
+  const std::size_t points = std::min(values.size(), kViewPoints);
   for (std::size_t i = 0; i < points; ++i) list.push_back(rounded(values[i * values.size() / points]));
   return list;
 }
@@ -118,7 +118,7 @@ bool truth_matches(const std::string& certificate, const StoredModel& found, con
   const auto same = [](const Json& a, const Json& b) {
     if (!a.is_number() || !b.is_number()) return a == b;
     const double u = a.get<double>(), v = b.get<double>();
-    return std::abs(u - v) <= kSame * std::max(std::abs(u), std::abs(v)) + kSameRounding;
+    return std::abs(u - v) <= kSameNumber * std::max(std::abs(u), std::abs(v)) + kViewRounding;
   };
   for (const auto& [key, value] : says.items()) {
     if (!same(at(at(json, "truth"), key.c_str()), value)) return false;

@@ -13,10 +13,10 @@ namespace exhume::svg {
 namespace {
 
 constexpr double kGap = 14, kCaption = 22;
-constexpr double kSmallest = 64, kLargest = 150;  // sides of an image
-constexpr double kLine = 19, kAxis = 40;          // of a forest
+constexpr double kSmallestSide = 64, kLargestSide = 150;  // sides of an image
+constexpr double kLine = 19, kAxis = 40;                  // of a forest
 constexpr double kLargerText = 1.2;
-constexpr std::size_t kNameLetters = 26;
+constexpr std::size_t kForestLetters = 26;
 
 std::string draw_image(const Matrix& image, double left, double top, double side) {
   double largest = 0;
@@ -66,7 +66,7 @@ std::string draw(const Images& pictures) {
   }
   // As large as a row of them allows, between two sizes.
   const double room = pictures.width + kGap;
-  const double side = std::clamp(room / static_cast<double>(count) - kGap, kSmallest, kLargest);
+  const double side = std::clamp(room / static_cast<double>(count) - kGap, kSmallestSide, kLargestSide);
   const auto across = std::max<std::size_t>(1, static_cast<std::size_t>(room / (side + kGap)));
   const double longest = static_cast<double>(std::max<Index>({first.rows(), first.cols(), 1}));
   const double high = side * static_cast<double>(first.rows()) / longest;
@@ -98,7 +98,7 @@ std::string draw(const Forest& forest) {
     shown.push_back(i);
     low = std::min(low, value - reach);
     high = std::max(high, value + reach);
-    widest = std::max(widest, text_width(shortened(forest.names[i], kNameLetters)));
+    widest = std::max(widest, text_width(shortened(forest.names[i], kForestLetters)));
     widest_text = std::max(widest_text, text_width(with_reach(value, reach)));
   }
   if (!(high > low) || !std::isfinite(high - low)) {
@@ -123,7 +123,7 @@ std::string draw(const Forest& forest) {
     const std::size_t i = shown[line];
     const double y = 6 + kLine * (static_cast<double>(line) + 0.5), reach = std::abs(forest.reaches[i]);
     const bool over_zero = std::abs(forest.values[i]) <= reach;
-    out += text(left - 10, y + 4.2, "end", shortened(forest.names[i], kNameLetters));
+    out += text(left - 10, y + 4.2, "end", shortened(forest.names[i], kForestLetters));
     out +=
         fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", over_zero ? "s1 dashed" : "s0",
                     place(forest.values[i] - reach), y, place(forest.values[i] + reach));

@@ -17,7 +17,7 @@ namespace exhume {
 namespace {
 
 // Projected samples of up to this many numbers (1 GB) are kept in memory.
-constexpr Index kKeptNumbers = 125'000'000;
+constexpr Index kKeptReduced = 125'000'000;
 
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
 Matrix whitening(const Matrix& covariance) {
@@ -196,7 +196,7 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
   start.active = r;
   SamplePtr samples = projected_inputs(standard, U);
   // Far fewer numbers than there were: not to be made anew by every pass.
-  if (2 * r <= d && samples->rows() * (r + samples->outputs()) <= kKeptNumbers)
+  if (2 * r <= d && samples->rows() * (r + samples->outputs()) <= kKeptReduced)
     samples = load(*samples, control);
 
   // Whitened outputs, as many as the memory carries.

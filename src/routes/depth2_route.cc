@@ -110,8 +110,6 @@ Start hermite_tensors(Job& job) {
   });
 }
 
-Applies gaussian(Job& job) { return gaussian_inputs(job.data); }
-
 Applies gaussian_and_many_outputs(Job& job) {
   Applies outputs = many_outputs(job);
   if (outputs.answer != Applicable::kYes) return {Applicable::kNo, outputs.why};
@@ -147,7 +145,7 @@ Route depth2_route() {
           .automatic = true,
           .search_share = kFitShare,
           .demands = demand_rows_for_fit,
-          .applies = gaussian,
+          .applies = gaussian_inputs_of,
           .start = orders2to4,
           .finish = finish_from_start};
 }
@@ -158,7 +156,7 @@ Route depth2_jennrich_route() {
           .condition = "inputs look Gaussian",
           .search_share = kFitShare,
           .demands = demand_rows_for_fit,
-          .applies = gaussian,
+          .applies = gaussian_inputs_of,
           .start = hermite_tensors,
           .finish = finish_from_start};
 }

@@ -42,6 +42,8 @@ Applies gaussian_inputs(const Prepared& data) {
   return {Applicable::kDoubtful, "the inputs are not Gaussian"};
 }
 
+Applies gaussian_inputs_of(Job& job) { return gaussian_inputs(job.data); }
+
 Applies many_outputs(const Job& job) {
   const Index m = job.data.rows()->outputs();
   if (m < kManyOutputs)

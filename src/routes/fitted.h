@@ -10,6 +10,7 @@ inline constexpr double kFitShare = 0.88;
 
 // The inspection's tests of normality (certify/inspect.h).
 [[nodiscard]] Applies gaussian_inputs(const Prepared& data);
+[[nodiscard]] Applies gaussian_inputs_of(Job& job);
 // Four outputs or more, and no fewer than the units asked for.
 [[nodiscard]] Applies many_outputs(const Job& job);
 

@@ -17,7 +17,7 @@ constexpr Index kMostRows = 100'000;
 constexpr Index kCounted = 1000;   // rows that have to be numbered one after the other
 constexpr Index kMostUnits = 200;  // as the search grows to (fit/unit_search.h)
 constexpr double kAllLinear = 1e-12;
-constexpr double kManyOutputs = 8;  // times the inputs: are the files exchanged?
+constexpr double kExchanged = 8;  // times the inputs: are the files exchanged?
 
 Index most_units(Index rows, Index d, Index m) {
   const double equations = static_cast<double>(rows) * static_cast<double>(m) / kReliable;
@@ -118,7 +118,7 @@ class Look {
                       out_.most_hidden, out_.most_hidden == 1 ? "" : "s", 2 * out_.most_hidden,
                       rows_for(2 * out_.most_hidden)));
     }
-    if (static_cast<double>(out_.outputs) > kManyOutputs * static_cast<double>(out_.inputs))
+    if (static_cast<double>(out_.outputs) > kExchanged * static_cast<double>(out_.inputs))
       say(fmt::format("there are {} outputs of {} input{}: are inputs and outputs exchanged?", out_.outputs,
                       out_.inputs, out_.inputs == 1 ? "" : "s"));
     if (seen.integer_outputs)

@@ -10,7 +10,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kLeastRows = 600;  // of the polish
+constexpr Index kLeastPolishRows = 600;  // of the polish
 // Steps of one polish, and the share of the residual below which a step is not worth its time: the next round
 // brings more.
 constexpr int kPolishSteps = 30;
@@ -77,7 +77,7 @@ class Rounder {
     few.damping = 1e-4;
     few.least_progress = kPolishProgress;
     few.patience = kPolishPatience;
-    const Index wanted = std::max(kLeastRows, rows_for(model_.units(), options_.rows_per_unknown));
+    const Index wanted = std::max(kLeastPolishRows, rows_for(model_.units(), options_.rows_per_unknown));
     if (!rows_ || rows_->rows() < std::min(wanted, standard_->rows()))
       rows_ = spread_subset(*standard_, wanted + wanted / 4);  // a few units more need no new rows
     PolishSummary summary = polish(model_, *rows_, few, control_);

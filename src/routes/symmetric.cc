@@ -29,7 +29,7 @@ constexpr double kNoVariance = 1e-12;
 struct Whitening {
   Matrix forward, back;
 };
-Whitening whitening(const Matrix& S) {
+Whitening ranked_whitening(const Matrix& S) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(S);
   const double largest = std::max(eigen.eigenvalues().maxCoeff(), kTiny);
   const Index r = (eigen.eigenvalues().array() > kNoVariance * largest).count();
@@ -189,8 +189,8 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
   const SecondMoments second = second_moments(*samples, control);
   const Vector mean_x = second.mean_x(), mean_y = second.mean_y();
   // About zero, not about the mean: zero is the centre of symmetry.
-  const Whitening x_white = whitening(second.covariance_x() + mean_x * mean_x.transpose());
-  const Whitening y_white = whitening(second.covariance_y() + mean_y * mean_y.transpose());
+  const Whitening x_white = ranked_whitening(second.covariance_x() + mean_x * mean_x.transpose());
+  const Whitening y_white = ranked_whitening(second.covariance_y() + mean_y * mean_y.transpose());
   const SamplePtr white = linear_view(samples, x_white.forward, y_white.forward);
 
   // Row space of W and column space of A: singular vectors of the linear part.
@@ -215,7 +215,7 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
   const SecondMoments rest = second_moments(*reduced, control);
   const Matrix yx = rest.covariance_yx();
   const Matrix left = rest.covariance_y() - yx * rest.covariance_x().ldlt().solve(yx.transpose());
-  const Whitening omega = whitening(left);
+  const Whitening omega = ranked_whitening(left);
   if (omega.forward.rows() < k) {
     out.outcome = DetectorOutcome::kTooFewVectors;
     return out;

@@ -15,7 +15,7 @@ NAMES = ["one_output", "many_outputs", "more_units", "few_samples", "other_input
          "symmetric_inputs", "heavy_tails", "sparse_noise", "orthonormal", "few_points", "polytopes", "memorize", "deep",
          "oracle", "deep_oracle", "real_tables", "smooth_functions", "small_noisy"]
 LIMIT = 10  # seconds of a run in a full race
-QUICK_LIMIT = 2
+QUICK_LIMIT = 1.5
 
 
 class Task:

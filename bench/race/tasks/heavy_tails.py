@@ -10,7 +10,7 @@ ABOUT = ("d = 5, k = m = 2, n = 20000, no biases; Student noise of two degrees o
 VARIANTS = {"Student t2": {}}
 CONTESTANTS = ["exhume", "sklearn-lbfgs", "scipy-lm", "scipy-lm-robust", "lightgbm"]
 SUCCESS = "close"
-QUICK = {"limit": 3}
+QUICK = {"limit": 2}
 WHY = ("Least squares with a robust loss uses more of what such noise leaves than halfspaces of candidate left "
        "inverses do, whose theorem asks for no distribution at all. Use a robust fit.")
 

@@ -9,7 +9,7 @@ ABOUT = ("d = k = 6, three outputs, n = 5000, noise of 1%, 10% or 50% of the out
 VARIANTS = {f"noise {percent}%": {"noise": percent / 100} for percent in (1, 10, 50)}
 CONTESTANTS = ["exhume", "sklearn-lbfgs", "torch-lbfgs-1x", "scipy-lm", "bootstrap", "lightgbm"]
 SUCCESS = "efficient"
-QUICK = {"variants": ["noise 10%"], "contestants": ["exhume", "sklearn-lbfgs", "scipy-lm", "bootstrap", "lightgbm"], "limit": 5}
+QUICK = {"variants": ["noise 10%"], "contestants": ["exhume", "sklearn-lbfgs", "scipy-lm", "bootstrap", "lightgbm"], "limit": 3}
 WHY = ("All of these end at the same least-squares fit. Exhume's time goes into tests of what the fit leaves and "
        "into standard errors.")
 

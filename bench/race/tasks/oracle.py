@@ -7,7 +7,7 @@ ABOUT = ("One hidden layer behind an interface that answers any question in doub
          "`recover` and the students get 20 random questions for every parameter.")
 VARIANTS = {"d = 10, k = 5, m = 3": {"d": 10, "k": 5, "m": 3}, "d = 20, k = 20, m = 5": {"d": 20, "k": 20, "m": 5}}
 CONTESTANTS = ["exhume", "recover-random", "art", "sklearn-lbfgs", "torch-lbfgs-4x"]
-QUICK = {"contestants": ["exhume", "recover-random", "art", "sklearn-lbfgs"], "limit": 4}
+QUICK = {"contestants": ["exhume", "recover-random", "art", "sklearn-lbfgs"], "limit": 3}
 QUESTIONS = 20  # random ones for every parameter
 
 

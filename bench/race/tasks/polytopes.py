@@ -11,7 +11,7 @@ VARIANTS = {"thresholds 2.2": {"threshold": 2.2}, "thresholds 2.2, 1% of the lab
             "thresholds 1.5": {"threshold": 1.5}}
 CONTESTANTS = ["exhume", "tree", "svm-ensemble", "lightgbm"]
 SUCCESS = "labels"
-QUICK = {"limit": 3}
+QUICK = {"limit": 2}
 TEST_ROWS = 20000
 WHY = ("The method looks at rows that are outside of one face alone. At low thresholds most outside rows are "
        "outside of several, and Exhume says that units are missing.")

@@ -260,7 +260,7 @@ void unpack(std::string_view bytes, T& value) {
 }
 template <class T>
 [[nodiscard]] T unpacked(std::string_view bytes) {
-  T value;
+  T value{};
   unpack(bytes, value);
   return value;
 }

@@ -2,14 +2,17 @@
 //
 //     maximise objective . x    subject to  low <= M x <= high,   bound_low <= x <= bound_high
 //
-// Infinite bounds are +-infinity of double. Feasible up to 1e-9 in every row, so rows should be of order 1.
+// No bound is +-kUnbounded. Feasible up to 1e-9 in every row, so rows should be of order 1.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "exhume/base/types.h"
 
 namespace exhume {
+
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 struct LinearProgram {
   Matrix M;

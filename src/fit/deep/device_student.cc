@@ -11,8 +11,8 @@
 namespace exhume {
 namespace {
 
-using Floats = DeviceMatrix<float>;
-using View = DeviceView<float>;
+using DeviceFloats = DeviceMatrix<float>;
+using FloatView = DeviceView<float>;
 
 // Rows in the device's memory.
 struct Sent {
@@ -21,7 +21,7 @@ struct Sent {
     upload(device, data.x.data(), data.x.rows(), x.view());
     upload(device, data.y.data(), data.y.rows(), y.view());
   }
-  Floats x, y;
+  DeviceFloats x, y;
 };
 
 class DeviceTraining {
@@ -83,7 +83,7 @@ class DeviceTraining {
   }
 
  private:
-  [[nodiscard]] View part(const Floats& of, Index at, Index rows, Index cols) const {
+  [[nodiscard]] FloatView part(const DeviceFloats& of, Index at, Index rows, Index cols) const {
     return {of.data() + at, rows, cols, rows};
   }
 
@@ -93,8 +93,8 @@ class DeviceTraining {
     const Index rows = sent_->x.view().rows;
     const auto first = static_cast<Index>(
         order.below(static_cast<std::uint64_t>(rows - batch_ + 1), static_cast<std::uint64_t>(step)));
-    const View P = P_.view(), g = g_.view(), E = E_.view();
-    const View C = part(parameters_, places_.top, layout.columns, places_.m);
+    const FloatView P = P_.view(), g = g_.view(), E = E_.view();
+    const FloatView C = part(parameters_, places_.top, layout.columns, places_.m);
     device_->copy(sent_->x.view().block(first, 0, batch_, layout.inputs.count),
                   P.columns(layout.inputs.first, layout.inputs.count));
     for (std::size_t l = 0; l < Q_.size(); ++l) {
@@ -153,9 +153,9 @@ class DeviceTraining {
   Places places_;
   Index batch_;
   std::optional<Sent> sent_;  // the rows, or with hard rows shown more
-  Floats parameters_, gradient_, mean_, square_, P_, g_, E_;
+  DeviceFloats parameters_, gradient_, mean_, square_, P_, g_, E_;
   DeviceMatrix<double> squares_;
-  std::vector<Floats> Q_, S_;
+  std::vector<DeviceFloats> Q_, S_;
   Index since_ = 0;
   double error_ = -1;
 };

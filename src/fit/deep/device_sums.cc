@@ -12,7 +12,7 @@ constexpr double kStripBytes = 512.0 * (1ULL << 20U);  // of the Jacobian of a s
 constexpr double kFloor = 1e-9;                        // of the mean diagonal, that is damped too
 
 using Doubles = DeviceMatrix<double>;
-using View = DeviceView<double>;
+using DoubleView = DeviceView<double>;
 
 Doubles sent(Device& device, const Matrix& A) {
   Doubles out(device, A.rows(), A.cols());
@@ -20,7 +20,7 @@ Doubles sent(Device& device, const Matrix& A) {
   return out;
 }
 
-Matrix fetched(Device& device, const View& A) {
+Matrix fetched(Device& device, const DoubleView& A) {
   Matrix out(A.rows, A.cols);
   download(device, A, out.data(), A.rows);
   return out;
@@ -30,8 +30,8 @@ class DeviceSystem final : public NormalSystem {
  public:
   DeviceSystem(std::shared_ptr<Device> device, Doubles H, Doubles gradient)
       : device_(std::move(device)), H_(std::move(H)), gradient_(std::move(gradient)) {
-    const View h = H_.view();
-    diagonal_ = fetched(*device_, View{h.data, 1, h.cols, h.stride + 1}).transpose();
+    const DoubleView h = H_.view();
+    diagonal_ = fetched(*device_, DoubleView{h.data, 1, h.cols, h.stride + 1}).transpose();
   }
 
   [[nodiscard]] std::optional<Vector> step(double damping) const override {
@@ -82,7 +82,7 @@ class DeviceSums final : public DeepSums {
     device_->fill(FR.view(), 0.0);
     device_->fill(squares.view(), 0.0);
     over_strips(form, 0, [&](const Strip& strip) {
-      const View R = residuals(strip, C, squares);
+      const DoubleView R = residuals(strip, C, squares);
       device_->product(1, strip.F, true, R, false, 1, FR.view());
     });
     return {fetched(*device_, FR.view()), fetched(*device_, squares.view())(0, 0)};
@@ -94,9 +94,9 @@ class DeviceSums final : public DeepSums {
     const Doubles K(*device_, q, p * m), squares(*device_, 1, 1), C = sent(*device_, form.C);
     std::vector<Doubles> V;
     for (const Matrix& v : form.V) V.push_back(sent(*device_, v));
-    for (const View& view : {H.view(), gradient.view(), K.view()}) device_->fill(view, 0.0);
+    for (const DoubleView& view : {H.view(), gradient.view(), K.view()}) device_->fill(view, 0.0);
     over_strips(form, p, [&](const Strip& strip) {
-      const View R = residuals(strip, C, squares);
+      const DoubleView R = residuals(strip, C, squares);
       for (Index o = 0; o < m; ++o) {
         jacobian(form, strip, V, C.view().columns(o, 1));
         device_->gram(1, strip.J, 1, H.view());
@@ -119,21 +119,21 @@ class DeviceSums final : public DeepSums {
 
  private:
   struct Strip {
-    View P, F, y, J, g, E;  // columns as in DeepRows; J: the Jacobian's place; g: slopes by P's columns
+    DoubleView P, F, y, J, g, E;  // columns as in DeepRows; J: the Jacobian's place; g: slopes by P's columns
     const std::vector<Doubles>* Q;
     const DeepLayout* layout;
-    std::vector<View> S;
+    std::vector<DoubleView> S;
   };
 
   // H's blocks, one a unit: a step along a row costs as much as one across it.
-  void stiffen(const DeepForm& form, const View& H) {
-    const Matrix diagonal = fetched(*device_, View{H.data, 1, H.cols, H.stride + 1});
+  void stiffen(const DeepForm& form, const DoubleView& H) {
+    const Matrix diagonal = fetched(*device_, DoubleView{H.data, 1, H.cols, H.stride + 1});
     Index at = 0;
     for (const Matrix& v : form.V) {
       const Doubles columns = sent(*device_, v.transpose());
       const Index width = v.cols();
       for (Index j = 0; j < v.rows(); ++j, at += width) {
-        const View column = columns.view().columns(j, 1);
+        const DoubleView column = columns.view().columns(j, 1);
         device_->product(diagonal.middleCols(at, width).mean(), column, false, column, true, 1,
                          H.block(at, at, width, width));
       }
@@ -141,22 +141,23 @@ class DeviceSums final : public DeepSums {
     device_->synchronise();
   }
 
-  View residuals(const Strip& strip, const Doubles& C, const Doubles& squares) {
+  DoubleView residuals(const Strip& strip, const Doubles& C, const Doubles& squares) {
     device_->product(1, strip.F, false, C.view(), false, 0, strip.E);
     device_->residual(strip.E, strip.y, -1.0, squares.view());
     return strip.E;  // y - f
   }
 
-  void jacobian(const DeepForm& form, const Strip& strip, const std::vector<Doubles>& V, const View& c) {
+  void jacobian(const DeepForm& form, const Strip& strip, const std::vector<Doubles>& V,
+                const DoubleView& c) {
     const DeepLayout& layout = *strip.layout;
     const Device::Kind kind = form.plain ? Device::Kind::kRectified : Device::Kind::kAbsolute;
     device_->fill(strip.g, 0.0);
-    device_->fill_rows(strip.g.columns(0, layout.features), View{c.data, 1, layout.features, 1});
+    device_->fill_rows(strip.g.columns(0, layout.features), DoubleView{c.data, 1, layout.features, 1});
     Index at = form.unknowns();
     for (std::size_t l = form.depth(); l-- > 0;) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
-      const View Q = (*strip.Q)[l].view().block(0, 0, strip.P.rows, units), S = strip.S[l];
+      const DoubleView Q = (*strip.Q)[l].view().block(0, 0, strip.P.rows, units), S = strip.S[l];
       at -= units * count;
       if (units == 0) continue;
       device_->slope(kind, Q, strip.g.columns(to, units), S);
@@ -201,7 +202,7 @@ class DeviceSums final : public DeepSums {
         const auto [from, below] = layout.below[l];
         const auto [to, units] = layout.hidden[l];
         if (units == 0) continue;
-        const View q = Q[l].view().block(0, 0, count, units);
+        const DoubleView q = Q[l].view().block(0, 0, count, units);
         device_->product(1, strip.P.columns(from, below), false, V[l].view(), true, 0, q);
         device_->activate(kind, q, strip.P.columns(to, units));
       }

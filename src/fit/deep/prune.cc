@@ -13,8 +13,8 @@
 namespace exhume {
 namespace {
 
-constexpr Index kMergeRows = 4096;  // from which features are compared
-constexpr double kEquations = 12;   // an unknown
+constexpr Index kMergeRows = 4096;      // from which features are compared
+constexpr double kTrialEquations = 12;  // an unknown
 // On which a trial is begun, equations an unknown and rows at least: what fails there fails on more.
 constexpr double kFewEquations = 2;
 constexpr Index kFewRows = 1000;
@@ -66,7 +66,7 @@ class Pruning {
       trial = polish(trial.form, few_rows(trial.form), polishing, control_);
       if (!(trial.relative_mse < limit)) return false;
     }
-    trial = polish_all(trial.form, data_, kEquations, limit, polishing, control_);
+    trial = polish_all(trial.form, data_, kTrialEquations, limit, polishing, control_);
     if (!(trial.relative_mse < limit)) return false;
     now_ = std::move(trial);
     report();
@@ -86,7 +86,7 @@ class Pruning {
   }
 
   [[nodiscard]] Vector worth(std::size_t l) const {
-    return unit_worth(now_.form, l, enough_rows(data_, now_.form, kEquations), control_);
+    return unit_worth(now_.form, l, enough_rows(data_, now_.form, kTrialEquations), control_);
   }
 
   void in_shares() {

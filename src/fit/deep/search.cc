@@ -23,7 +23,7 @@ constexpr double kTrained = 1e-4;         // relative error of a student that is
 constexpr double kTwins = 0.9999;         // correlation of features above which units are merged
 constexpr double kStudentEquations = 20;  // an unknown, of the first student
 constexpr Index kLeastWidth = 8;
-constexpr double kEquations = 12;       // an unknown, for the first polish
+constexpr double kFirstEquations = 12;  // an unknown, for the first polish
 constexpr double kPlainEquations = 40;  // for the last one
 constexpr double kLastDigits = 1e-31;
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14;  // of one step of the polish that is still taken
@@ -65,7 +65,7 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
                    const Control& control) {
   for (std::size_t l = form.depth(); l-- > known;) {
     while (form.V[l].rows() > 1 && !control.out_of_time()) {
-      const DeepData rows = enough_rows(data, form, kEquations);
+      const DeepData rows = enough_rows(data, form, kFirstEquations);
       fit_linear_part(form, rows, control);
       const Vector worth = unit_worth(form, l, rows, control);
       std::vector<Index> order(static_cast<std::size_t>(worth.size()));
@@ -192,7 +192,7 @@ class Search {
   [[nodiscard]] double flops(const DeepForm& form) const {
     const auto p = static_cast<double>(form.unknowns());
     return p * p * static_cast<double>(data_.y.cols()) *
-           static_cast<double>(enough_rows(data_, form, kEquations).rows());
+           static_cast<double>(enough_rows(data_, form, kFirstEquations).rows());
   }
 
   DeepPolished polish_to_rounding(const DeepForm& start, int iterations) {
@@ -201,7 +201,7 @@ class Search {
     polishing.hope = 6;
     polishing.hopeful = options_.exact;
     polishing.enough_relative = 1e-26;
-    return polish_all(start, data_, kEquations, options_.exact, polishing, control_);
+    return polish_all(start, data_, kFirstEquations, options_.exact, polishing, control_);
   }
 
   // First layers of polished students, each unit of unit norm.

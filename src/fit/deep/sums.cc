@@ -15,8 +15,8 @@ namespace exhume {
 namespace {
 
 constexpr double kMostBytes = 1.5 * (1ULL << 30U);  // that the tasks' matrices may take together
-constexpr double kFloor = 1e-9;                     // of the mean diagonal, that is damped too
-constexpr double kDeviceFlops = 5e9;  // of one step of the polish that is worth the way to a device
+constexpr double kResidualFloor = 1e-9;             // of the mean diagonal, that is damped too
+constexpr double kWorthDevice = 5e9;  // of one step of the polish that is worth the way to a device
 
 struct Products {
   Matrix JJ;              // p x p, lower triangle
@@ -36,7 +36,7 @@ class HostSystem final : public NormalSystem {
   [[nodiscard]] std::optional<Vector> step(double damping) const override {
     const Vector diagonal = H_.diagonal();
     Matrix factor = H_;
-    factor.diagonal() += damping * (diagonal.array() + kFloor * diagonal.mean()).matrix();
+    factor.diagonal() += damping * (diagonal.array() + kResidualFloor * diagonal.mean()).matrix();
     if (lapack::potrf(factor) != 0) return std::nullopt;
     Matrix step = gradient_;
     lapack::potrs(factor, step);
@@ -149,7 +149,7 @@ std::unique_ptr<DeepSums> host_sums(const DeepData& data, const Control& control
 std::unique_ptr<DeepSums> sums_for(const DeepForm& form, const DeepData& data, const Control& control) {
   const auto p = static_cast<double>(form.unknowns());
   const double flops = p * p * static_cast<double>(data.rows() * data.y.cols());
-  if (control.device && flops > kDeviceFlops) return device_sums(control.device, data, control);
+  if (control.device && flops > kWorthDevice) return device_sums(control.device, data, control);
   return host_sums(data, control);
 }
 

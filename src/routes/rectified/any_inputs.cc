@@ -3,7 +3,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "exhume/base/blas.h"
@@ -14,7 +13,6 @@
 namespace exhume {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNull = 1e-10;     // singular value over the largest, up to which a vector is a null vector
 constexpr double kNegative = 1e-9;  // x.w of an inactive unit up to which it is not positive, |w| = |x| = 1
 constexpr double kIndependent = 1e-7;  // share of an output that must lie outside the span of those found
@@ -91,8 +89,8 @@ class PatternSolver {
     LinearProgram program;
     program.M.resize(n + 1, q);
     program.M.topRows(n) = Z;
-    program.low = Vector::Constant(n + 1, -kInfinity);
-    program.high = Vector::Constant(n + 1, kInfinity);
+    program.low = Vector::Constant(n + 1, -kUnbounded);
+    program.high = Vector::Constant(n + 1, kUnbounded);
     for (const Index j : on) program.low(j) = 1;
     for (const Index j : off) program.high(j) = 0;
     program.bound_low = Vector::Constant(q, -1e7);
@@ -102,8 +100,8 @@ class PatternSolver {
       if (free.row(t).norm() <= kIndependent * std::max(h.row(t).norm(), kTiny)) continue;
       program.M.row(n) = free.row(t);
       for (const double side : {1.0, -1.0}) {
-        program.low(n) = side > 0 ? 1.0 : -kInfinity;
-        program.high(n) = side > 0 ? kInfinity : -1.0;
+        program.low(n) = side > 0 ? 1.0 : -kUnbounded;
+        program.high(n) = side > 0 ? kUnbounded : -1.0;
         ++programs_;
         if (const auto solution = solve(program)) {
           const Vector unit = w * *solution;

@@ -19,7 +19,7 @@ namespace exhume {
 namespace {
 
 // Two candidates are one where they are less far apart (unit_distance): a cosine of 0.998.
-constexpr double kSameUnit = 0.0632455532033676;
+constexpr double kSameCandidate = 0.0632455532033676;
 
 double quantile(std::vector<double> values, double share) {
   const auto at =
@@ -173,7 +173,7 @@ ArbitraryNoiseFit fit_arbitrary_noise(const SamplePtr& samples, const ArbitraryN
   const auto offer = [&](const Vector& v) {
     if (!v.allFinite()) return;
     const bool twice = std::any_of(directions.begin(), directions.end(), [&](const Vector& other) {
-      return unit_distance(other, v, false) < kSameUnit;
+      return unit_distance(other, v, false) < kSameCandidate;
     });
     if (!twice) directions.push_back(v);
   };

@@ -88,8 +88,6 @@ Found ica(Job& job, const Start& /*start*/) {
 Found tensor(Job& job, const Start& /*start*/) { return exact_finish(job, by_tensor, ""); }
 Found symmetric(Job& job, const Start& /*start*/) { return exact_finish(job, by_symmetry, ""); }
 
-Applies gaussian(Job& job) { return gaussian_inputs(job.data); }
-
 // Entries of the outputs that were hit, found and taken out.
 SamplePtr without_hits(const SamplePtr& samples, const RouteOptions& options, Found& found,
                        const Control& control) {
@@ -141,7 +139,7 @@ Route rectified_ica_route() {
           .hold_out = HoldOut::kExact,
           .reads = {"activation"},
           .demands = demand_two_rows,
-          .applies = gaussian,
+          .applies = gaussian_inputs_of,
           .finish = ica};
 }
 
@@ -153,7 +151,7 @@ Route rectified_tensor_route() {
           .hold_out = HoldOut::kExact,
           .reads = {"activation"},
           .demands = demand_two_rows,
-          .applies = gaussian,
+          .applies = gaussian_inputs_of,
           .finish = tensor};
 }
 
@@ -175,7 +173,7 @@ Route rectified_sparse_noise_route() {
           .hold_out = HoldOut::kExact,
           .demands = demand_two_rows,
           .repair = without_hits,
-          .applies = gaussian,
+          .applies = gaussian_inputs_of,
           .finish = tensor,
           .recheck = most_entries};
 }

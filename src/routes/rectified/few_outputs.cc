@@ -14,7 +14,7 @@
 namespace exhume {
 namespace {
 
-constexpr double kReproduced = 1e-18;  // mean squared residual over variance
+constexpr double kFewReproduced = 1e-18;  // mean squared residual over variance
 constexpr double kLinear = 1e-8;   // misfit of phi^-1(h) to a linear function, up to which a group is a unit
 constexpr Index kMostRows = 6000;  // of a group that a unit is computed from
 
@@ -25,7 +25,7 @@ struct Unit {
   double misfit = 1;
 };
 
-Matrix rows_of(const Eigen::Ref<const RowMatrix>& x, const std::vector<Index>& rows) {
+Matrix chosen_rows(const Eigen::Ref<const RowMatrix>& x, const std::vector<Index>& rows) {
   return x(rows, Eigen::all);
 }
 
@@ -48,8 +48,8 @@ Unit unit_of_group(const Eigen::Ref<const RowMatrix>& x, const RowMatrix& r, std
     for (Index i = 0; i < kMostRows; ++i) rows.push_back(sized[static_cast<size_t>(i)].second);
     std::sort(rows.begin(), rows.end());
   }
-  const Matrix X = rows_of(x, rows);
-  const Matrix R = rows_of(r, rows);
+  const Matrix X = chosen_rows(x, rows);
+  const Matrix R = chosen_rows(r, rows);
   const Vector h = R.rowwise().norm();
   const Vector direction = (R.transpose() * h).normalized();
   Unit best;
@@ -172,7 +172,7 @@ FewOutputs recover_few_outputs(const Eigen::Ref<const RowMatrix>& x, const Eigen
   const auto wanted = [&] {
     return options.hidden == 0 || static_cast<Index>(units.size()) < options.hidden;
   };
-  for (int round = 0; wanted() && left.squaredNorm() > kReproduced * y.squaredNorm(); ++round) {
+  for (int round = 0; wanted() && left.squaredNorm() > kFewReproduced * y.squaredNorm(); ++round) {
     control.check();
     control.report("groups", options.hidden > 0
                                  ? static_cast<double>(units.size()) / static_cast<double>(options.hidden)
@@ -209,7 +209,7 @@ FewOutputs recover_few_outputs(const Eigen::Ref<const RowMatrix>& x, const Eigen
   if (k == 0) return out;
   regress_outputs(out.network, rectifier, x, y, false);
   out.relative_mse = relative_error(out.network, rectifier, x, y);
-  if (out.relative_mse <= kReproduced) {
+  if (out.relative_mse <= kFewReproduced) {
     out.outcome = FewOutputsOutcome::kExact;
   } else {
     out.outcome = wanted() ? FewOutputsOutcome::kNoGroups : FewOutputsOutcome::kNotReproduced;

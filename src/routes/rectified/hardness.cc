@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -16,7 +15,6 @@
 namespace exhume {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kLiterals = 6;
 
 std::vector<int> complement(std::vector<int> clause) {
@@ -50,8 +48,8 @@ std::optional<Vector> point_of(const Separability& instance, const std::vector<A
   const Index d = instance.x.cols(), r = instance.inactive, s = static_cast<Index>(choices.size());
   LinearProgram program;
   program.M = Matrix::Zero(2 * r + 3 * s, 2 * d);
-  program.low = Vector::Constant(program.M.rows(), -kInfinity);
-  program.high = Vector::Constant(program.M.rows(), kInfinity);
+  program.low = Vector::Constant(program.M.rows(), -kUnbounded);
+  program.high = Vector::Constant(program.M.rows(), kUnbounded);
   Index row = 0;
   const auto add = [&](Index sample, double on_first, double on_second, double low, double high) {
     program.M.row(row).head(d) = on_first * instance.x.row(sample);
@@ -61,15 +59,15 @@ std::optional<Vector> point_of(const Separability& instance, const std::vector<A
     ++row;
   };
   for (Index i = 0; i < r; ++i) {
-    add(i, 1, 0, -kInfinity, 0);
-    add(i, 0, 1, -kInfinity, 0);
+    add(i, 1, 0, -kUnbounded, 0);
+    add(i, 0, 1, -kUnbounded, 0);
   }
   for (Index q = 0; q < s; ++q) {
     const Active active = choices[static_cast<size_t>(q)];
     const double first = active != Active::kSecond ? 1 : 0, second = active != Active::kFirst ? 1 : 0;
     add(r + q, first, second, 1, 1);
-    add(r + q, 1, 0, first > 0 ? 0 : -kInfinity, first > 0 ? kInfinity : 0);
-    add(r + q, 0, 1, second > 0 ? 0 : -kInfinity, second > 0 ? kInfinity : 0);
+    add(r + q, 1, 0, first > 0 ? 0 : -kUnbounded, first > 0 ? kUnbounded : 0);
+    add(r + q, 0, 1, second > 0 ? 0 : -kUnbounded, second > 0 ? kUnbounded : 0);
   }
   program.bound_low = Vector::Constant(2 * d, -1e3);
   program.bound_high = Vector::Constant(2 * d, 1e3);

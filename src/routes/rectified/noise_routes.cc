@@ -94,8 +94,6 @@ Found by_halfspaces(Job& job, const Start& /*start*/) {
   return found;
 }
 
-Applies gaussian(Job& job) { return gaussian_inputs(job.data); }
-
 Applies surely_gaussian(Job& job) {
   Applies condition = gaussian_inputs(job.data);
   if (condition.answer != Applicable::kYes) {
@@ -116,7 +114,7 @@ Route rectified_noise_route() {
       .hold_out = HoldOut::kExact,
       .reads = {"activation"},
       .demands = demand_two_rows,
-      .applies = gaussian,
+      .applies = gaussian_inputs_of,
       .finish = by_signs};
 }
 

@@ -21,7 +21,7 @@ constexpr double kSameUnit = 1e-5;
 // A unit belongs to its start where the cosine between them is above this.
 constexpr double kSameDirection = 0.8;
 // Mean squared residual over variance at which outputs count as reproduced.
-constexpr double kReproduced = 1e-18;
+constexpr double kPatternReproduced = 1e-18;
 
 // Searches in the residual for units that the starts did not lead to.
 constexpr int kSecondLooks = 4;
@@ -266,7 +266,8 @@ PatternFinish pattern_finish(const Matrix& V, Index hidden, const Eigen::Ref<con
   if (found < hidden) {
     out.outcome = PatternOutcome::kNoNullVector;
   } else {
-    out.outcome = out.relative_mse <= kReproduced ? PatternOutcome::kExact : PatternOutcome::kNotReproduced;
+    out.outcome =
+        out.relative_mse <= kPatternReproduced ? PatternOutcome::kExact : PatternOutcome::kNotReproduced;
   }
   return out;
 }

@@ -1,14 +1,12 @@
 #include "exhume/routes/rectified/patterns.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "exhume/linalg/linear_program.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Columns have unit norm and |w| <= 1 in every coordinate: an entry above this is positive.
 constexpr double kPositive = 1e-7;
 
@@ -23,8 +21,8 @@ std::optional<Vector> point_of(const Matrix& B, const SignPattern& pattern) {
   const Index k = B.rows(), n = static_cast<Index>(pattern.size());
   LinearProgram program;
   program.M = Matrix::Zero(n, k + 1);
-  program.low = Vector::Constant(n, -kInfinity);
-  program.high = Vector::Constant(n, kInfinity);
+  program.low = Vector::Constant(n, -kUnbounded);
+  program.high = Vector::Constant(n, kUnbounded);
   for (Index i = 0; i < n; ++i) {
     program.M.row(i).head(k) = B.col(i).transpose();
     if (pattern[static_cast<size_t>(i)]) {
@@ -49,7 +47,7 @@ bool has_negative_cell(const Matrix& B) {
   const Index k = B.rows(), n = B.cols();
   LinearProgram program;
   program.M = B.transpose();
-  program.low = Vector::Constant(n, -kInfinity);
+  program.low = Vector::Constant(n, -kUnbounded);
   program.high = Vector::Zero(n);
   program.bound_low = Vector::Constant(k, -1);
   program.bound_high = Vector::Ones(k);

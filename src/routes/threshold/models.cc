@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "data/require.h"
 #include "exhume/base/random.h"
 #include "linalg/orthonormal.h"
 
@@ -33,10 +34,6 @@ auto parse(const Table& table, std::string_view name, std::string_view what) {
     list += (list.empty() ? "" : ", ") + std::string(text);
   }
   throw std::invalid_argument(fmt::format("{} is '{}', but must be one of {}", what, name, list));
-}
-
-void require(bool holds, std::string_view field, double value, std::string_view allowed) {
-  if (!holds) throw std::invalid_argument(fmt::format("{} is {}, but must be {}", field, value, allowed));
 }
 
 double sigmoid(double a) { return 1 / (1 + std::exp(-a)); }

@@ -1,0 +1,17 @@
+// n rows of d standard normal inputs.
+#pragma once
+
+#include <cstdint>
+
+#include "exhume/base/random.h"
+#include "exhume/base/types.h"
+
+namespace exhume {
+
+[[nodiscard]] inline RowMatrix normal_rows(Index n, Index d, std::uint64_t seed) {
+  RowMatrix x(n, d);
+  Stream(seed, "rows").fill_normal(0, x);
+  return x;
+}
+
+}  // namespace exhume
