@@ -24,6 +24,7 @@ class Diagnose final : public Command {
     samples_.declare(*app,
                      "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
                      "or one .npz with arrays x and y");
+    samples_.declare_target(*app);
     app->add_option(
         "--network", network_,
         "A network: adds the singular values of its distinguishing matrices N and M on these inputs");

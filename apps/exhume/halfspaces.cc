@@ -17,6 +17,7 @@ class Halfspaces final : public Command {
     samples_.declare(*app,
                      "X and labels (.npy, .csv), one table with the outputs last (.csv, or - for standard "
                      "input), or one .npz with arrays x and y");
+    samples_.declare_target(*app);
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of halfspaces [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");

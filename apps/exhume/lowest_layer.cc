@@ -18,6 +18,7 @@ class LowestLayer final : public Command {
     samples_.declare(*app,
                      "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
                      "or one .npz with arrays x and y; one output");
+    samples_.declare_target(*app);
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of units of the layer [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--activation", activation_, "relu, sign, sigmoid or auto [auto]");

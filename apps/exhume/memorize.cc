@@ -19,6 +19,7 @@ class Memorize final : public Command {
     samples_.declare(*app,
                      "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
                      "or one .npz with arrays x and y; rows are samples");
+    samples_.declare_target(*app);
     app->add_option("--method", method_,
                     "closed: one linear solve; pgd: perturbed gradient descent, practical steps; "
                     "pgd-printed: with Theorem 4's constants; adam [closed]")

@@ -198,3 +198,14 @@ def test_errors_truth_and_shape(planted, tmp_path):
     for shape in ((2, 2), (0, 5), "big", 5):
         with pytest.raises(ValueError, match="shape is"):
             exhume.recover(noisy.x, noisy.y, shape=shape)
+
+
+def test_other_functions_take_targets(planted):
+    few = pandas.DataFrame({"up": planted.y[:8, 0], **{f"x{a}": planted.x[:8, a] for a in range(planted.x.shape[1])}})
+    fits = [exhume.memorize(few, target="up"), exhume.memorize(planted.x[:8], planted.y[:8, 0])]
+    assert fits[0].memorized and fits[0].relative_error == fits[1].relative_error
+    for call in (exhume.memorize, exhume.diagnose, exhume.lowest_layer, exhume.halfspaces):
+        with pytest.raises(ValueError, match="target 'left' is no column"):
+            call(few, target="left")
+        with pytest.raises(ValueError, match="y and target both"):
+            call(few, planted.y[:8, 0], target="up")

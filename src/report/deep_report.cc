@@ -83,7 +83,7 @@ Json student_section(const DeepResult& result) {
 Json sections(const DeepResult& result) {
   Json list = Json::array();
   list.push_back(facts_section(facts(result)));
-  list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is darker.",
+  list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
                                  svg::picture_of(result.network)));
   if (result.predicted.rows() > 0) {
     const Index shown = std::min(result.predicted.rows(), kDeepPoints);

@@ -84,7 +84,7 @@ Json sections(const ExtractResult& result) {
   list.push_back(table_section("Questions by stage", "Every question that left is counted.",
                                {"stage", "questions"}, std::move(rows)));
   if (result.is_deep()) {
-    list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is darker.",
+    list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
                                    svg::picture_of(result.deep)));
   }
   if (!result.kinks.empty()) {

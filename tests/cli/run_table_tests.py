@@ -96,6 +96,21 @@ class Tables(CommandLineTest):
             self.assertIn(words, piped("recover", "-", code=BAD_DATA, table=data).stderr)
         self.assertIn(b"twice", piped("recover", "-", "-", code=USAGE).stderr)
 
+    def test_other_commands_take_targets(self):
+        self.write("moved.csv", ["y2", "a", "b", "c", "d", "y1"], [[r[5], *r[:5]] for r in self.rows])
+        self.write("few.csv", ["y2", "a", "b", "c", "d", "y1"], [[r[5], *r[:5]] for r in self.rows[:8]])
+        self.write("last.csv", ["a", "b", "c", "d", "y1", "y2"], self.rows[:8])
+        networks = []
+        for name in ["few", "last"]:
+            self.run_exhume("memorize", f"{name}.csv", "--target", "y1,y2", "-o", name)
+            networks.append((self.folder / name / "network.safetensors").read_bytes())
+        self.assertEqual(*networks)
+        said = json.loads(self.run_exhume("diagnose", "moved.csv", "--target", "y1,y2", "--json", code=None).stdout)
+        self.assertIn("samples_needed", said["diagnosis"] if "diagnosis" in said else said)
+        for command in ["halfspaces", "lowest-layer", "memorize", "diagnose"]:
+            said = self.run_exhume(command, "few.csv", "--target", "z", code=BAD_DATA)
+            self.assert_one_sentence(said, "target 'z' is no column")
+
     def test_an_index_column_is_pointed_out(self):
         self.write("t.csv", ["", "a", "b", "c", "d", "y1", "y2"], [[i, *r] for i, r in enumerate(self.rows)])
         said = self.run_exhume("recover", "t.csv", "--target", "y1,y2", "--budget", 2, "-o", "o", code=None).stdout

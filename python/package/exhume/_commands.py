@@ -41,6 +41,7 @@ def diagnose(
     x: Any,
     y: Any = None,
     *,
+    target: Any = None,
     network: Network | str | os.PathLike[str] | None = None,
     hidden: int = 0,
     leak: float = 0.0,
@@ -53,6 +54,8 @@ def diagnose(
     ----------
     x, y
         Samples as in `recover`.
+    target : str or sequence of str
+        Columns of the table x that are outputs, as in `recover`.
     network : Network or path, optional
         Adds the singular values of its distinguishing matrices on these inputs.
     hidden : int
@@ -62,7 +65,9 @@ def diagnose(
     seed : int
         Of every random choice.
     """
+    x, y = taken_apart(x, y, target)
     options = {"hidden": hidden, "leak": leak, "seed": seed_of(seed), "threads": threads}
+    options["target"] = joined(target) if is_path(x) else None
     with as_files(x, y, threads) as files:
         if not isinstance(network, Network):
             return ask("diagnose", *files, network=network, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from . import _core
 from ._arrays import Floats, as_rows, frozen
 from ._options import seed_of
 from ._progress import Progress, progress_callback
+from ._samples import taken_apart
 from ._words import counted
 
 
@@ -161,8 +163,9 @@ class Memorized(NamedTuple):
 
 def memorize(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
+    target: str | Sequence[str] | None = None,
     method: str = "closed",
     layers: int | str = "auto",
     hidden: int = 0,
@@ -186,6 +189,8 @@ def memorize(
     ----------
     x, y : arrays
         Inputs n x d and labels n x m (or n numbers).
+    target : str or sequence of str
+        Columns of the data frame x that are labels.
     method : str
         "closed": one linear solve; "pgd": perturbed gradient descent; "pgd-printed": the same with the constants of
         the theorem; "adam".
@@ -232,6 +237,7 @@ def memorize(
         layers = 0
     elif layers not in (2, 3):
         raise ValueError(f"layers is {layers!r}, expected 2, 3 or 'auto'")
+    x, y = taken_apart(x, y, target)
     inputs, labels = as_rows(x, "x"), as_rows(y, "y", one_column=True)
     with progress_callback(progress) as callback:
         found = _core.memorize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from ._arrays import Floats, as_rows
 from ._options import seed_of, units_of
 from ._progress import Progress, progress_callback
 from ._certified import Status
-from ._samples import opened
+from ._samples import is_path, opened, taken_apart
 from ._words import counted
 
 
@@ -68,6 +69,7 @@ def lowest_layer(
     y: Any = None,
     hidden: int | str = "auto",
     *,
+    target: str | Sequence[str] | None = None,
     activation: str = "auto",
     start: str = "tensor",
     refine: bool = True,
@@ -86,6 +88,8 @@ def lowest_layer(
         Samples as in `recover`, with one output.
     hidden : int or "auto"
         Number of units.
+    target : str or sequence of str
+        Columns of the table x that are outputs, as in `recover`.
     activation : str
         Of u: "auto", "relu", "sign" or "sigmoid".
     start : str
@@ -97,7 +101,8 @@ def lowest_layer(
     seed, threads, progress
         As in `recover`.
     """
-    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
+    x, y = taken_apart(x, y, target)
+    with opened(x, y, threads, target=target if is_path(x) else None) as samples, progress_callback(progress) as callback:
         found = _core.lowest_layer(
             samples, units_of(hidden), activation, start, refine, biased, seed_of(seed), threads, callback
         )
@@ -161,6 +166,7 @@ def halfspaces(
     y: Any = None,
     hidden: int | str = "auto",
     *,
+    target: str | Sequence[str] | None = None,
     seed: int = 0,
     threads: int = 0,
     progress: Progress = None,
@@ -173,6 +179,8 @@ def halfspaces(
         Samples as in `recover`; y is one column with exactly two values. Labels turned around at random are allowed.
     hidden : int or "auto"
         Number of halfspaces.
+    target : str or sequence of str
+        Columns of the table x that are outputs, as in `recover`.
     seed, threads, progress
         As in `recover`.
 
@@ -181,7 +189,8 @@ def halfspaces(
     DataError
         The labels take more or fewer than two values.
     """
-    with opened(x, y, threads) as samples, progress_callback(progress) as callback:
+    x, y = taken_apart(x, y, target)
+    with opened(x, y, threads, target=target if is_path(x) else None) as samples, progress_callback(progress) as callback:
         found = _core.halfspaces(samples, units_of(hidden), seed_of(seed), threads, callback)
         layer = _layer(found, found.certificate(samples))
     return Halfspaces(layer, found.intersection, found.labels, found.flip_rate, found.agreement)
