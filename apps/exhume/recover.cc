@@ -14,6 +14,7 @@
 #include "delivery.h"
 #include "exhume/base/error.h"
 #include "exhume/base/packed.h"
+#include "exhume/data/resident.h"
 #include "exhume/engine/open_device.h"
 #include "exhume/io/npz.h"
 #include "exhume/io/open.h"
@@ -104,8 +105,7 @@ class Recover final : public Command {
         "--mirrored", mirrored_,
         "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
     app->add_option("--leak", options_.leak, "Slope of the units below zero; route symmetric [0]");
-    app->add_option("--device", device_,
-                    "Where heavy sums run: auto, cpu or cuda; several hidden layers [auto]")
+    app->add_option("--device", device_, "Where heavy sums run: auto, cpu or cuda [auto]")
         ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
     app->add_option("--shape", shape_,
                     "Rows and columns of the inputs, such as 8x8: the report shows units as images");
@@ -167,10 +167,13 @@ class Recover final : public Command {
     }
     options_.validate();
     Control control = session.control;
-    if (layers != 1) control.device = open_device(device_).device;  // one hidden layer is fitted here
     Delivery delivery(session, out_);
     delivery.view(shape_, truth_);
     OpenedSamples opened = samples_.open(session.control);
+    // A device takes its time to start: not for what is done here in less.
+    if (layers != 1 || device_ == "cuda" ||
+        worth_a_device(opened.samples->rows(), opened.samples->inputs(), opened.samples->outputs()))
+      control.device = open_device(device_).device;
     if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     checkpoint_.open(session, opened, about(layers, widths), control);

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "exhume/data/reduce.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "linalg/symmetric_runs.h"
+#include "moments/device_moments.h"
 
 namespace exhume {
 namespace {
@@ -310,6 +312,8 @@ Matrix HermiteMoments::estimate(int p) const {
 Matrix HermiteMoments::noise(int p) const { return 0.5 * (half(p, 0) - half(p, 1)); }
 
 HermiteMoments hermite_moments(const SampleSource& samples, int order, const Control& control) {
+  if (const DeviceRows* there = rows_on_device(samples); there != nullptr && order <= 2)
+    return hermite_on_device(*there, order, control);
   // Sums of many numbers are worth more rows each: they are merged, block after block.
   constexpr Index kManyNumbers = 500'000, kMoreRows = 4 * kBlockRows;
   const HermiteMoments empty(samples.inputs(), samples.outputs(), order);

@@ -7,9 +7,11 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
 #include "linalg/symmetric_runs.h"
+#include "moments/device_moments.h"
 
 namespace exhume {
 namespace {
@@ -135,6 +137,8 @@ RowMatrix PolynomialFit::evaluate(const Eigen::Ref<const RowMatrix>& x) const {
 PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
                              int max_iterations, double tolerance) {
   if (degree < 1 || degree > 3) throw std::invalid_argument("fit_polynomial: degree must be 1, 2 or 3");
+  if (const DeviceRows* there = rows_on_device(samples))
+    return fit_polynomial_on_device(*there, degree, control, max_iterations, tolerance);
   const SingleThreadedBlas single;
   // A x = moments of q_x, b = moments of y; both symmetric in the sense of dot().
   Coefficients r = from_moments(hermite_moments(samples, degree, control), degree);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "engine/cuda/kernels.h"
 #include "engine/module.h"
@@ -162,10 +163,7 @@ class CudaDevice final : public Device {
     }
     must(cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, work_, size, info_),
          "Cholesky");
-    int info = 0;
-    must(cudaMemcpyAsync(&info, info_, sizeof info, cudaMemcpyDeviceToHost, stream_), "copying from it");
-    synchronise();
-    return info == 0;
+    return succeeded();
   }
   void solve_lower(DeviceView<double> L, DeviceView<double> B) override {
     const double one = 1;
@@ -179,7 +177,77 @@ class CudaDevice final : public Device {
          "a system");
   }
 
+  void add(double alpha, DeviceView<double> A, DeviceView<double> B) override {
+    cuda::add(alpha, A, B, stream_);
+  }
+  void scale(double alpha, DeviceView<double> A) override { cuda::scale(alpha, A, stream_); }
+  double dot(DeviceView<double> A, DeviceView<double> B) override {
+    double sum = 0;
+    must(cublasDdot(blas_, whole(A.rows * A.cols), A.data, 1, B.data, 1, &sum), "a dot product");
+    return sum;
+  }
+  void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C) override {
+    cuda::add_products(A, B, C, stream_);
+  }
+  void product_each(DeviceView<double> A, DeviceView<double> X, DeviceView<double> Y) override {
+    if (X.rows == 0) return;
+    const double one = 1, zero = 0;
+    must(cublasDgemvStridedBatched(blas_, CUBLAS_OP_N, whole(A.rows), whole(A.rows), &one, A.data,
+                                   whole(A.stride), A.stride * A.rows, X.data, whole(X.stride), 1, &zero,
+                                   Y.data, whole(Y.stride), 1, whole(X.rows)),
+         "products");
+  }
+  void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H) override {
+    cuda::scale_blocks(F, width, H, stream_);
+  }
+  bool eigen(DeviceView<double> A, bool vectors, DeviceView<double> values) override {
+    const auto mode = vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
+    std::size_t there = 0, here = 0;
+    must(cusolverDnXsyevd_bufferSize(solver_, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F,
+                                     A.data, A.stride, CUDA_R_64F, values.data, CUDA_R_64F, &there, &here),
+         "eigenvalues");
+    std::vector<char> host(here + 1);
+    void* work = allocate(there + 1);
+    const cusolverStatus_t status =
+        cusolverDnXsyevd(solver_, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F, A.data, A.stride,
+                         CUDA_R_64F, values.data, CUDA_R_64F, work, there, host.data(), here, info_);
+    release(work);
+    must(status, "eigenvalues");
+    return succeeded();
+  }
+
+  void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q) override {
+    cuda::pairs(X, weights, reversed, Q, stream_);
+  }
+  void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out) override {
+    cuda::row_dots(S, X, out, stream_);
+  }
+  void hermite(int order, DeviceView<double> Z, DeviceView<double> H) override {
+    cuda::hermite(order, Z, H, stream_);
+  }
+  void hermite3(double factor, DeviceView<double> first, DeviceView<double> T) override {
+    cuda::hermite3(factor, first, T, stream_);
+  }
+  void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
+                DeviceView<double> T) override {
+    void* M = allocate(sizeof(double) * 2 * static_cast<std::size_t>(second.rows));
+    cuda::hermite4(factor, sums, second, zeroth, T, static_cast<double*>(M), stream_);
+    release(M);
+  }
+  void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
+             DeviceView<double> active) override {
+    cuda::climb(P, shift, tolerance, X, active, stream_);
+  }
+
  private:
+  // What the last call of cuSOLVER says of its matrix; waits.
+  bool succeeded() {
+    int info = 0;
+    must(cudaMemcpyAsync(&info, info_, sizeof info, cudaMemcpyDeviceToHost, stream_), "copying from it");
+    synchronise();
+    return info == 0;
+  }
+
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
