@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/ritz.h"
 #include "engine/transfer.h"
 #include "exhume/base/random.h"
 #include "exhume/data/resident.h"
@@ -157,6 +158,23 @@ TEST(Device, ThePowerMethodFindsTheSameThere) {
     const RankOneElements b = rank_one_by_restarts(basis, k, options, device.get());
     EXPECT_EQ(a.starts, b.starts);
     for (Index i = 0; i < k; ++i) EXPECT_TRUE(among_directions(b.directions, a.directions.col(i), 1 - 1e-8));
+  }
+}
+
+TEST(Device, EndsOfASpectrumStandInAKrylovSpace) {
+  const Index p = 300;
+  const Matrix Q = Stream(9, "Q").normal_matrix(p, p);
+  Vector values = Vector::LinSpaced(p, -1, 1);
+  values.tail(5) << 3, 4, 5, 6, 7;
+  const Eigen::HouseholderQR<Matrix> qr(Q);
+  const Matrix U = qr.householderQ(), A = U * values.asDiagonal() * U.transpose();
+  for (const auto& device : devices()) {
+    const DeviceMatrix<double> a = sent(*device, A);
+    const RitzPairs found = ritz_pairs(*device, a.view(), 8, 20, 1);
+    EXPECT_NEAR(found.values(0), -1, 1e-3);
+    EXPECT_LT((found.values.tail(5) - values.tail(5)).norm(), 1e-9);
+    const Matrix vectors = fetched(*device, found.vectors.view()).bottomRows(5);
+    EXPECT_NEAR((vectors * U.rightCols(5)).squaredNorm(), 5, 1e-9);
   }
 }
 

@@ -22,9 +22,11 @@
 #include "exhume/report/result_files.h"
 #include "exhume/report/view.h"
 #include "exhume/routes/depth2.h"
+#include "exhume/routes/expected_cost.h"
 #include "exhume/routes/table.h"
 #include "partial_files.h"
 #include "sample_arguments.h"
+#include "terminal.h"
 
 namespace exhume::cli {
 namespace {
@@ -174,6 +176,8 @@ class Recover final : public Command {
     if (layers != 1 || device_ == "cuda" ||
         worth_a_device(opened.samples->rows(), opened.samples->inputs(), opened.samples->outputs()))
       control.device = open_device(device_).device;
+    if (layers == 1 && !session.quiet && !session.json && session.leads())
+      say_expected(*opened.samples, control);
     if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     checkpoint_.open(session, opened, about(layers, widths), control);
@@ -183,6 +187,25 @@ class Recover final : public Command {
   }
 
  private:
+  // Of a long run: what to expect of it.
+  void say_expected(const SampleSource& samples, const Control& control) const {
+    constexpr double kLong = 10;  // seconds
+    const ExpectedCost cost = expected_cost({.rows = samples.rows(),
+                                             .inputs = samples.inputs(),
+                                             .outputs = samples.outputs(),
+                                             .hidden = options_.hidden,
+                                             .threads = control.workers(),
+                                             .thread_flops = measured_thread_flops(),
+                                             .device = control.device != nullptr});
+    if (cost.seconds < kLong) return;
+    std::string memory = fmt::format("{:.2g} GB of memory", cost.bytes / 1e9);
+    if (control.device)
+      memory += fmt::format(" and {:.2g} GB of {}", cost.device_bytes / 1e9, control.device->name());
+    complain(fmt::format("about {:.2g} s and {} are expected for Gaussian inputs{}; --budget is {:.4g} s.",
+                         cost.seconds, memory, options_.hidden ? "" : " and no more units than inputs",
+                         options_.budget_seconds));
+  }
+
   int work(Delivery& delivery, const OpenedSamples& opened, Index layers, const std::vector<Index>& widths,
            const Control& control) const {
     if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);

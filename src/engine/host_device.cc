@@ -135,6 +135,13 @@ class HostDevice final : public Device {
     map(L).triangularView<Eigen::Lower>().transpose().solveInPlace(b);
   }
 
+  void products(const std::vector<DeviceProduct>& all) override {
+    for (const auto& [A, B, C] : all) multiply<double>(1, A, true, B, false, 1, C);
+  }
+  void mirror(DeviceView<double> A) override {
+    auto a = map(A);
+    a.triangularView<Eigen::StrictlyUpper>() = a.transpose();
+  }
   void add(double alpha, DeviceView<double> A, DeviceView<double> B) override { map(B) += alpha * map(A); }
   void scale(double alpha, DeviceView<double> A) override { map(A) *= alpha; }
   [[nodiscard]] double dot(DeviceView<double> A, DeviceView<double> B) override {

@@ -13,6 +13,9 @@ namespace {
 using Doubles = DeviceMatrix<double>;
 using View = DeviceView<double>;
 
+// Share of the device's memory for sums of order 4 of several outputs at once.
+constexpr double kMostMemory = 0.25;
+
 Doubles zeros(Device& device, Index rows, Index cols) {
   Doubles out(device, rows, cols);
   device.fill(out.view(), 0.0);
@@ -330,40 +333,60 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
     device.synchronise();
     return;
   }
-  const Doubles sums(device, p, p), second(device, p, 1), zeroth(device, 1, 1);
-  const Doubles halves[2] = {Doubles(device, p, p), Doubles(device, p, p)};
-  for (Index o = 0; o < m; ++o) {
+  // Some outputs at once: they share features.
+  const double each = 3 * 8.0 * static_cast<double>(p) * static_cast<double>(p);
+  const Index group = std::clamp<Index>(static_cast<Index>(kMostMemory * device.bytes_free() / each), 1, m);
+  std::vector<Doubles> sums, second, zeroth, halves[2];
+  for (Index o = 0; o < group; ++o) {
+    sums.emplace_back(device, p, p);
+    second.emplace_back(device, p, 1);
+    zeroth.emplace_back(device, 1, 1);
+    for (auto& half : halves) half.emplace_back(device, p, p);
+  }
+  for (Index from = 0; from < m; from += group) {
+    const auto outputs = static_cast<std::size_t>(std::min(group, m - from));
     int half = -1;
     const auto finish = [&] {
-      if (half >= 0)
-        device.hermite4(factor(half), sums.view(), second.view(), zeroth.view(), halves[half].view());
+      for (std::size_t o = 0; half >= 0 && o < outputs; ++o)
+        device.hermite4(factor(half), sums[o].view(), second[o].view(), zeroth[o].view(),
+                        halves[half][o].view());
     };
     for_strips(rows, strip, control, [&](const DeviceStrip& at) {
       if (at.half != half) {
         finish();
         half = at.half;
-        for (const View& view : {sums.view(), second.view(), zeroth.view()}) device.fill(view, 0.0);
+        for (const auto* place : {&sums, &second, &zeroth}) {
+          for (const Doubles& each_output : *place) device.fill(each_output.view(), 0.0);
+        }
       }
-      control.report("moments", (static_cast<double>(o) +
-                                 static_cast<double>(at.first) / static_cast<double>(rows.rows())) /
+      control.report("moments", (static_cast<double>(from) + static_cast<double>(outputs) *
+                                                                 static_cast<double>(at.first) /
+                                                                 static_cast<double>(rows.rows())) /
                                     static_cast<double>(m));
       const Index size = at.x.rows;
-      const View r = at.y.columns(o, 1), weighted = K.view().block(0, 0, size, p),
-                 reversed = other.view().block(0, 0, size, p), one = ones.view().block(0, 0, size, 1);
-      device.pairs(at.x, r, false, weighted);
+      const View weighted = K.view().block(0, 0, size, p), reversed = other.view().block(0, 0, size, p),
+                 one = ones.view().block(0, 0, size, 1);
       device.pairs(at.x, {}, true, reversed);
-      device.product(1, weighted, true, one, false, 1, second.view());
-      device.product(1, r, true, one, false, 1, zeroth.view());
-      for_wide_runs(d, [&](Index b, Index from, Index count) {
-        const Index wide = symmetric_size(d - b);
-        device.product(1, weighted.columns(from, count), true, reversed.columns(0, wide), false, 1,
-                       sums.view().block(from, 0, count, wide));
-      });
+      for (std::size_t o = 0; o < outputs; ++o) {
+        const View r = at.y.columns(from + static_cast<Index>(o), 1);
+        device.pairs(at.x, r, false, weighted);
+        device.product(1, weighted, true, one, false, 1, second[o].view());
+        device.product(1, r, true, one, false, 1, zeroth[o].view());
+        std::vector<DeviceProduct> runs;
+        for_wide_runs(d, [&](Index b, Index first, Index count) {
+          const Index wide = symmetric_size(d - b);
+          runs.push_back({weighted.columns(first, count), reversed.columns(0, wide),
+                          sums[o].view().block(first, 0, count, wide)});
+        });
+        device.products(runs);
+      }
     });
     finish();
-    if (rows.count[1] == 0) device.fill(halves[1].view(), 0.0);
-    sum_and_difference(device, halves[0].view(), halves[1].view());
-    use(halves[0].view(), halves[1].view());
+    for (std::size_t o = 0; o < outputs; ++o) {
+      if (rows.count[1] == 0) device.fill(halves[1][o].view(), 0.0);
+      sum_and_difference(device, halves[0][o].view(), halves[1][o].view());
+      use(halves[0][o].view(), halves[1][o].view());
+    }
   }
   device.synchronise();
 }

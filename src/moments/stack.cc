@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ritz.h"
 #include "engine/transfer.h"
 #include "exhume/base/error.h"
 #include "exhume/data/resident.h"
@@ -15,6 +16,9 @@ namespace {
 
 // A singular value stands out from the noise where it is larger by this much.
 constexpr double kAbove = 1.05;
+// Pairs up to which a device finds all eigenvalues; beyond, the Krylov space that their ends are taken from.
+constexpr Index kMostDense = 12'000, kBlock = 128, kBlocks = 24;
+constexpr std::uint64_t kSeed = 1;
 
 // From eigenvalues of G - N, ascending.
 StackSpectrum spectrum_of(const Vector& eigenvalues) {
@@ -63,8 +67,9 @@ class DeviceStack final : public MomentStack {
 
   StackSpectrum spectrum(std::optional<Index> hidden, const Control& control) override {
     control.check();
-    const DeviceMatrix<double> values(*device_, p_, 1);
     device_->add(1, gram_.view(), crossed_.view());
+    if (p_ > kMostDense) return ends(hidden, control);
+    const DeviceMatrix<double> values(*device_, p_, 1);
     must(device_->eigen(crossed_.view(), false, values.view()));
     StackSpectrum out = spectrum_of(fetched(*device_, values.view()));
     const Index count = std::min<Index>(hidden.value_or(out.above_noise), p_);
@@ -76,6 +81,22 @@ class DeviceStack final : public MomentStack {
   }
 
  private:
+  // The same for many pairs, from the ends of both spectra.
+  StackSpectrum ends(std::optional<Index> hidden, const Control& control) {
+    const Index block = std::min<Index>(kBlock, p_ / kBlocks);
+    device_->mirror(crossed_.view());
+    StackSpectrum out = spectrum_of(ritz_pairs(*device_, crossed_.view(), block, kBlocks, kSeed).values);
+    const Index count = std::min<Index>(hidden.value_or(out.above_noise), block * kBlocks);
+    if (count == 0) return out;
+    control.check();
+    device_->mirror(gram_.view());
+    const RitzPairs found = ritz_pairs(*device_, gram_.view(), block, kBlocks, kSeed);
+    const Index first = block * kBlocks - count;
+    out.basis =
+        fetched(*device_, found.vectors.view().block(first, 0, count, p_)).transpose().rowwise().reverse();
+    return out;
+  }
+
   static void must(bool found) {
     if (!found) throw ResourceError("the device found no eigenvalues; compute on the processor");
   }

@@ -7,6 +7,7 @@
 
 #include "base/in_time.h"
 #include "exhume/base/error.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/routes/depth2_jennrich.h"
 #include "routes/fitted.h"
@@ -58,8 +59,13 @@ Start order2(Job& job) {
     SpectralStart found = order2_start(standard, depth2_options(job), control);
     const bool saturated = found.saturated;
     Start start = from_spectrum(std::move(found));
-    if (saturated && start.V.size() >= kManyWeights && too_few_outputs(start, standard, control)) {
+    // On a device moments of higher orders are cheap: no search where a unit is missing for some output.
+    const bool there = rows_on_device(*standard) != nullptr;
+    const bool missing = there && start.V.rows() < standard->outputs();
+    if (saturated && (missing || ((there || start.V.size() >= kManyWeights) &&
+                                  too_few_outputs(start, standard, control)))) {
       start.usable = false;
+      if (there) job.data.more_units_than_outputs();
       start.said = fmt::format("there are more units than the {} outputs", standard->outputs());
     }
     return start;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace exhume {
 
@@ -34,6 +35,11 @@ struct DeviceView {
 // What Adam (1 / (1 - beta^t) already in rate and root) does to parameters.
 struct AdamStep {
   float rate = 0, root = 1, first = 0.9F, second = 0.999F, epsilon = 1e-8F;
+};
+
+// C = A^T B + C
+struct DeviceProduct {
+  DeviceView<double> A, B, C;
 };
 
 class Device {
@@ -92,6 +98,10 @@ class Device {
   // B = (L L^T)^-1 B
   virtual void solve_cholesky(DeviceView<double> L, DeviceView<double> B) = 0;
 
+  // C = A^T B + C for each: independent of each other, at once where the device can.
+  virtual void products(const std::vector<DeviceProduct>& all) = 0;
+  // The upper triangle of A = its lower one.
+  virtual void mirror(DeviceView<double> A) = 0;
   // B += alpha A; A = alpha A
   virtual void add(double alpha, DeviceView<double> A, DeviceView<double> B) = 0;
   virtual void scale(double alpha, DeviceView<double> A) = 0;

@@ -2,6 +2,7 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -56,15 +57,27 @@ class CudaDevice final : public Device {
     must(cusolverDnSetStream(solver_, stream_), "starting cuSOLVER");
     must(cudaMallocAsync(reinterpret_cast<void**>(&info_), sizeof(int), stream_), "taking memory");
     // Memory that was released is kept for the next request.
-    cudaMemPool_t pool = nullptr;
-    must(cudaDeviceGetDefaultMemPool(&pool, 0), "taking memory");
+    must(cudaDeviceGetDefaultMemPool(&pool_, 0), "taking memory");
     unsigned long long keep = ~0ULL;
-    must(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "taking memory");
+    must(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "taking memory");
+    must(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming), "making a queue");
+    for (Side& side : sides_) {
+      must(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "making a queue");
+      must(cudaEventCreateWithFlags(&side.done, cudaEventDisableTiming), "making a queue");
+      must(cublasCreate(&side.blas), "starting cuBLAS");
+      must(cublasSetStream(side.blas, side.stream), "starting cuBLAS");
+    }
   }
   ~CudaDevice() override {
     if (work_ != nullptr) cudaFreeAsync(work_, stream_);
     cudaFreeAsync(info_, stream_);
     cudaStreamSynchronize(stream_);
+    for (Side& side : sides_) {
+      cublasDestroy(side.blas);
+      cudaEventDestroy(side.done);
+      cudaStreamDestroy(side.stream);
+    }
+    cudaEventDestroy(ready_);
     cusolverDnDestroy(solver_);
     cublasDestroy(blas_);
     cudaStreamDestroy(stream_);
@@ -74,7 +87,10 @@ class CudaDevice final : public Device {
   double bytes_free() const override {
     std::size_t free = 0, all = 0;
     must(cudaMemGetInfo(&free, &all), "asking for its memory");
-    return static_cast<double>(free);
+    unsigned long long kept = 0, used = 0;  // what was released is kept, and free all the same
+    must(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &kept), "asking for its memory");
+    must(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used), "asking for its memory");
+    return static_cast<double>(free) + static_cast<double>(kept) - static_cast<double>(used);
   }
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
@@ -177,6 +193,27 @@ class CudaDevice final : public Device {
          "a system");
   }
 
+  // One product may not fill the device: they take turns on a few queues, each with its own handle. Every product
+  // is always made by the same one, so that its bits do not depend on who finishes first.
+  void products(const std::vector<DeviceProduct>& all) override {
+    must(cudaEventRecord(ready_, stream_), "waiting");
+    for (Side& side : sides_) must(cudaStreamWaitEvent(side.stream, ready_, 0), "waiting");
+    const double one = 1;
+    std::size_t turn = 0;
+    for (const auto& [A, B, C] : all) {
+      if (C.rows == 0 || C.cols == 0) continue;
+      must(cublasDgemm(sides_[turn % kSides].blas, CUBLAS_OP_T, CUBLAS_OP_N, whole(C.rows), whole(C.cols),
+                       whole(A.rows), &one, A.data, whole(A.stride), B.data, whole(B.stride), &one, C.data,
+                       whole(C.stride)),
+           "a product");
+      ++turn;
+    }
+    for (Side& side : sides_) {
+      must(cudaEventRecord(side.done, side.stream), "waiting");
+      must(cudaStreamWaitEvent(stream_, side.done, 0), "waiting");
+    }
+  }
+  void mirror(DeviceView<double> A) override { cuda::mirror(A, stream_); }
   void add(double alpha, DeviceView<double> A, DeviceView<double> B) override {
     cuda::add(alpha, A, B, stream_);
   }
@@ -248,8 +285,18 @@ class CudaDevice final : public Device {
     return info == 0;
   }
 
+  struct Side {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t done = nullptr;
+    cublasHandle_t blas = nullptr;
+  };
+  static constexpr std::size_t kSides = 4;
+
   cudaDeviceProp properties_{};
+  cudaMemPool_t pool_ = nullptr;
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t ready_ = nullptr;
+  std::array<Side, kSides> sides_;
   cublasHandle_t blas_ = nullptr;
   cusolverDnHandle_t solver_ = nullptr;
   int* info_ = nullptr;

@@ -197,6 +197,12 @@ void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double>
   });
 }
 
+void mirror(DeviceView<double> A, cudaStream_t stream) {
+  launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) {
+    if (i < j) A.data[i + j * A.stride] = A.data[j + i * A.stride];
+  });
+}
+
 void scale(double alpha, DeviceView<double> A, cudaStream_t stream) {
   launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) { A.data[i + j * A.stride] *= alpha; });
 }

@@ -24,6 +24,7 @@ void row_products(DeviceView<double> S, DeviceView<double> P, DeviceView<double>
 void add_diagonal(DeviceView<double> A, DeviceView<double> d, cudaStream_t stream);
 void add(double alpha, DeviceView<double> A, DeviceView<double> B, cudaStream_t stream);
 void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C, cudaStream_t stream);
+void mirror(DeviceView<double> A, cudaStream_t stream);
 void scale(double alpha, DeviceView<double> A, cudaStream_t stream);
 void scale_blocks(DeviceView<double> F, Device::Size width, DeviceView<double> H, cudaStream_t stream);
 void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q,
