@@ -187,6 +187,10 @@ TEST(Device, WhatAModelLeavesIsTheProcessors) {
     const Matrix there = output_covariance_on_device(*rows_on_device(*left));
     expect_close(second_moments(*less_model(planted.here, model, control), control).covariance_y(), there);
     expect_close(second_moments(*left, control).covariance_y(), there);
+    const ResidualSums a = residual_sums(model, *planted.here, kBlockRows, control),
+                       b = residual_sums(model, *planted.there(device), kBlockRows, control);
+    expect_close(a.squares, b.squares);
+    expect_close(a.FR, b.FR);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <future>
 #include <optional>
 #include <stdexcept>
 #include <variant>
@@ -181,6 +182,10 @@ class Recover final : public Command {
     if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     checkpoint_.open(session, opened, about(layers, widths), control);
+    // With a device, reading the files for their digests may take longer than all the rest: beside it, then.
+    std::future<void> hashing;
+    if (control.device && session.leads())
+      hashing = std::async(std::launch::async, [&] { (void)opened.digests(session.control); });
     const int code = named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
     checkpoint_.done();
     return code;

@@ -15,7 +15,8 @@ constexpr double kLeastWork = 2e11;
 constexpr double kMostActive = 64;
 // Rows and their views take at most this share of a device's memory; moments need the rest.
 constexpr double kMostMemory = 0.3;
-constexpr double kStripBytes = 1.0 * (1ULL << 30U);
+// Bytes of the features of a strip: many, so that sums are seldom read and written again.
+constexpr double kMostStrip = 4.0 * (1ULL << 30U), kStripMemory = 0.06;
 constexpr Index kSentRows = 1 << 17;
 
 class ResidentSamples final : public SampleView {
@@ -49,9 +50,10 @@ void for_strips(const DeviceRows& rows, Index most, const Control& control,
   }
 }
 
-Index strip_rows(Index numbers) {
-  return std::max<Index>(
-      256, static_cast<Index>(kStripBytes / (8.0 * static_cast<double>(numbers + 1))) & ~Index(63));
+Index strip_rows(const Device& device, Index numbers) {
+  const double bytes = std::min(kMostStrip, kStripMemory * device.bytes_free());
+  const auto rows = static_cast<Index>(bytes / (8.0 * static_cast<double>(numbers + 1)));
+  return std::max<Index>(256, rows - rows % 64);
 }
 
 DeviceRows send_rows(const SampleSource& samples, const Control& control) {

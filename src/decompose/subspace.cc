@@ -137,6 +137,47 @@ std::vector<Index> by_decreasing(const Vector& values) {
 
 }  // namespace
 
+namespace {
+
+// Starts in their order, many more at once there than are looked at together.
+class DeviceStarts {
+ public:
+  DeviceStarts(Device& device, const Matrix& basis, const Stream& stream, Index limit,
+               const PowerOptions& options)
+      : d_(dimension_of(basis.rows())),
+        limit_(limit),
+        most_(std::clamp<Index>(static_cast<Index>(kStartNumbers / static_cast<double>(basis.rows())),
+                                kLeastStarts, std::max(limit, kLeastStarts))),
+        stream_(stream),
+        options_(options),
+        climb_(device, basis, most_) {}
+
+  // Starts [first, first + count).
+  Climb climbed(Index first, Index count) {
+    Climb out{Matrix(d_, count), Vector(count)};
+    for (Index i = 0; i < count; ++i) {
+      if (first + i >= from_ + known_.values.size()) {
+        from_ = first + i;
+        known_ = climb_.run(random_starts(stream_, d_, from_, std::min(most_, limit_ - from_)), options_);
+      }
+      out.points.col(i) = known_.points.col(first + i - from_);
+      out.values(i) = known_.values(first + i - from_);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr double kStartNumbers = 1e8;  // coordinates of all starts at once
+  static constexpr Index kLeastStarts = 64;
+  Index d_, limit_, most_, from_ = 0;
+  const Stream& stream_;
+  const PowerOptions& options_;
+  DeviceClimb climb_;
+  Climb known_;
+};
+
+}  // namespace
+
 RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const PowerOptions& options,
                                      Device* device) {
   const SingleThreadedBlas single;
@@ -144,15 +185,15 @@ RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const Pow
   const Index limit = std::max<Index>(1, options.starts_per_unit * std::max<Index>(count, 1));
   const Index batch = std::clamp<Index>(2 * count, 8, 128);
   const Stream stream(options.seed, "power method starts");
-  std::optional<DeviceClimb> there;
+  std::optional<DeviceStarts> there;
   if (device != nullptr && static_cast<double>(basis.size()) * static_cast<double>(batch) >= kDeviceWork)
-    there.emplace(*device, basis, batch);
+    there.emplace(*device, basis, stream, limit, options);
   RankOneElements found;
   found.directions.resize(d, 0);
   while (found.starts < limit && found.directions.cols() < count) {
     const Index size = std::min(batch, limit - found.starts);
-    const Matrix starts = random_starts(stream, d, found.starts, size);
-    const Climb top = there ? there->run(starts, options) : climb(basis, starts, options);
+    const Climb top = there ? there->climbed(found.starts, size)
+                            : climb(basis, random_starts(stream, d, found.starts, size), options);
     found.starts += size;
     for (const Index s : by_decreasing(top.values)) {
       if (top.values(s) < options.accept) break;

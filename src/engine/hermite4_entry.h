@@ -4,7 +4,7 @@
 //
 // in the coordinates of linalg/symmetric_matrix.h: rows (i, j), columns (k, l), times the roots of two of both. `sum`
 // carries those of the sorted indices instead, which are equal pairwise where `low_equal` and `high_equal` say so.
-// M: sum r x x^T, d x d, column-major; zeroth: sum r.
+// M: sum r x x^T, column-major, columns d apart; zeroth: sum r.
 #pragma once
 
 #include <cstddef>

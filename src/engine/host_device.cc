@@ -213,8 +213,7 @@ class HostDevice final : public Device {
   }
   void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
                 DeviceView<double> T) override {
-    const Matrix M = from_coordinates(Vector(map(second).col(0)));
-    const Size d = M.rows();
+    const Size d = second.rows;
     for (Size l = 0; l < d; ++l) {
       for (Size k = 0; k <= l; ++k) {
         for (Size j = 0; j < d; ++j) {
@@ -224,8 +223,8 @@ class HostDevice final : public Device {
             const double sum =
                 map(sums)(symmetric_position(s[0], s[1]), symmetric_position(d - 1 - s[3], d - 1 - s[2]));
             map(T)(symmetric_position(i, j), symmetric_position(k, l)) =
-                factor *
-                hermite4_entry(sum, M.data(), *zeroth.data, d, i, j, k, l, s[0] == s[1], s[2] == s[3]);
+                factor * hermite4_entry(sum, second.data, *zeroth.data, second.stride, i, j, k, l,
+                                        s[0] == s[1], s[2] == s[3]);
           }
         }
       }

@@ -68,7 +68,7 @@ class DenseThere final : public PolishSteps {
     const Index q = F.cols, P = size();
     const Doubles GF = zeros(device_, P, q), FF(device_, q, q);
     {
-      const Index strip = std::min(rows.n, strip_rows(P));
+      const Index strip = std::min(rows.n, strip_rows(device_, P));
       const Doubles G(device_, strip, P), ones(device_, strip, units_), S(device_, strip, units_);
       device_.fill(ones.view(), 1.0);
       for (Index first = 0; first < rows.n; first += strip) {

@@ -14,7 +14,7 @@ SamplePtr less_model(const SamplePtr& samples, const SeparableModel& model, cons
   const DeviceRows* there = rows_on_device(*samples);
   if (there == nullptr) return here;
   DeviceRows left = there->with_outputs(there->outputs());
-  const Index strip = std::min(there->rows(), strip_rows(2 * model.features()));
+  const Index strip = std::min(there->rows(), strip_rows(*there->device, 2 * model.features()));
   const DeviceFeatures features(*there->device, model, strip);
   for_strips(*there, strip, control, [&](const DeviceStrip& at) {
     const DeviceView<double> out = left.y->view().block(at.first, 0, at.x.rows, there->outputs());

@@ -69,7 +69,8 @@ class Polynomials {
         m_(rows.outputs()),
         p_(symmetric_size(d_)),
         degree_(degree),
-        strip_(std::min(rows.rows(), strip_rows((degree >= 2 ? p_ : 0) + (degree >= 3 ? d_ * m_ : 0) + m_))),
+        strip_(std::min(rows.rows(),
+                        strip_rows(device_, (degree >= 2 ? p_ : 0) + (degree >= 3 ? d_ * m_ : 0) + m_))),
         K_{Doubles(device_, strip_, degree >= 2 ? p_ : 0)},
         cubic_{Doubles(device_, strip_, degree >= 3 ? d_ * m_ : 0)},
         E_{Doubles(device_, strip_, m_)},
@@ -200,7 +201,7 @@ HermiteMoments hermite_on_device(const DeviceRows& rows, int order, const Contro
   Device& device = *rows.device;
   HermiteMoments out(d, m, order);
   // sum r x x^T of every output side by side: d x (d m).
-  const Index strip = std::min(rows.rows(), strip_rows(order >= 2 ? d * m : 1));
+  const Index strip = std::min(rows.rows(), strip_rows(device, order >= 2 ? d * m : 1));
   const Doubles weighted(device, strip, order >= 2 ? d * m : 0), ones(device, strip, 1);
   device.fill(ones.view(), 1.0);
   std::vector<Doubles> zeroth, first, second;
@@ -299,7 +300,8 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
     return 1.0 / static_cast<double>(std::max<Index>(rows.count[half], 1));
   };
   const Doubles traces = sent(device, trace_coordinates(d));
-  const Index strip = std::min(rows.rows(), strip_rows(order == 4 ? 2 * p : p + (order == 3 ? columns : 0)));
+  const Index strip =
+      std::min(rows.rows(), strip_rows(device, order == 4 ? 2 * p : p + (order == 3 ? columns : 0)));
   const Doubles K(device, strip, p), other(device, strip, order == 2 ? 0 : columns), ones(device, strip, 1);
   device.fill(ones.view(), 1.0);
   if (order < 4) {
@@ -336,10 +338,11 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
   // Some outputs at once: they share features.
   const double each = 3 * 8.0 * static_cast<double>(p) * static_cast<double>(p);
   const Index group = std::clamp<Index>(static_cast<Index>(kMostMemory * device.bytes_free() / each), 1, m);
+  const Doubles scaled(device, strip, d);
   std::vector<Doubles> sums, second, zeroth, halves[2];
   for (Index o = 0; o < group; ++o) {
     sums.emplace_back(device, p, p);
-    second.emplace_back(device, p, 1);
+    second.emplace_back(device, d, d);
     zeroth.emplace_back(device, 1, 1);
     for (auto& half : halves) half.emplace_back(device, p, p);
   }
@@ -370,7 +373,8 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
       for (std::size_t o = 0; o < outputs; ++o) {
         const View r = at.y.columns(from + static_cast<Index>(o), 1);
         device.pairs(at.x, r, false, weighted);
-        device.product(1, weighted, true, one, false, 1, second[o].view());
+        device.row_products(r, at.x, scaled.view().block(0, 0, size, d));
+        device.product(1, at.x, true, scaled.view().block(0, 0, size, d), false, 1, second[o].view());
         device.product(1, r, true, one, false, 1, zeroth[o].view());
         std::vector<DeviceProduct> runs;
         for_wide_runs(d, [&](Index b, Index first, Index count) {
@@ -393,7 +397,7 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
 
 DirectionMoments direction_moments(const DeviceRows& rows, const Matrix& W, const Control& control) {
   Device& device = *rows.device;
-  const Index k = W.cols(), m = rows.outputs(), strip = std::min(rows.rows(), strip_rows(2 * k));
+  const Index k = W.cols(), m = rows.outputs(), strip = std::min(rows.rows(), strip_rows(device, 2 * k));
   const Doubles directions = sent(device, W), Z(device, strip, k), H(device, strip, k);
   const Doubles sums[2] = {zeros(device, k, m), zeros(device, k, m)};
   for_strips(rows, strip, control, [&](const DeviceStrip& at) {

@@ -41,7 +41,7 @@ struct DeviceStrip {
 void for_strips(const DeviceRows& rows, Index most, const Control& control,
                 const std::function<void(const DeviceStrip&)>& use);
 // As many rows as fit into the memory that passes take for a strip, with so many numbers each.
-[[nodiscard]] Index strip_rows(Index numbers);
+[[nodiscard]] Index strip_rows(const Device& device, Index numbers);
 
 // The samples, in the memory of control's device too where there is one, nobody shares the passes, so much work is worth
 // the way and there is room. Elsewhere the samples as they are.

@@ -129,7 +129,7 @@ class Device {
   // T = factor (T - what He_3 pairs with the identity), p x (d m) of sums r x x x; first: sums r x, d x m.
   virtual void hermite3(double factor, DeviceView<double> first, DeviceView<double> T) = 0;
   // The same for order 4 of one output, from sums over indices in order (moments/moments.h); second: sums r
-  // vech(x x^T), p x 1; zeroth: sum r, 1 x 1. T: p x p, all of it.
+  // x x^T, d x d; zeroth: sum r, 1 x 1. T: p x p, all of it.
   virtual void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second,
                         DeviceView<double> zeroth, DeviceView<double> T) = 0;
   // The shifted power method (decompose/subspace.h), a start a row: x <- normalise(M x + shift x), M the matrix with

@@ -267,13 +267,13 @@ class CudaDevice final : public Device {
   }
   void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
                 DeviceView<double> T) override {
-    void* M = allocate(sizeof(double) * 2 * static_cast<std::size_t>(second.rows));
-    cuda::hermite4(factor, sums, second, zeroth, T, static_cast<double*>(M), stream_);
-    release(M);
+    cuda::hermite4(factor, sums, second, zeroth, T, stream_);
   }
   void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
              DeviceView<double> active) override {
-    cuda::climb(P, shift, tolerance, X, active, stream_);
+    void* Y = allocate(sizeof(double) * static_cast<std::size_t>(X.rows * X.cols + 1));
+    cuda::climb(P, shift, tolerance, X, active, static_cast<double*>(Y), stream_);
+    release(Y);
   }
 
  private:

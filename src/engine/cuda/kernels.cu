@@ -82,48 +82,32 @@ __device__ void sort2(Size& a, Size& b) {
   }
 }
 
-// Sums over a block of threads, always in the same order.
-__device__ double block_sum(double own, double* part) {
-  part[threadIdx.x] = own;
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-  }
-  __syncthreads();
-  const double sum = part[0];
-  __syncthreads();
-  return sum;
+// Y(i, .) = M_i x_i + shift x_i: neighbouring threads have neighbouring starts, so that all reads are in line.
+__global__ void climb_product(DeviceView<double> P, double shift, DeviceView<double> X, const double* active,
+                              double* Y) {
+  const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x, a = blockIdx.y;
+  if (i >= X.rows || active[i] == 0) return;
+  const double* p = P.data + i;
+  const double* x = X.data + i;
+  double sum = 0;
+  for (Size b = 0; b < a; ++b) sum += p[position(b, a) * P.stride] * x[b * X.stride];
+  for (Size b = a + 1; b < X.cols; ++b) sum += p[position(a, b) * P.stride] * x[b * X.stride];
+  const double own = x[a * X.stride];
+  Y[i + a * X.rows] = sum * (1 / kRoot) + (p[position(a, a) * P.stride] + shift) * own;
 }
 
-// A start a block of threads. Shared memory: 2 d + kThreads numbers.
-__global__ void climb_kernel(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
-                             double* active) {
-  extern __shared__ double memory[];
-  const Size i = blockIdx.x, d = X.cols;
-  if (active[i] == 0) return;
-  double *x = memory, *next = memory + d, *part = memory + 2 * d;
-  for (Size a = threadIdx.x; a < d; a += blockDim.x) x[a] = X.data[i + a * X.stride];
-  __syncthreads();
-  double squares = 0;
-  for (Size a = threadIdx.x; a < d; a += blockDim.x) {
-    double sum = 0;
-    for (Size b = 0; b < d; ++b) {
-      const double m = P.data[i + (a < b ? position(a, b) : position(b, a)) * P.stride];
-      sum += (a == b ? m : m * (1 / kRoot)) * x[b];
-    }
-    sum += shift * x[a];
-    next[a] = sum;
-    squares += sum * sum;
-  }
-  const double norm = sqrt(block_sum(squares, part));
-  double moved = 0;
-  for (Size a = threadIdx.x; a < d; a += blockDim.x) {
-    const double to = next[a] / norm;
+__global__ void climb_normalise(double tolerance, DeviceView<double> X, double* active, const double* Y) {
+  const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= X.rows || active[i] == 0) return;
+  double squares = 0, moved = 0;
+  for (Size a = 0; a < X.cols; ++a) squares += Y[i + a * X.rows] * Y[i + a * X.rows];
+  const double norm = sqrt(squares);
+  for (Size a = 0; a < X.cols; ++a) {
+    const double to = Y[i + a * X.rows] / norm, step = to - X.data[i + a * X.stride];
     X.data[i + a * X.stride] = to;
-    moved += (to - x[a]) * (to - x[a]);
+    moved += step * step;
   }
-  moved = sqrt(block_sum(moved, part));
-  if (threadIdx.x == 0 && !(moved > tolerance)) active[i] = 0;
+  if (!(sqrt(moved) > tolerance)) active[i] = 0;
 }
 
 }  // namespace
@@ -256,13 +240,8 @@ void hermite3(double factor, DeviceView<double> first, DeviceView<double> T, cud
 }
 
 void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
-              DeviceView<double> T, double* M, cudaStream_t stream) {
-  Size d = 0;
-  while (position(0, d) < T.rows) ++d;
-  launch(d, d, stream, [=] __device__(Size a, Size b) {
-    const double value = second.data[a < b ? position(a, b) : position(b, a)];
-    M[a + b * d] = a == b ? value : value / kRoot;
-  });
+              DeviceView<double> T, cudaStream_t stream) {
+  const Size d = second.rows;
   const double* sum0 = zeroth.data;
   launch(T.rows, T.cols, stream, [=] __device__(Size row, Size column) {
     const Pair ij(row), kl(column);
@@ -271,17 +250,19 @@ void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second,
     sort2(s1, s3);
     sort2(s1, s2);
     const double sum = sums.data[position(s0, s1) + position(d - 1 - s3, d - 1 - s2) * sums.stride];
-    T.data[row + column * T.stride] =
-        factor * hermite4_entry(sum, M, *sum0, d, ij.a, ij.b, kl.a, kl.b, s0 == s1, s2 == s3);
+    T.data[row + column * T.stride] = factor * hermite4_entry(sum, second.data, *sum0, second.stride, ij.a,
+                                                              ij.b, kl.a, kl.b, s0 == s1, s2 == s3);
   });
 }
 
 void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
-           DeviceView<double> active, cudaStream_t stream) {
-  if (X.rows == 0) return;
-  constexpr int kClimbers = 128;
-  climb_kernel<<<static_cast<unsigned>(X.rows), kClimbers, sizeof(double) * (2 * X.cols + kClimbers),
-                 stream>>>(P, shift, tolerance, X, active.data);
+           DeviceView<double> active, double* Y, cudaStream_t stream) {
+  if (X.rows == 0 || X.cols == 0) return;
+  constexpr int kClimbers = 32;
+  const auto blocks = static_cast<unsigned>((X.rows + kClimbers - 1) / kClimbers);
+  climb_product<<<dim3(blocks, static_cast<unsigned>(X.cols)), kClimbers, 0, stream>>>(P, shift, X,
+                                                                                       active.data, Y);
+  climb_normalise<<<blocks, kClimbers, 0, stream>>>(tolerance, X, active.data, Y);
 }
 
 #define EXHUME_CUDA_KERNELS(T)                                                                     \

@@ -32,10 +32,10 @@ void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, Devi
 void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out, cudaStream_t stream);
 void hermite(int order, DeviceView<double> Z, DeviceView<double> H, cudaStream_t stream);
 void hermite3(double factor, DeviceView<double> first, DeviceView<double> T, cudaStream_t stream);
-// M: place for d x d numbers.
 void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
-              DeviceView<double> T, double* M, cudaStream_t stream);
+              DeviceView<double> T, cudaStream_t stream);
+// Y: place for as many numbers as X has.
 void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
-           DeviceView<double> active, cudaStream_t stream);
+           DeviceView<double> active, double* Y, cudaStream_t stream);
 
 }  // namespace exhume::cuda
