@@ -189,7 +189,7 @@ def main():
     parser.add_argument("--budget", type=float, default=300)
     parser.add_argument("--digits", default="digits.npz")
     parser.add_argument("--out")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if arguments.rates:
         print(run([arguments.rates, arguments.device]).stdout, end="")
     rows = []

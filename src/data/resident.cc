@@ -16,7 +16,7 @@ constexpr double kMostActive = 64;
 // Rows and their views take at most this share of a device's memory; moments need the rest.
 constexpr double kMostMemory = 0.3;
 // Bytes of the features of a strip: many, so that sums are seldom read and written again.
-constexpr double kMostStrip = 4.0 * (1ULL << 30U), kStripMemory = 0.06;
+constexpr double kMostStrip = 1.0 * (1ULL << 30U), kStripMemory = 0.06;
 constexpr Index kSentRows = 1 << 17;
 
 class ResidentSamples final : public SampleView {

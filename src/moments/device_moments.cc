@@ -175,15 +175,23 @@ void precondition(Device& device, const Coefficients& r, const Coefficients& z) 
   if (r.degree >= 3) device.scale(1.0 / 6, z.order(3));
 }
 
-// Runs of coordinates (a, b) with neighbouring b, wide enough for fast products: use(b, from, size).
+// Runs of coordinates (a, b), each with the columns that its first b asks for: use(from, size, columns). Narrow ones where
+// there are many columns, wide ones where there are few, so that little is summed in vain and products are large; in
+// multiples of what products like.
 template <class Use>
-void for_wide_runs(Index d, const Use& use) {
-  constexpr Index kWide = 384;
-  for (Index b = 0; b < d;) {
-    Index end = b + 1;
-    while (end < d && symmetric_size(end) - symmetric_size(b) < kWide) ++end;
-    use(b, symmetric_size(b), symmetric_size(end) - symmetric_size(b));
-    b = end;
+void for_runs(Index d, const Use& use) {
+  constexpr Index kNarrow = 128, kNarrowUpTo = 512, kMiddle = 256, kMiddleUpTo = 2048, kWide = 512,
+                  kMultiple = 32;
+  const Index p = symmetric_size(d);
+  for (Index from = 0, b = 0; from < p;) {
+    while (symmetric_size(b + 1) <= from) ++b;
+    const Index size = std::min(from < kNarrowUpTo   ? kNarrow
+                                : from < kMiddleUpTo ? kMiddle
+                                                     : kWide,
+                                p - from);
+    const Index columns = (symmetric_size(d - b) + kMultiple - 1) / kMultiple * kMultiple;
+    use(from, size, std::min(columns, p));
+    from += size;
   }
 }
 
@@ -196,17 +204,15 @@ void sum_and_difference(Device& device, const View& even, const View& odd) {
 
 }  // namespace
 
-HermiteMoments hermite_on_device(const DeviceRows& rows, int order, const Control& control) {
+std::array<LowSums, 2> low_sums_on_device(const DeviceRows& rows, int order, const Control& control) {
   const Index d = rows.inputs(), m = rows.outputs();
   Device& device = *rows.device;
-  HermiteMoments out(d, m, order);
   // sum r x x^T of every output side by side: d x (d m).
   const Index strip = std::min(rows.rows(), strip_rows(device, order >= 2 ? d * m : 1));
   const Doubles weighted(device, strip, order >= 2 ? d * m : 0), ones(device, strip, 1);
   device.fill(ones.view(), 1.0);
   std::vector<Doubles> zeroth, first, second;
   for (int h = 0; h < 2; ++h) {
-    out.count[h] = rows.count[h];
     zeroth.push_back(zeros(device, 1, m));
     first.push_back(zeros(device, d, order >= 1 ? m : 0));
     second.push_back(zeros(device, d, order >= 2 ? d * m : 0));
@@ -220,12 +226,14 @@ HermiteMoments hermite_on_device(const DeviceRows& rows, int order, const Contro
     device.row_products(at.y, at.x, xr);
     device.product(1, at.x, true, xr, false, 1, second[h].view());
   });
+  std::array<LowSums, 2> out;
   for (std::size_t h = 0; h < 2; ++h) {
-    RawSums& sums = out.sums[h];
+    LowSums& sums = out[h];
     sums.order0 = fetched(device, zeroth[h].view()).transpose();
     if (order >= 1) sums.order1 = fetched(device, first[h].view());
     if (order < 2) continue;
     const Matrix squares = fetched(device, second[h].view());
+    sums.order2.resize(symmetric_size(d), m);
     for (Index o = 0; o < m; ++o) sums.order2.col(o) = to_coordinates(squares.middleCols(o * d, d));
   }
   return out;
@@ -242,8 +250,8 @@ Matrix output_covariance_on_device(const DeviceRows& rows) {
   return fetched(device, products.view()) / static_cast<double>(n) - mean * mean.transpose();
 }
 
-PolynomialFit fit_polynomial_on_device(const DeviceRows& rows, int degree, const Control& control,
-                                       int max_iterations, double tolerance) {
+PolynomialCoefficients fit_polynomial_on_device(const DeviceRows& rows, int degree, const Control& control,
+                                                int max_iterations, double tolerance) {
   Device& device = *rows.device;
   const Index d = rows.inputs(), m = rows.outputs();
   Polynomials polynomials(rows, degree, control);
@@ -268,26 +276,23 @@ PolynomialFit fit_polynomial_on_device(const DeviceRows& rows, int degree, const
     device.add(1, z.all.view(), p.all.view());
     rz = next;
   }
-  PolynomialFit fit;
-  fit.degree = degree;
-  fit.iterations = iteration;
-  fit.Q0 = fetched(device, x.order(0)).transpose();
-  fit.Q1 = fetched(device, x.order(1));
-  if (degree >= 2) fit.Q2 = fetched(device, x.order(2));
-  if (degree >= 3) fit.Q3 = fetched(device, x.order(3));
-  return fit;
+  PolynomialCoefficients out;
+  out.iterations = iteration;
+  for (int order = 0; order <= degree; ++order)
+    out.Q[static_cast<std::size_t>(order)] = fetched(device, x.order(order));
+  return out;
 }
 
-DeviceRows less_polynomial(const DeviceRows& rows, const PolynomialFit& fit, const Control& control) {
+DeviceRows less_polynomial_on_device(const DeviceRows& rows, int degree, const std::array<Matrix, 4>& Q,
+                                     const Control& control) {
   Device& device = *rows.device;
-  const Coefficients q(device, rows.inputs(), rows.outputs(), fit.degree);
-  const Matrix Q0 = fit.Q0.transpose();
-  upload(device, Q0.data(), 1, q.order(0));
-  upload(device, fit.Q1.data(), fit.Q1.rows(), q.order(1));
-  if (fit.degree >= 2) upload(device, fit.Q2.data(), fit.Q2.rows(), q.order(2));
-  if (fit.degree >= 3) upload(device, fit.Q3.data(), fit.Q3.rows(), q.order(3));
+  const Coefficients q(device, rows.inputs(), rows.outputs(), degree);
+  for (int order = 0; order <= degree; ++order) {
+    const Matrix& part = Q[static_cast<std::size_t>(order)];
+    upload(device, part.data(), part.rows(), q.order(order));
+  }
   DeviceRows out = rows.with_outputs(rows.outputs());
-  Polynomials(rows, fit.degree, control).left(q, out);
+  Polynomials(rows, degree, control).left(q, out);
   return out;
 }
 
@@ -377,8 +382,7 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
         device.product(1, at.x, true, scaled.view().block(0, 0, size, d), false, 1, second[o].view());
         device.product(1, r, true, one, false, 1, zeroth[o].view());
         std::vector<DeviceProduct> runs;
-        for_wide_runs(d, [&](Index b, Index first, Index count) {
-          const Index wide = symmetric_size(d - b);
+        for_runs(d, [&](Index first, Index count, Index wide) {
           runs.push_back({weighted.columns(first, count), reversed.columns(0, wide),
                           sums[o].view().block(first, 0, count, wide)});
         });
@@ -413,8 +417,8 @@ DirectionMoments direction_moments(const DeviceRows& rows, const Matrix& W, cons
 
 double order4_flops(Index rows, Index inputs) {
   double products = 0;
-  for_wide_runs(inputs, [&](Index b, Index, Index count) {
-    products += static_cast<double>(count) * static_cast<double>(symmetric_size(inputs - b));
+  for_runs(inputs, [&](Index, Index count, Index columns) {
+    products += static_cast<double>(count) * static_cast<double>(columns);
   });
   return 2.0 * static_cast<double>(rows) * products;
 }

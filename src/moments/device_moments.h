@@ -8,24 +8,35 @@
 // rows are kept apart as in moments/moments.h.
 #pragma once
 
+#include <array>
+#include <functional>
+
 #include "exhume/data/resident.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/polynomial_fit.h"
 
 namespace exhume {
 
-// Orders up to 2, any number of inputs.
-[[nodiscard]] HermiteMoments hermite_on_device(const DeviceRows& rows, int order, const Control& control);
+// Sums over even and over odd rows, as RawSums has them: orders up to 2, any number of inputs.
+struct LowSums {
+  Vector order0;
+  Matrix order1, order2;
+};
+[[nodiscard]] std::array<LowSums, 2> low_sums_on_device(const DeviceRows& rows, int order,
+                                                        const Control& control);
 
 // (Y - mean)^T (Y - mean) / n
 [[nodiscard]] Matrix output_covariance_on_device(const DeviceRows& rows);
 
-// fit_polynomial (moments/polynomial_fit.h), and the rows with their outputs less it.
-[[nodiscard]] PolynomialFit fit_polynomial_on_device(const DeviceRows& rows, int degree,
-                                                     const Control& control, int max_iterations,
-                                                     double tolerance);
-[[nodiscard]] DeviceRows less_polynomial(const DeviceRows& rows, const PolynomialFit& fit,
-                                         const Control& control);
+// Coefficients of the polynomial that fit_polynomial (moments/polynomial_fit.h) finds, order by order: 1 x m, d x m, p x m,
+// p x (d m); and the rows with their outputs less it.
+struct PolynomialCoefficients {
+  std::array<Matrix, 4> Q;
+  int iterations = 0;
+};
+[[nodiscard]] PolynomialCoefficients fit_polynomial_on_device(const DeviceRows& rows, int degree,
+                                                              const Control& control, int max_iterations,
+                                                              double tolerance);
+[[nodiscard]] DeviceRows less_polynomial_on_device(const DeviceRows& rows, int degree,
+                                                   const std::array<Matrix, 4>& Q, const Control& control);
 
 // The Hermite moment of order 2, 3 or 4 over both halves, output by output or all at once, with p rows each:
 // calls use(sum, difference), twice the estimate and twice what is distributed like its error, on the device. Order 4 is

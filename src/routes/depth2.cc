@@ -117,10 +117,7 @@ SamplePtr residualised(const SamplePtr& samples, int degree, const Control& cont
   constexpr int kMostIterations = 12;
   const auto fit =
       std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control, kMostIterations, tolerance));
-  SamplePtr here = with_outputs(
-      samples, [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
-  const DeviceRows* there = rows_on_device(*samples);
-  return there == nullptr ? here : on_device(std::move(here), less_polynomial(*there, *fit, control));
+  return less_polynomial(samples, fit, control);
 }
 
 SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {

@@ -59,13 +59,12 @@ Start order2(Job& job) {
     SpectralStart found = order2_start(standard, depth2_options(job), control);
     const bool saturated = found.saturated;
     Start start = from_spectrum(std::move(found));
-    // On a device moments of higher orders are cheap: no search where a unit is missing for some output.
+    // On a device moments of higher orders cost little: no search where a direction is missing.
     const bool there = rows_on_device(*standard) != nullptr;
-    const bool missing = there && start.V.rows() < standard->outputs();
-    if (saturated && (missing || ((there || start.V.size() >= kManyWeights) &&
-                                  too_few_outputs(start, standard, control)))) {
+    const bool missing = there && start.V.rows() < start.spectrum.above_noise;
+    if (missing || (saturated && (there || start.V.size() >= kManyWeights) &&
+                    too_few_outputs(start, standard, control))) {
       start.usable = false;
-      if (there) job.data.more_units_than_outputs();
       start.said = fmt::format("there are more units than the {} outputs", standard->outputs());
     }
     return start;
@@ -119,12 +118,18 @@ Start hermite_tensors(Job& job) {
 Applies gaussian(Job& job) { return gaussian_inputs(job.data); }
 
 Applies gaussian_and_many_outputs(Job& job) {
+  constexpr Index kManyInputs = 256;
   Applies outputs = many_outputs(job);
   if (outputs.answer != Applicable::kYes) return {Applicable::kNo, outputs.why};
   // Their moments are as many: noise in all of them together hides every unit.
   const Index pairs = symmetric_size(job.data.rows()->inputs());
   if (pairs > job.data.rows()->rows())
     return {Applicable::kDoubtful, fmt::format("there are fewer rows than the {} pairs of inputs", pairs)};
+  // In the active subspace, which moments of orders 2 to 4 are taken in, there are far fewer pairs.
+  if (job.control.device && rows_on_device(*job.data.standard()) != nullptr &&
+      job.data.rows()->inputs() > kManyInputs)
+    return {Applicable::kDoubtful,
+            fmt::format("moments of all {} pairs of inputs cost more than others", pairs)};
   return gaussian_inputs(job.data);
 }
 

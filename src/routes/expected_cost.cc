@@ -29,7 +29,7 @@ ExpectedCost expected_cost(const CostQuestion& question) {
       std::min(d, question.device ? kMostActiveThere : static_cast<double>(spectral.most_active));
   const double k = question.hidden ? static_cast<double>(*question.hidden) : r, p = r * (r + 1) / 2;
   const double outputs = question.device ? m : std::clamp(spectral.stack_bytes / (8 * p * p), 1.0, m);
-  const double moments = kRounds * 2 * n * outputs * (std::pow(r, 4) / 12 + 3.5 * std::pow(r, 3));
+  const double moments = kRounds * n * outputs * (std::pow(r, 4) / 12 + 3.5 * std::pow(r, 3));
   const double rows = std::min(n, kEquations * (k * (d + m) + m * (d + 1)) / m);
   const double unknowns = k * (d + 1);
   const double step = std::min(rows * unknowns * unknowns, kProducts * 4 * rows * k * (d + m));

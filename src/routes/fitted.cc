@@ -50,8 +50,6 @@ Applies many_outputs(const Job& job) {
     return {Applicable::kDoubtful,
             fmt::format("there are {} outputs, fewer than the {} units asked for", m, *job.options.hidden)};
   }
-  if (job.data.few_outputs())
-    return {Applicable::kDoubtful, fmt::format("there are more units than the {} outputs", m)};
   return {};
 }
 

@@ -46,10 +46,6 @@ class Prepared {
   [[nodiscard]] const StoredPrecision& precision();
   [[nodiscard]] std::optional<RoundingNoise> rounding();
 
-  // A route that looked found more units than outputs: those that need as many outputs need not try.
-  void more_units_than_outputs() { few_outputs_ = true; }
-  [[nodiscard]] bool few_outputs() const { return few_outputs_; }
-
  private:
   Control control_;
   Inspection inspection_;
@@ -59,7 +55,6 @@ class Prepared {
   std::optional<Standardisation> coordinates_;
   SamplePtr standard_;
   std::optional<StoredPrecision> precision_;
-  bool few_outputs_ = false;
 };
 
 }  // namespace exhume
