@@ -7,7 +7,12 @@ namespace {
 
 // Two threads of a processor on which the figures of docs/scaling.md were measured.
 CostQuestion on_two_cores(Index rows, Index inputs, Index outputs) {
-  return {.rows = rows, .inputs = inputs, .outputs = outputs, .threads = 2, .thread_flops = 8e10};
+  return {.rows = rows,
+          .inputs = inputs,
+          .outputs = outputs,
+          .hidden = std::nullopt,
+          .threads = 2,
+          .thread_flops = 8e10};
 }
 
 TEST(ExpectedCost, IsWithinAFactorOfThreeOfWhatWasMeasured) {

@@ -186,7 +186,18 @@ class Recover final : public Command {
     std::future<void> hashing;
     if (control.device && session.leads())
       hashing = std::async(std::launch::async, [&] { (void)opened.digests(session.control); });
-    const int code = named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+    const auto run_here = [&] {
+      return named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+    };
+    int code = kOk;
+    try {
+      code = run_here();
+    } catch (const ResourceError& failure) {
+      if (!control.device || device_ != "auto") throw;
+      complain(fmt::format("{}. The work starts again on the processor.", failure.what()));
+      control.device.reset();
+      code = run_here();
+    }
     checkpoint_.done();
     return code;
   }
