@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program build demo check test bench race race-full race-compare battery coverage fuzz faults kills test-spark format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program build demo check test bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -43,6 +43,10 @@ test: check  ## build and run every test
 
 bench: build  ## kernels beside a dgemm
 	@$(BUILD)/bench/exhume_bench
+
+# On a device where there is one; LINES as bench/wide.py names them, ARGS go to it.
+bench-wide: build  ## wide networks: time by stage, error, speed beside a dgemm, PyTorch's Adam where it is; LINES=, ARGS=
+	@python3 bench/wide.py $(BUILD)/apps/exhume --rates $(BUILD)/bench/exhume_wide_rates --adam $(ARGS) $(or $(LINES),small)
 
 # Exhume beside what people use today. EXHUME names a program that is built already; ARGS go to `python -m race run`.
 # The environments are fetched while the program is built.

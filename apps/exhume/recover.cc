@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <future>
 #include <optional>
 #include <stdexcept>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "delivery.h"
 #include "exhume/base/error.h"
 #include "exhume/base/packed.h"
+#include "exhume/data/resident.h"
 #include "exhume/engine/open_device.h"
 #include "exhume/io/npz.h"
 #include "exhume/io/open.h"
@@ -21,9 +23,11 @@
 #include "exhume/report/result_files.h"
 #include "exhume/report/view.h"
 #include "exhume/routes/depth2.h"
+#include "exhume/routes/expected_cost.h"
 #include "exhume/routes/table.h"
 #include "partial_files.h"
 #include "sample_arguments.h"
+#include "terminal.h"
 
 namespace exhume::cli {
 namespace {
@@ -104,8 +108,7 @@ class Recover final : public Command {
         "--mirrored", mirrored_,
         "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
     app->add_option("--leak", options_.leak, "Slope of the units below zero; route symmetric [0]");
-    app->add_option("--device", device_,
-                    "Where heavy sums run: auto, cpu or cuda; several hidden layers [auto]")
+    app->add_option("--device", device_, "Where heavy sums run: auto, cpu or cuda [auto]")
         ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
     app->add_option("--shape", shape_,
                     "Rows and columns of the inputs, such as 8x8: the report shows units as images");
@@ -167,19 +170,58 @@ class Recover final : public Command {
     }
     options_.validate();
     Control control = session.control;
-    if (layers != 1) control.device = open_device(device_).device;  // one hidden layer is fitted here
     Delivery delivery(session, out_);
     delivery.view(shape_, truth_);
     OpenedSamples opened = samples_.open(session.control);
+    // A device takes its time to start: not for what is done here in less.
+    if (layers != 1 || device_ == "cuda" ||
+        worth_a_device(opened.samples->rows(), opened.samples->inputs(), opened.samples->outputs()))
+      control.device = open_device(device_).device;
+    if (layers == 1 && !session.quiet && !session.json && session.leads())
+      say_expected(*opened.samples, control);
     if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     checkpoint_.open(session, opened, about(layers, widths), control);
-    const int code = named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+    // With a device, reading the files for their digests may take longer than all the rest: beside it, then.
+    std::future<void> hashing;
+    if (control.device && session.leads())
+      hashing = std::async(std::launch::async, [&] { (void)opened.digests(session.control); });
+    const auto run_here = [&] {
+      return named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+    };
+    int code = kOk;
+    try {
+      code = run_here();
+    } catch (const ResourceError& failure) {
+      if (!control.device || device_ != "auto") throw;
+      complain(fmt::format("{}. The work starts again on the processor.", failure.what()));
+      control.device.reset();
+      code = run_here();
+    }
     checkpoint_.done();
     return code;
   }
 
  private:
+  // Of a long run: what to expect of it.
+  void say_expected(const SampleSource& samples, const Control& control) const {
+    constexpr double kLong = 10;  // seconds
+    const ExpectedCost cost = expected_cost({.rows = samples.rows(),
+                                             .inputs = samples.inputs(),
+                                             .outputs = samples.outputs(),
+                                             .hidden = options_.hidden,
+                                             .threads = control.workers(),
+                                             .thread_flops = measured_thread_flops(),
+                                             .device = control.device != nullptr});
+    if (cost.seconds < kLong) return;
+    std::string memory = fmt::format("{:.2g} GB of memory", cost.bytes / 1e9);
+    if (control.device)
+      memory += fmt::format(" and {:.2g} GB of {}", cost.device_bytes / 1e9, control.device->name());
+    complain(fmt::format("about {:.2g} s and {} are expected for Gaussian inputs{}; --budget is {:.4g} s.",
+                         cost.seconds, memory, options_.hidden ? "" : " and no more units than inputs",
+                         options_.budget_seconds));
+  }
+
   int work(Delivery& delivery, const OpenedSamples& opened, Index layers, const std::vector<Index>& widths,
            const Control& control) const {
     if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);

@@ -16,6 +16,7 @@
 #include "arrays.h"
 #include "call.h"
 #include "exhume/certify/certificate_json.h"
+#include "exhume/data/resident.h"
 #include "exhume/io/digest.h"
 #include "exhume/io/output_folder.h"
 #include "exhume/io/signature.h"
@@ -32,9 +33,12 @@ namespace {
 
 RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
                           double leak, const std::string& activation, std::uint64_t seed, double budget,
-                          const std::optional<Rows>& units, int threads, nb::object progress) {
+                          const std::optional<Rows>& units, const std::string& device, int threads,
+                          nb::object progress) {
   const RecoverOptions options = one_layer_options(hidden, route, leak, activation, seed, budget, units);
-  Call call(threads, std::move(progress), "cpu", samples.passes);
+  const SampleSource& rows = *samples.source;
+  const bool worth = device != "auto" || worth_a_device(rows.rows(), rows.inputs(), rows.outputs());
+  Call call(threads, std::move(progress), worth ? device : "cpu", samples.passes);
   RecoverResult result =
       call.run([&](const Control& control) { return recover(samples.source, options, control); });
   result.options = options_said(options, "1");
@@ -170,7 +174,7 @@ void bind_recover(nb::module_& m) {
   m.def("routes", [] { return route_table(); });
   m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
         nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"), nb::arg("units").none(),
-        nb::arg("threads"), nb::arg("progress").none());
+        nb::arg("device"), nb::arg("threads"), nb::arg("progress").none());
   m.def("units_of_moments", &units_of_moments, nb::arg("parts"), nb::arg("hidden").none(), nb::arg("seed"),
         nb::rv_policy::move);
   m.def(

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
+#include "engine/transfer.h"
 #include "exhume/base/blas.h"
 #include "exhume/base/random.h"
 #include "exhume/linalg/symmetric_matrix.h"
@@ -77,6 +79,48 @@ Climb climb(const Matrix& basis, Matrix X, const PowerOptions& options) {
   return {std::move(done), std::move(values)};
 }
 
+// The same on a device, starts as rows there.
+class DeviceClimb {
+ public:
+  DeviceClimb(Device& device, const Matrix& basis, Index starts)
+      : device_(device),
+        d_(dimension_of(basis.rows())),
+        basis_(sent(device, basis)),
+        X_(device, starts, d_),
+        K_(device, starts, basis.rows()),
+        q_(device, starts, basis.cols()),
+        active_(device, starts, 1) {}
+
+  Climb run(const Matrix& X, const PowerOptions& options) {
+    const Matrix rows = X.transpose(), ones = Matrix::Ones(rows.rows(), 1);
+    const auto part = [&](const DeviceMatrix<double>& all) {
+      return all.view().block(0, 0, rows.rows(), all.view().cols);
+    };
+    const DeviceView<double> x = part(X_), k = part(K_), q = part(q_), active = part(active_);
+    upload(device_, rows.data(), rows.rows(), x);
+    upload(device_, ones.data(), rows.rows(), active);
+    for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
+      if (iteration % kLook == kLook - 1 && fetched(device_, active).isZero(0)) break;
+      device_.pairs(x, {}, false, k);
+      device_.product(1, k, false, basis_.view(), false, 0, q);
+      device_.product(1, q, false, basis_.view(), true, 0, k);
+      device_.climb(k, options.shift, options.tolerance, x, active);
+    }
+    device_.pairs(x, {}, false, k);
+    device_.product(1, k, false, basis_.view(), false, 0, q);
+    return {fetched(device_, x).transpose(), fetched(device_, q).rowwise().squaredNorm()};
+  }
+
+ private:
+  static constexpr int kLook = 8;  // iterations after which it is asked whether any start still moves
+  Device& device_;
+  Index d_;
+  DeviceMatrix<double> basis_, X_, K_, q_, active_;
+};
+
+// Multiplications of one iteration from which it is worth the way to a device.
+constexpr double kDeviceWork = 2e6;
+
 Matrix random_starts(const Stream& stream, Index d, Index first, Index count) {
   RowMatrix rows(count, d);
   stream.fill_normal(static_cast<std::uint64_t>(first), rows);
@@ -93,17 +137,63 @@ std::vector<Index> by_decreasing(const Vector& values) {
 
 }  // namespace
 
-RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const PowerOptions& options) {
+namespace {
+
+// Starts in their order, many more at once there than are looked at together.
+class DeviceStarts {
+ public:
+  DeviceStarts(Device& device, const Matrix& basis, const Stream& stream, Index limit,
+               const PowerOptions& options)
+      : d_(dimension_of(basis.rows())),
+        limit_(limit),
+        most_(std::clamp<Index>(static_cast<Index>(kStartNumbers / static_cast<double>(basis.rows())),
+                                kLeastStarts, std::max(limit, kLeastStarts))),
+        stream_(stream),
+        options_(options),
+        climb_(device, basis, most_) {}
+
+  // Starts [first, first + count).
+  Climb climbed(Index first, Index count) {
+    Climb out{Matrix(d_, count), Vector(count)};
+    for (Index i = 0; i < count; ++i) {
+      if (first + i >= from_ + known_.values.size()) {
+        from_ = first + i;
+        known_ = climb_.run(random_starts(stream_, d_, from_, std::min(most_, limit_ - from_)), options_);
+      }
+      out.points.col(i) = known_.points.col(first + i - from_);
+      out.values(i) = known_.values(first + i - from_);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr double kStartNumbers = 1e8;  // coordinates of all starts at once
+  static constexpr Index kLeastStarts = 64;
+  Index d_, limit_, most_, from_ = 0;
+  const Stream& stream_;
+  const PowerOptions& options_;
+  DeviceClimb climb_;
+  Climb known_;
+};
+
+}  // namespace
+
+RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const PowerOptions& options,
+                                     Device* device) {
   const SingleThreadedBlas single;
   const Index d = dimension_of(basis.rows());
   const Index limit = std::max<Index>(1, options.starts_per_unit * std::max<Index>(count, 1));
   const Index batch = std::clamp<Index>(2 * count, 8, 128);
   const Stream stream(options.seed, "power method starts");
+  std::optional<DeviceStarts> there;
+  if (device != nullptr && static_cast<double>(basis.size()) * static_cast<double>(batch) >= kDeviceWork)
+    there.emplace(*device, basis, stream, limit, options);
   RankOneElements found;
   found.directions.resize(d, 0);
   while (found.starts < limit && found.directions.cols() < count) {
     const Index size = std::min(batch, limit - found.starts);
-    const Climb top = climb(basis, random_starts(stream, d, found.starts, size), options);
+    const Climb top = there ? there->climbed(found.starts, size)
+                            : climb(basis, random_starts(stream, d, found.starts, size), options);
     found.starts += size;
     for (const Index s : by_decreasing(top.values)) {
       if (top.values(s) < options.accept) break;

@@ -1,12 +1,17 @@
 #include <cblas.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numbers>
 
+#include "engine/hermite4_entry.h"
 #include "exhume/base/types.h"
 #include "exhume/engine/device.h"
+#include "exhume/linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {
@@ -128,6 +133,113 @@ class HostDevice final : public Device {
     auto b = map(B);
     map(L).triangularView<Eigen::Lower>().solveInPlace(b);
     map(L).triangularView<Eigen::Lower>().transpose().solveInPlace(b);
+  }
+
+  void products(const std::vector<DeviceProduct>& all) override {
+    for (const auto& [A, B, C] : all) multiply<double>(1, A, true, B, false, 1, C);
+  }
+  void mirror(DeviceView<double> A) override {
+    auto a = map(A);
+    a.triangularView<Eigen::StrictlyUpper>() = a.transpose();
+  }
+  void add(double alpha, DeviceView<double> A, DeviceView<double> B) override { map(B) += alpha * map(A); }
+  void scale(double alpha, DeviceView<double> A) override { map(A) *= alpha; }
+  [[nodiscard]] double dot(DeviceView<double> A, DeviceView<double> B) override {
+    return map(A).cwiseProduct(map(B)).sum();
+  }
+  void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C) override {
+    map(C) += map(A).cwiseProduct(map(B));
+  }
+  void product_each(DeviceView<double> A, DeviceView<double> X, DeviceView<double> Y) override {
+    for (Size i = 0; i < X.rows; ++i)
+      map(Y).row(i) = (map(A.columns(i * X.cols, X.cols)) * map(X).row(i).transpose()).transpose();
+  }
+  void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H) override {
+    for (Size l = 0; l < F.cols; ++l) {
+      for (Size j = 0; j < F.rows; ++j) map(H.block(j * width, l * width, width, width)) *= map(F)(j, l);
+    }
+  }
+  [[nodiscard]] bool eigen(DeviceView<double> A, bool vectors, DeviceView<double> values) override {
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(
+        Matrix(map(A)), vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
+    if (solver.info() != Eigen::Success) return false;
+    map(values).col(0) = solver.eigenvalues();
+    if (vectors) map(A) = solver.eigenvectors();
+    return true;
+  }
+
+  void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q) override {
+    const auto x = map(X);
+    Size at = 0;
+    for (Size b = 0; b < X.cols; ++b) {
+      for (Size a = 0; a <= b; ++a, ++at) {
+        const auto first = x.col(reversed ? X.cols - 1 - a : a),
+                   second = x.col(reversed ? X.cols - 1 - b : b);
+        map(Q).col(at) = (a == b ? 1.0 : std::numbers::sqrt2) * first.cwiseProduct(second);
+        if (weights.data != nullptr) map(Q).col(at).array() *= map(weights).col(0).array();
+      }
+    }
+  }
+  void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out) override {
+    for (Size o = 0; o < out.cols; ++o)
+      map(out).col(o) += map(S.columns(o * X.cols, X.cols)).cwiseProduct(map(X)).rowwise().sum();
+  }
+  void hermite(int order, DeviceView<double> Z, DeviceView<double> H) override {
+    const auto z = map(Z).array();
+    if (order == 2) {
+      map(H) = (z.square() - 1).matrix();
+    } else {
+      map(H) = (z.cube() - 3 * z).matrix();
+    }
+  }
+  void hermite3(double factor, DeviceView<double> first, DeviceView<double> T) override {
+    for (Size o = 0; o < first.cols; ++o) {
+      auto t = map(T.columns(o * first.rows, first.rows));
+      const auto v = map(first).col(o);
+      for (Size b = 0; b < first.rows; ++b) {
+        for (Size a = 0; a <= b; ++a) {
+          const Size at = symmetric_position(a, b);
+          if (a == b) {
+            t.row(at) -= v.transpose();
+            t(at, a) -= 2 * v(a);
+          } else {
+            t(at, b) -= std::numbers::sqrt2 * v(a);
+            t(at, a) -= std::numbers::sqrt2 * v(b);
+          }
+        }
+      }
+      t *= factor;
+    }
+  }
+  void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
+                DeviceView<double> T) override {
+    const Size d = second.rows;
+    for (Size l = 0; l < d; ++l) {
+      for (Size k = 0; k <= l; ++k) {
+        for (Size j = 0; j < d; ++j) {
+          for (Size i = 0; i <= j; ++i) {
+            std::array<Size, 4> s{i, j, k, l};
+            std::sort(s.begin(), s.end());
+            const double sum =
+                map(sums)(symmetric_position(s[0], s[1]), symmetric_position(d - 1 - s[3], d - 1 - s[2]));
+            map(T)(symmetric_position(i, j), symmetric_position(k, l)) =
+                factor * hermite4_entry(sum, second.data, *zeroth.data, second.stride, i, j, k, l,
+                                        s[0] == s[1], s[2] == s[3]);
+          }
+        }
+      }
+    }
+  }
+  void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
+             DeviceView<double> active) override {
+    for (Size i = 0; i < X.rows; ++i) {
+      if (active.data[i] == 0) continue;
+      const Vector x = map(X).row(i).transpose();
+      Vector next = from_coordinates(Vector(map(P).row(i).transpose())) * x + shift * x;
+      next.normalize();
+      active.data[i] = (next - x).norm() > tolerance ? 1 : 0;
+      map(X).row(i) = next.transpose();
+    }
   }
 };
 

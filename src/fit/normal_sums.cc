@@ -3,12 +3,34 @@
 #include <cblas.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 
+#include "exhume/data/resident.h"
+#include "fit/device_features.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
 namespace {
+
+ResidualSums residual_sums_on_device(const SeparableModel& model, const DeviceRows& rows,
+                                     const Control& control) {
+  Device& device = *rows.device;
+  const Index q = model.features(), m = rows.outputs(),
+              strip = std::min(rows.rows(), strip_rows(device, 2 * q + m));
+  const DeviceFeatures features(device, model, strip);
+  const DeviceMatrix<double> R(device, strip, m), RR(device, m, m), FR(device, q, m);
+  device.fill(RR.view(), 0.0);
+  device.fill(FR.view(), 0.0);
+  for_strips(rows, strip, control, [&](const DeviceStrip& at) {
+    const DeviceView<double> r = R.view().block(0, 0, at.x.rows, m);
+    device.copy(at.y, r);
+    features.subtract(at.x, r);
+    device.product(1, r, true, r, false, 1, RR.view());
+    device.product(1, features.F(at.x.rows), true, r, false, 1, FR.view());
+  });
+  return {fetched(device, RR.view()).diagonal(), fetched(device, FR.view())};
+}
 
 // gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS
 // with a transposed factor.
@@ -37,6 +59,8 @@ LinearSums linear_sums(const SeparableModel& model, const SampleSource& samples,
 ResidualSums residual_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
                            const Control& control) {
   const Index q = model.features(), m = samples.outputs();
+  if (const DeviceRows* there = rows_on_device(samples); there != nullptr && DeviceFeatures::may_run(model))
+    return residual_sums_on_device(model, *there, control);
   return reduce_blocks(
       samples, ResidualSums{Vector::Zero(m), Matrix::Zero(q, m)}, control, "",
       [&](ResidualSums& sums, const SampleBlock& block) {

@@ -5,13 +5,14 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 
 #include "base/in_time.h"
 #include "exhume/base/blas.h"
 #include "exhume/base/remembered.h"
-#include "fit/gauss_newton_cg.h"
 #include "fit/normal_sums.h"
+#include "fit/polish_sums.h"
 
 namespace exhume {
 namespace {
@@ -46,15 +47,14 @@ Index task_rows(const PolishOptions& options, Index rows) {
 
 // The least-squares C for model.V, refined with true residuals while that helps, at most twice. Returns the
 // sum of squares that is left.
-double solve_linear_part(SeparableModel& model, const SampleSource& samples, Index block_rows,
-                         const Control& control) {
-  const LinearSums sums = linear_sums(model, samples, block_rows, control);
+double solve_linear_part(SeparableModel& model, PolishSums& rows, const Control& control) {
+  const LinearSums sums = rows.linear(model, control);
   model.C = solve_scaled(sums.FF, sums.FY);
-  ResidualSums left = residual_sums(model, samples, block_rows, control);
+  ResidualSums left = rows.residual(model, control);
   for (int refinement = 0; refinement < 2; ++refinement) {
     SeparableModel refined = model;
     refined.C += solve_scaled(sums.FF, left.FR);
-    ResidualSums next = residual_sums(refined, samples, block_rows, control);
+    ResidualSums next = rows.residual(refined, control);
     const bool better = next.squares.sum() < left.squares.sum();
     const bool much = next.squares.sum() < 0.9 * left.squares.sum();
     if (!better) break;
@@ -75,29 +75,6 @@ void normalise_units(SeparableModel& model) {
   }
 }
 
-// Steps of (H + lambda diag H) for one linearisation; H is factored anew for every lambda.
-class DenseStep {
- public:
-  DenseStep(const SeparableModel& model, const SampleSource& samples, Index block_rows,
-            const Control& control) {
-    const NormalSums sums = normal_sums(model, samples, block_rows, control);
-    H_ = projected_normal_matrix(model, sums);
-    gradient_ = sums.gradient.reshaped();
-    diagonal_ = H_.diagonal();
-    diagonal_.array() += 1e-12 * diagonal_.mean() + kTiny;
-  }
-  [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const {
-    Matrix damped = H_;
-    damped.diagonal() += lambda * diagonal_;
-    const Vector x = solve_scaled(damped, gradient_);
-    return Eigen::Map<const Matrix>(x.data(), model.V.cols(), model.V.rows()).transpose();
-  }
-
- private:
-  Matrix H_;
-  Vector gradient_, diagonal_;
-};
-
 }  // namespace
 
 void PolishOptions::validate() const {
@@ -115,7 +92,7 @@ double fit_linear_part(SeparableModel& model, const SampleSource& samples, const
                        const Control& control) {
   const Index block_rows = task_rows(options, samples.rows());
   const double variation = output_variation(samples, block_rows, control);
-  return solve_linear_part(model, samples, block_rows, control) / variation;
+  return solve_linear_part(model, *polish_sums(model, samples, block_rows, control), control) / variation;
 }
 
 namespace {
@@ -128,11 +105,11 @@ PolishSummary polished(const SeparableModel& start, const SampleSource& samples,
   SeparableModel& model = summary.model;
   model = start;
   normalise_units(model);
-  double left = solve_linear_part(model, samples, block_rows, control) / variation;
+  const std::unique_ptr<PolishSums> rows = polish_sums(model, samples, block_rows, control);
+  double left = solve_linear_part(model, *rows, control) / variation;
   summary.descent.push_back(left);
   double lambda = options.damping;
   int slow = 0;
-  const bool dense = model.V.size() <= options.dense_limit;
   while (true) {
     if (left <= options.enough_relative) {
       summary.outcome = PolishOutcome::kExact;
@@ -150,14 +127,14 @@ PolishSummary polished(const SeparableModel& start, const SampleSource& samples,
       candidate.V += step;
       if (!candidate.V.allFinite()) return std::make_pair(candidate, 1e300);
       normalise_units(candidate);
-      const double value = solve_linear_part(candidate, samples, block_rows, strict) / variation;
+      const double value = solve_linear_part(candidate, *rows, strict) / variation;
       return std::make_pair(std::move(candidate), value);
     };
     bool improved = false;
     const double before = left;
-    const auto attempt = [&](const auto& stepper, const Control& strict) {
+    const auto attempt = [&](const PolishSteps& steps, const Control& strict) {
       for (int tries = 0; tries < 12 && !improved; ++tries) {
-        auto [candidate, value] = try_step(stepper.step(lambda, model), strict);
+        auto [candidate, value] = try_step(steps.step(lambda, model), strict);
         if (value < left) {
           model = std::move(candidate);
           left = value;
@@ -171,11 +148,7 @@ PolishSummary polished(const SeparableModel& start, const SampleSource& samples,
     };
     // A step may take longer than all the time that is left: the deadline ends it, and the model stays.
     const bool in_time = finished_in_time(control, [&](const Control& strict) {
-      if (dense) {
-        attempt(DenseStep(model, samples, block_rows, strict), strict);
-      } else {
-        attempt(ConjugateStep(model, samples, block_rows, strict), strict);
-      }
+      attempt(*rows->steps(model, rows->cheaper(model, options.dense_limit), strict), strict);
     });
     if (!in_time && !improved) break;
     if (!improved) {

@@ -38,6 +38,7 @@ void RunningDigest::hash_from(std::uint64_t offset, const char* bytes, std::uint
 }
 
 void RunningDigest::saw(std::uint64_t offset, const char* bytes, std::uint64_t size) {
+  if (finishing_) return;
   const std::lock_guard lock(mutex_);
   if (!digits_.empty() || offset + size <= hashed_) return;
   if (offset > hashed_) {
@@ -57,6 +58,7 @@ void RunningDigest::saw(std::uint64_t offset, const char* bytes, std::uint64_t s
 
 std::string RunningDigest::finish(std::uint64_t size,
                                   const std::function<void(std::uint64_t, char*, std::uint64_t)>& read) {
+  finishing_ = true;
   const std::lock_guard lock(mutex_);
   if (!digits_.empty()) return digits_;
   std::vector<char> chunk(static_cast<std::size_t>(std::min(kHashed, size)));

@@ -3,6 +3,7 @@
 
 #include <openssl/evp.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,7 +31,8 @@ class RunningDigest {
  public:
   // Thread-safe.
   void saw(std::uint64_t offset, const char* bytes, std::uint64_t size);
-  // The digest of all `size` bytes; `read(offset, out, count)` reads what is missing.
+  // The digest of all `size` bytes; `read(offset, out, count)` reads what is missing. Others may go on reading
+  // meanwhile: nobody waits for it.
   [[nodiscard]] std::string finish(std::uint64_t size,
                                    const std::function<void(std::uint64_t, char*, std::uint64_t)>& read);
 
@@ -38,6 +40,7 @@ class RunningDigest {
   void hash_from(std::uint64_t offset, const char* bytes, std::uint64_t size);
 
   std::mutex mutex_;
+  std::atomic<bool> finishing_ = false;
   Sha256 hash_;
   std::uint64_t hashed_ = 0;                      // bytes from the beginning on
   std::map<std::uint64_t, std::string> waiting_;  // pieces from further on, by offset

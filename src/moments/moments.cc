@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "exhume/data/reduce.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "linalg/symmetric_runs.h"
+#include "moments/device_moments.h"
 
 namespace exhume {
 namespace {
@@ -195,6 +197,22 @@ Matrix correct_order4(const Matrix& raw, const Vector& order2, double order0) {
 
 }  // namespace
 
+namespace {
+
+HermiteMoments low_moments(const DeviceRows& rows, int order, const Control& control) {
+  HermiteMoments out(rows.inputs(), rows.outputs(), order);
+  std::array<LowSums, 2> sums = low_sums_on_device(rows, order, control);
+  for (std::size_t h = 0; h < 2; ++h) {
+    out.count[h] = rows.count[h];
+    out.sums[h].order0 = std::move(sums[h].order0);
+    if (order >= 1) out.sums[h].order1 = std::move(sums[h].order1);
+    if (order >= 2) out.sums[h].order2 = std::move(sums[h].order2);
+  }
+  return out;
+}
+
+}  // namespace
+
 SecondMoments::SecondMoments(Index d, Index m)
     : inputs(d), outputs(m), mean(Vector::Zero(d + m)), centred(Matrix::Zero(d + m, d + m)) {}
 
@@ -310,6 +328,8 @@ Matrix HermiteMoments::estimate(int p) const {
 Matrix HermiteMoments::noise(int p) const { return 0.5 * (half(p, 0) - half(p, 1)); }
 
 HermiteMoments hermite_moments(const SampleSource& samples, int order, const Control& control) {
+  if (const DeviceRows* there = rows_on_device(samples); there != nullptr && order <= 2)
+    return low_moments(*there, order, control);
   // Sums of many numbers are worth more rows each: they are merged, block after block.
   constexpr Index kManyNumbers = 500'000, kMoreRows = 4 * kBlockRows;
   const HermiteMoments empty(samples.inputs(), samples.outputs(), order);

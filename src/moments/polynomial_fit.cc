@@ -7,9 +7,11 @@
 
 #include "exhume/base/blas.h"
 #include "exhume/data/reduce.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
 #include "linalg/symmetric_runs.h"
+#include "moments/device_moments.h"
 
 namespace exhume {
 namespace {
@@ -135,6 +137,17 @@ RowMatrix PolynomialFit::evaluate(const Eigen::Ref<const RowMatrix>& x) const {
 PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
                              int max_iterations, double tolerance) {
   if (degree < 1 || degree > 3) throw std::invalid_argument("fit_polynomial: degree must be 1, 2 or 3");
+  if (const DeviceRows* there = rows_on_device(samples)) {
+    PolynomialCoefficients found =
+        fit_polynomial_on_device(*there, degree, control, max_iterations, tolerance);
+    PolynomialFit fit{degree,
+                      found.Q[0].transpose(),
+                      std::move(found.Q[1]),
+                      std::move(found.Q[2]),
+                      std::move(found.Q[3]),
+                      found.iterations};
+    return fit;
+  }
   const SingleThreadedBlas single;
   // A x = moments of q_x, b = moments of y; both symmetric in the sense of dot().
   Coefficients r = from_moments(hermite_moments(samples, degree, control), degree);
@@ -165,6 +178,17 @@ PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Cont
   PolynomialFit fit = to_fit(x, degree);
   fit.iterations = iteration;
   return fit;
+}
+
+SamplePtr less_polynomial(const SamplePtr& samples, const std::shared_ptr<const PolynomialFit>& fit,
+                          const Control& control) {
+  SamplePtr here = with_outputs(
+      samples, [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
+  const DeviceRows* there = rows_on_device(*samples);
+  if (there == nullptr) return here;
+  return on_device(std::move(here),
+                   less_polynomial_on_device(*there, fit->degree,
+                                             {fit->Q0.transpose(), fit->Q1, fit->Q2, fit->Q3}, control));
 }
 
 }  // namespace exhume

@@ -3,21 +3,29 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
+#include "engine/transfer.h"
 #include "exhume/base/blas.h"
 #include "exhume/base/random.h"
 #include "exhume/base/remembered.h"
 #include "exhume/data/reduce.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/moments/moments.h"
 #include "exhume/moments/polynomial_fit.h"
 #include "linalg/orthonormal.h"
+#include "moments/device_moments.h"
+#include "moments/stack.h"
 
 namespace exhume {
 namespace {
 
 // Projected samples of up to this many numbers (1 GB) are kept in memory.
 constexpr Index kKeptReduced = 125'000'000;
+// On a device: the largest active subspace in which orders 3 and 4 are formed, and flops that order 4 may take.
+constexpr Index kMostActiveThere = 256;
+constexpr double kMostFlopsThere = 4e15;
 
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
 Matrix whitening(const Matrix& covariance) {
@@ -28,6 +36,8 @@ Matrix whitening(const Matrix& covariance) {
          eigen.eigenvalues().tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
 }
 Matrix output_whitening(const SampleSource& samples, const Control& control) {
+  if (const DeviceRows* there = rows_on_device(samples))
+    return whitening(output_covariance_on_device(*there));
   return whitening(second_moments(samples, control).covariance_y());
 }
 
@@ -48,13 +58,26 @@ SamplePtr mixed_outputs(const SamplePtr& samples, const Matrix& Omega) {
    private:
     Matrix mix_;
   };
-  return std::make_shared<Mixed>(samples, Omega);
+  SamplePtr here = std::make_shared<Mixed>(samples, Omega);
+  const DeviceRows* there = rows_on_device(*samples);
+  if (there == nullptr) return here;
+  DeviceRows mixed = there->with_outputs(Omega.cols());
+  there->device->product(1, there->y->view(), false, sent(*there->device, Omega).view(), false, 0,
+                         mixed.y->view());
+  return on_device(std::move(here), std::move(mixed));
 }
 
 // Inputs seen in the coordinates of U (d x r).
 SamplePtr projected_inputs(const SamplePtr& samples, const Matrix& U) {
   const Index d = samples->inputs(), m = samples->outputs();
-  return affine(samples, {U.transpose(), Vector::Zero(d), Vector::Ones(m), Vector::Zero(m)});
+  SamplePtr here = affine(samples, {U.transpose(), Vector::Zero(d), Vector::Ones(m), Vector::Zero(m)});
+  const DeviceRows* there = rows_on_device(*samples);
+  if (there == nullptr) return here;
+  DeviceRows projected = *there;
+  const auto x = std::make_shared<DeviceMatrix<double>>(*there->device, there->rows(), U.cols());
+  there->device->product(1, there->x->view(), false, sent(*there->device, U).view(), false, 0, x->view());
+  projected.x = x;
+  return on_device(std::move(here), std::move(projected));
 }
 
 // The highest degree up to `wanted` whose features number at most a quarter of the rows.
@@ -94,8 +117,7 @@ SamplePtr residualised(const SamplePtr& samples, int degree, const Control& cont
   constexpr int kMostIterations = 12;
   const auto fit =
       std::make_shared<PolynomialFit>(fit_polynomial(*samples, degree, control, kMostIterations, tolerance));
-  return with_outputs(samples,
-                      [fit](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y -= fit->evaluate(x); });
+  return less_polynomial(samples, fit, control);
 }
 
 SpectralStart order2_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
@@ -147,42 +169,22 @@ Matrix active_subspace(const SamplePtr& standard, const Control& control) {
 
 namespace {
 
-// Moments of several orders, each divided by its noise, and the rank-one elements of what they span.
-class Stack {
- public:
-  explicit Stack(Index pairs) : gram_(Matrix::Zero(pairs, pairs)), crossed_(gram_) {}
-
-  // T: an estimate, pairs x anything; D: distributed like its error.
-  void add(const Matrix& T, const Matrix& D) {
-    const double variance = std::max(D.squaredNorm() / static_cast<double>(D.size()), kTiny);
-    gram_.noalias() += T * T.transpose() / variance;
-    // T T^T - D D^T = (T_even T_odd^T + T_odd T_even^T)/2: noise has expectation zero and both signs.
-    crossed_.noalias() -= D * D.transpose() / variance;
-  }
-
-  // Directions as columns; the spectrum goes to `start`.
-  Matrix directions(const Depth2Options& options, SpectralStart& start, const Control& control) const {
-    control.check();
-    const Index p = gram_.rows();
-    const Eigen::SelfAdjointEigenSolver<Matrix> noise(Matrix(crossed_ + gram_), Eigen::EigenvaluesOnly);
-    start.singular_values = noise.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
-    start.noise_floor = std::sqrt(std::max(0.0, -noise.eigenvalues()(0)));
-    start.above_noise = (start.singular_values.array() > 1.05 * start.noise_floor).count();
-    start.saturated = start.above_noise == p;
-    const Index count = std::min<Index>(options.hidden.value_or(start.above_noise), p);
-    if (count == 0) return {};
-    control.check();
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gram_);
-    const Matrix basis = eigen.eigenvectors().rightCols(count).rowwise().reverse();
-    return rank_one_by_restarts(
-               basis, count,
-               estimated_span_options(start.singular_values(count - 1), start.noise_floor, options.seed))
-        .directions;
-  }
-
- private:
-  Matrix gram_, crossed_;
-};
+// Directions as columns, out of what the stack spans; the spectrum goes to `start`.
+Matrix stack_directions(MomentStack& stack, Index pairs, const Depth2Options& options, SpectralStart& start,
+                        const Control& control) {
+  const StackSpectrum spectrum = stack.spectrum(options.hidden, control);
+  start.singular_values = spectrum.singular_values;
+  start.noise_floor = spectrum.noise_floor;
+  start.above_noise = spectrum.above_noise;
+  start.saturated = start.above_noise == pairs;
+  const Index count = spectrum.basis.cols();
+  if (count == 0) return {};
+  return rank_one_by_restarts(
+             spectrum.basis, count,
+             estimated_span_options(start.singular_values(count - 1), start.noise_floor, options.seed),
+             control.device.get())
+      .directions;
+}
 
 SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
   const Index d = standard->inputs();
@@ -191,20 +193,23 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
   start.V.resize(0, d + 1);
   const Matrix found_active = active_subspace(standard, control);
   if (found_active.cols() > 0 && found_active.cols() < d) U = found_active;
-  if (U.cols() > options.most_active) U = U.leftCols(options.most_active).eval();
+  const DeviceRows* there = rows_on_device(*standard);
+  const Index most_active = there != nullptr ? kMostActiveThere : options.most_active;
+  if (U.cols() > most_active) U = U.leftCols(most_active).eval();
   const Index r = U.cols(), p = symmetric_size(r);
   start.active = r;
   SamplePtr samples = projected_inputs(standard, U);
   // Far fewer numbers than there were: not to be made anew by every pass.
-  if (2 * r <= d && samples->rows() * (r + samples->outputs()) <= kKeptReduced)
+  if (there == nullptr && 2 * r <= d && samples->rows() * (r + samples->outputs()) <= kKeptReduced)
     samples = load(*samples, control);
 
   // Whitened outputs, as many as the memory carries.
   {
     const SamplePtr rough = residualised(samples, 1, control);
     Matrix Omega = output_whitening(*rough, control);
-    const auto most =
-        static_cast<Index>(options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
+    const auto most = static_cast<Index>(
+        there != nullptr ? kMostFlopsThere / order4_flops(samples->rows(), r)
+                         : options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
     const Index keep = std::clamp<Index>(most, 1, Omega.cols());
     if (keep < Omega.cols()) {
       Omega *=
@@ -213,14 +218,13 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
     samples = mixed_outputs(samples, Omega);
   }
 
-  Stack stack(p);
+  const std::unique_ptr<MomentStack> stack = moment_stack(*samples);
   for (int order = 2; order <= 4; ++order) {
     const int degree = affordable_degree(r, samples->rows(), order - 1);
     const SamplePtr left = residualised(samples, degree, control, options.polynomial_tolerance);
-    const HermiteMoments moments = hermite_moments(*left, order, control);
-    stack.add(moments.estimate(order), moments.noise(order));
+    stack->add(*left, order, control);
   }
-  const Matrix found = stack.directions(options, start, control);
+  const Matrix found = stack_directions(*stack, p, options, start, control);
   if (found.size() == 0) return start;
   const Matrix directions = U * found;
   start.V = as_units(directions, recover_biases(standard, directions, control));
@@ -245,6 +249,10 @@ Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const
     }
   };
   const SamplePtr left = residualised(standard, 1, control);
+  if (const DeviceRows* there = rows_on_device(*left)) {
+    const auto [second, third] = direction_moments(*there, directions, control);
+    return biases_of(second, third, directions);
+  }
   const Sums sums = reduce_blocks(
       *left, Sums{Matrix::Zero(k, m), Matrix::Zero(k, m)}, control, "biases",
       [&](Sums& to, const SampleBlock& block) {
@@ -276,13 +284,13 @@ SpectralStart moments_start(const PartialMoments& moments, const Depth2Options& 
     }
     return out;
   };
-  Stack stack(symmetric_size(d));
+  HostStack stack(symmetric_size(d));
   for (int order = 2; order <= hermite.order; ++order)
     stack.add(mixed(hermite.estimate(order)), mixed(hermite.noise(order)));
   SpectralStart start;
   start.V.resize(0, d + 1);
   start.active = d;
-  const Matrix directions = stack.directions(options, start, control);
+  const Matrix directions = stack_directions(stack, symmetric_size(d), options, start, control);
   if (directions.size() == 0) return start;
   const Index k = directions.cols();
   Matrix second(k, m), third = Matrix::Zero(k, m);

@@ -7,6 +7,7 @@
 
 #include "base/in_time.h"
 #include "exhume/base/error.h"
+#include "exhume/data/resident.h"
 #include "exhume/linalg/symmetric_matrix.h"
 #include "exhume/routes/depth2_jennrich.h"
 #include "routes/fitted.h"
@@ -58,7 +59,11 @@ Start order2(Job& job) {
     SpectralStart found = order2_start(standard, depth2_options(job), control);
     const bool saturated = found.saturated;
     Start start = from_spectrum(std::move(found));
-    if (saturated && start.V.size() >= kManyWeights && too_few_outputs(start, standard, control)) {
+    // On a device moments of higher orders cost little: no search where a direction is missing.
+    const bool there = rows_on_device(*standard) != nullptr;
+    const bool missing = there && start.V.rows() < start.spectrum.above_noise;
+    if (missing || (saturated && (there || start.V.size() >= kManyWeights) &&
+                    too_few_outputs(start, standard, control))) {
       start.usable = false;
       start.said = fmt::format("there are more units than the {} outputs", standard->outputs());
     }
@@ -111,12 +116,18 @@ Start hermite_tensors(Job& job) {
 }
 
 Applies gaussian_and_many_outputs(Job& job) {
+  constexpr Index kManyInputs = 256;
   Applies outputs = many_outputs(job);
   if (outputs.answer != Applicable::kYes) return {Applicable::kNo, outputs.why};
   // Their moments are as many: noise in all of them together hides every unit.
   const Index pairs = symmetric_size(job.data.rows()->inputs());
   if (pairs > job.data.rows()->rows())
     return {Applicable::kDoubtful, fmt::format("there are fewer rows than the {} pairs of inputs", pairs)};
+  // In the active subspace, which moments of orders 2 to 4 are taken in, there are far fewer pairs.
+  if (job.control.device && rows_on_device(*job.data.standard()) != nullptr &&
+      job.data.rows()->inputs() > kManyInputs)
+    return {Applicable::kDoubtful,
+            fmt::format("moments of all {} pairs of inputs cost more than others", pairs)};
   return gaussian_inputs(job.data);
 }
 

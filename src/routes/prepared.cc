@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exhume/data/reduce.h"
+#include "exhume/data/resident.h"
 
 namespace exhume {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 // Standardised samples of up to this many numbers (160 MB) are kept in memory instead of made anew every pass; with
 // many inputs, which cost as many products for every number, up to 2 GB.
 constexpr Index kKeptNumbers = 20'000'000, kKeptWide = 250'000'000, kWide = 256;
+// Those that go to a device are kept here too, up to 16 GB.
+constexpr Index kKeptSent = 2'000'000'000;
 
 }  // namespace
 
@@ -56,9 +59,12 @@ const Standardisation& Prepared::coordinates() {
 const SamplePtr& Prepared::standard() {
   if (!standard_) {
     standard_ = affine(split_.training, coordinates().map);
-    if (!standard_->distant() && standard_->rows() * (standard_->inputs() + standard_->outputs()) <=
-                                     (standard_->inputs() >= kWide ? kKeptWide : kKeptNumbers))
-      standard_ = load(*standard_, control_);
+    const Index numbers = standard_->rows() * (standard_->inputs() + standard_->outputs());
+    const bool sent =
+        control_.device && worth_a_device(standard_->rows(), standard_->inputs(), standard_->outputs());
+    const Index most = sent ? kKeptSent : standard_->inputs() >= kWide ? kKeptWide : kKeptNumbers;
+    if (!standard_->distant() && numbers <= most) standard_ = load(*standard_, control_);
+    standard_ = resident(standard_, control_);
   }
   return standard_;
 }

@@ -6,6 +6,7 @@
 #include "base/in_time.h"
 #include "exhume/base/blas.h"
 #include "exhume/fit/unit_search.h"
+#include "fit/less_model.h"
 
 namespace exhume {
 namespace {
@@ -124,11 +125,7 @@ class Rounder {
 
   // Directions from the moments of the residual, with their best biases: those that the residual asks for.
   Matrix new_units(int round) {
-    const SeparableModel model = model_;
-    const SamplePtr residual =
-        with_outputs(standard_, [model](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
-          y -= ModelRows(model, x, false).F * model.C;
-        });
+    const SamplePtr residual = less_model(standard_, model_, control_);
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
     spectral.seed += static_cast<std::uint64_t>(round) * 7919;

@@ -5,6 +5,7 @@
 
 #include "base/in_time.h"
 #include "exhume/certify/symmetry_test.h"
+#include "exhume/data/resident.h"
 #include "routes/fitted.h"
 
 namespace exhume {
@@ -13,6 +14,9 @@ namespace {
 Applies symmetric_inputs(Job& job) {
   Applies condition = many_outputs(job);
   if (condition.answer != Applicable::kYes && !job.named) return condition;
+  if (!job.named && job.control.device && job.data.inspection().gaussian &&
+      rows_on_device(*job.data.standard()) != nullptr)
+    return {Applicable::kDoubtful, "the inputs are Gaussian, for which moments cost less on a device"};
   const SymmetryTest test = test_symmetry(*job.data.training(), job.options.seed, job.control);
   condition = {test.holds() ? Applicable::kYes : Applicable::kNo,
                test.words(),

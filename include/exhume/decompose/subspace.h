@@ -20,6 +20,8 @@
 
 namespace exhume {
 
+class Device;  // engine/device.h
+
 struct PowerOptions {
   std::uint64_t seed = 0;
   double shift = 0.3;  // gamma
@@ -38,8 +40,9 @@ struct RankOneElements {
 
 // Elements of the span of the columns of `basis` (p x r, orthonormal, coordinates of symmetric_matrix.h), by
 // restarts; stops when `count` distinct ones were found or the starts are used up.
+// The climb runs on `device` where there is one and it is worth the way.
 [[nodiscard]] RankOneElements rank_one_by_restarts(const Matrix& basis, Index count,
-                                                   const PowerOptions& options);
+                                                   const PowerOptions& options, Device* device = nullptr);
 
 // The same where more than the span is known: M = sum_i lambda_i vech(v_i v_i^T) vech(v_i v_i^T)^T on its
 // leading `count` eigenvectors. A found x has alpha = V^T vech(xx^T), lambda = 1 / (alpha^T D^-1 alpha); it

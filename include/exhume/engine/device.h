@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace exhume {
 
@@ -34,6 +35,11 @@ struct DeviceView {
 // What Adam (1 / (1 - beta^t) already in rate and root) does to parameters.
 struct AdamStep {
   float rate = 0, root = 1, first = 0.9F, second = 0.999F, epsilon = 1e-8F;
+};
+
+// C = A^T B + C
+struct DeviceProduct {
+  DeviceView<double> A, B, C;
 };
 
 class Device {
@@ -91,6 +97,45 @@ class Device {
   virtual void solve_lower(DeviceView<double> L, DeviceView<double> B) = 0;
   // B = (L L^T)^-1 B
   virtual void solve_cholesky(DeviceView<double> L, DeviceView<double> B) = 0;
+
+  // C = A^T B + C for each: independent of each other, at once where the device can.
+  virtual void products(const std::vector<DeviceProduct>& all) = 0;
+  // The upper triangle of A = its lower one.
+  virtual void mirror(DeviceView<double> A) = 0;
+  // B += alpha A; A = alpha A
+  virtual void add(double alpha, DeviceView<double> A, DeviceView<double> B) = 0;
+  virtual void scale(double alpha, DeviceView<double> A) = 0;
+  // sum over all entries of A * B, without gaps between columns; waits.
+  [[nodiscard]] virtual double dot(DeviceView<double> A, DeviceView<double> B) = 0;
+  // C += A * B, entry by entry
+  virtual void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C) = 0;
+  // y_i = A_i x_i for every row of X and Y; A_1, A_2, ... square, side by side.
+  virtual void product_each(DeviceView<double> A, DeviceView<double> X, DeviceView<double> Y) = 0;
+  // Blocks of `width` x `width`: H_jl = F(j, l) H_jl.
+  virtual void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H) = 0;
+  // A = V diag(values) V^T, values ascending (rows x 1). Reads the lower triangle of A; V takes its place where
+  // `vectors`, nothing of use otherwise. False where it fails.
+  [[nodiscard]] virtual bool eigen(DeviceView<double> A, bool vectors, DeviceView<double> values) = 0;
+
+  // What moments are made of, in the coordinates of linalg/symmetric_matrix.h; p = d (d + 1) / 2.
+  // Q(i, .) = weights(i) times the coordinates of x x^T, x row i of X, its entries reversed where asked for; rows x p.
+  // No weights (no data): 1.
+  virtual void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed,
+                     DeviceView<double> Q) = 0;
+  // out(i, o) += sum_c S(i, o d + c) X(i, c), d the columns of X.
+  virtual void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out) = 0;
+  // H = He_order(Z), entry by entry: order 2 or 3.
+  virtual void hermite(int order, DeviceView<double> Z, DeviceView<double> H) = 0;
+  // T = factor (T - what He_3 pairs with the identity), p x (d m) of sums r x x x; first: sums r x, d x m.
+  virtual void hermite3(double factor, DeviceView<double> first, DeviceView<double> T) = 0;
+  // The same for order 4 of one output, from sums over indices in order (moments/moments.h); second: sums r
+  // x x^T, d x d; zeroth: sum r, 1 x 1. T: p x p, all of it.
+  virtual void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second,
+                        DeviceView<double> zeroth, DeviceView<double> T) = 0;
+  // The shifted power method (decompose/subspace.h), a start a row: x <- normalise(M x + shift x), M the matrix with
+  // coordinates P(i, .), for rows with active(i) != 0; active(i) = 0 where that moved it by `tolerance` or less.
+  virtual void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
+                     DeviceView<double> active) = 0;
 };
 
 // A matrix in the device's memory, released with it.

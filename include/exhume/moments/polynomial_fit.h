@@ -9,6 +9,8 @@
 // p = d(d+1)/2, because only indices in order are used.
 #pragma once
 
+#include <memory>
+
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
 
@@ -33,5 +35,10 @@ struct PolynomialFit {
 inline constexpr double kPolynomialTolerance = 1e-5;
 [[nodiscard]] PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Control& control,
                                            int max_iterations = 12, double tolerance = kPolynomialTolerance);
+
+// The samples with their outputs less the polynomial; on a device where they lie on one.
+[[nodiscard]] SamplePtr less_polynomial(const SamplePtr& samples,
+                                        const std::shared_ptr<const PolynomialFit>& fit,
+                                        const Control& control);
 
 }  // namespace exhume

@@ -98,8 +98,7 @@ def recover(
     truth : Network, DeepNetwork or path
         The network behind the samples, where it is known: the report compares.
     device : str
-        Where heavy sums run where there are several hidden layers: "cuda", "cpu", or "auto" for a CUDA device where
-        there is one.
+        Where heavy sums run: "cuda", "cpu", or "auto" for a CUDA device where there is one and the samples are worth it.
     threads : int
         Worker threads, 0 for one a core.
     progress : callable, True or None

@@ -74,7 +74,7 @@ def run(
     o = options
     if o.layers == 1:
         return _core.recover(
-            samples, o.hidden, o.route, o.leak, o.activation, o.seed, o.budget, o.units, threads, callback
+            samples, o.hidden, o.route, o.leak, o.activation, o.seed, o.budget, o.units, device, threads, callback
         )
     if o.layers == 0:
         return _core.recover_any_depth(samples, o.seed, o.budget, device, threads, callback)

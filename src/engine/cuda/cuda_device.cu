@@ -2,8 +2,10 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
+#include <array>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "engine/cuda/kernels.h"
 #include "engine/module.h"
@@ -55,15 +57,27 @@ class CudaDevice final : public Device {
     must(cusolverDnSetStream(solver_, stream_), "starting cuSOLVER");
     must(cudaMallocAsync(reinterpret_cast<void**>(&info_), sizeof(int), stream_), "taking memory");
     // Memory that was released is kept for the next request.
-    cudaMemPool_t pool = nullptr;
-    must(cudaDeviceGetDefaultMemPool(&pool, 0), "taking memory");
+    must(cudaDeviceGetDefaultMemPool(&pool_, 0), "taking memory");
     unsigned long long keep = ~0ULL;
-    must(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "taking memory");
+    must(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "taking memory");
+    must(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming), "making a queue");
+    for (Side& side : sides_) {
+      must(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "making a queue");
+      must(cudaEventCreateWithFlags(&side.done, cudaEventDisableTiming), "making a queue");
+      must(cublasCreate(&side.blas), "starting cuBLAS");
+      must(cublasSetStream(side.blas, side.stream), "starting cuBLAS");
+    }
   }
   ~CudaDevice() override {
     if (work_ != nullptr) cudaFreeAsync(work_, stream_);
     cudaFreeAsync(info_, stream_);
     cudaStreamSynchronize(stream_);
+    for (Side& side : sides_) {
+      cublasDestroy(side.blas);
+      cudaEventDestroy(side.done);
+      cudaStreamDestroy(side.stream);
+    }
+    cudaEventDestroy(ready_);
     cusolverDnDestroy(solver_);
     cublasDestroy(blas_);
     cudaStreamDestroy(stream_);
@@ -73,7 +87,10 @@ class CudaDevice final : public Device {
   double bytes_free() const override {
     std::size_t free = 0, all = 0;
     must(cudaMemGetInfo(&free, &all), "asking for its memory");
-    return static_cast<double>(free);
+    unsigned long long kept = 0, used = 0;  // what was released is kept, and free all the same
+    must(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &kept), "asking for its memory");
+    must(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used), "asking for its memory");
+    return static_cast<double>(free) + static_cast<double>(kept) - static_cast<double>(used);
   }
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
@@ -162,10 +179,7 @@ class CudaDevice final : public Device {
     }
     must(cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, work_, size, info_),
          "Cholesky");
-    int info = 0;
-    must(cudaMemcpyAsync(&info, info_, sizeof info, cudaMemcpyDeviceToHost, stream_), "copying from it");
-    synchronise();
-    return info == 0;
+    return succeeded();
   }
   void solve_lower(DeviceView<double> L, DeviceView<double> B) override {
     const double one = 1;
@@ -179,9 +193,110 @@ class CudaDevice final : public Device {
          "a system");
   }
 
+  // One product may not fill the device: they take turns on a few queues, each with its own handle. Every product
+  // is always made by the same one, so that its bits do not depend on who finishes first.
+  void products(const std::vector<DeviceProduct>& all) override {
+    must(cudaEventRecord(ready_, stream_), "waiting");
+    for (Side& side : sides_) must(cudaStreamWaitEvent(side.stream, ready_, 0), "waiting");
+    const double one = 1;
+    std::size_t turn = 0;
+    for (const auto& [A, B, C] : all) {
+      if (C.rows == 0 || C.cols == 0) continue;
+      must(cublasDgemm(sides_[turn % kSides].blas, CUBLAS_OP_T, CUBLAS_OP_N, whole(C.rows), whole(C.cols),
+                       whole(A.rows), &one, A.data, whole(A.stride), B.data, whole(B.stride), &one, C.data,
+                       whole(C.stride)),
+           "a product");
+      ++turn;
+    }
+    for (Side& side : sides_) {
+      must(cudaEventRecord(side.done, side.stream), "waiting");
+      must(cudaStreamWaitEvent(stream_, side.done, 0), "waiting");
+    }
+  }
+  void mirror(DeviceView<double> A) override { cuda::mirror(A, stream_); }
+  void add(double alpha, DeviceView<double> A, DeviceView<double> B) override {
+    cuda::add(alpha, A, B, stream_);
+  }
+  void scale(double alpha, DeviceView<double> A) override { cuda::scale(alpha, A, stream_); }
+  double dot(DeviceView<double> A, DeviceView<double> B) override {
+    double sum = 0;
+    must(cublasDdot(blas_, whole(A.rows * A.cols), A.data, 1, B.data, 1, &sum), "a dot product");
+    return sum;
+  }
+  void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C) override {
+    cuda::add_products(A, B, C, stream_);
+  }
+  void product_each(DeviceView<double> A, DeviceView<double> X, DeviceView<double> Y) override {
+    if (X.rows == 0) return;
+    const double one = 1, zero = 0;
+    must(cublasDgemvStridedBatched(blas_, CUBLAS_OP_N, whole(A.rows), whole(A.rows), &one, A.data,
+                                   whole(A.stride), A.stride * A.rows, X.data, whole(X.stride), 1, &zero,
+                                   Y.data, whole(Y.stride), 1, whole(X.rows)),
+         "products");
+  }
+  void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H) override {
+    cuda::scale_blocks(F, width, H, stream_);
+  }
+  bool eigen(DeviceView<double> A, bool vectors, DeviceView<double> values) override {
+    const auto mode = vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
+    std::size_t there = 0, here = 0;
+    must(cusolverDnXsyevd_bufferSize(solver_, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F,
+                                     A.data, A.stride, CUDA_R_64F, values.data, CUDA_R_64F, &there, &here),
+         "eigenvalues");
+    std::vector<char> host(here + 1);
+    void* work = allocate(there + 1);
+    const cusolverStatus_t status =
+        cusolverDnXsyevd(solver_, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F, A.data, A.stride,
+                         CUDA_R_64F, values.data, CUDA_R_64F, work, there, host.data(), here, info_);
+    release(work);
+    must(status, "eigenvalues");
+    return succeeded();
+  }
+
+  void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q) override {
+    cuda::pairs(X, weights, reversed, Q, stream_);
+  }
+  void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out) override {
+    cuda::row_dots(S, X, out, stream_);
+  }
+  void hermite(int order, DeviceView<double> Z, DeviceView<double> H) override {
+    cuda::hermite(order, Z, H, stream_);
+  }
+  void hermite3(double factor, DeviceView<double> first, DeviceView<double> T) override {
+    cuda::hermite3(factor, first, T, stream_);
+  }
+  void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
+                DeviceView<double> T) override {
+    cuda::hermite4(factor, sums, second, zeroth, T, stream_);
+  }
+  void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
+             DeviceView<double> active) override {
+    void* Y = allocate(sizeof(double) * static_cast<std::size_t>(X.rows * X.cols + 1));
+    cuda::climb(P, shift, tolerance, X, active, static_cast<double*>(Y), stream_);
+    release(Y);
+  }
+
  private:
+  // What the last call of cuSOLVER says of its matrix; waits.
+  bool succeeded() {
+    int info = 0;
+    must(cudaMemcpyAsync(&info, info_, sizeof info, cudaMemcpyDeviceToHost, stream_), "copying from it");
+    synchronise();
+    return info == 0;
+  }
+
+  struct Side {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t done = nullptr;
+    cublasHandle_t blas = nullptr;
+  };
+  static constexpr std::size_t kSides = 4;
+
   cudaDeviceProp properties_{};
+  cudaMemPool_t pool_ = nullptr;
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t ready_ = nullptr;
+  std::array<Side, kSides> sides_;
   cublasHandle_t blas_ = nullptr;
   cusolverDnHandle_t solver_ = nullptr;
   int* info_ = nullptr;

@@ -1,5 +1,7 @@
 #include "engine/cuda/kernels.h"
 
+#include "engine/hermite4_entry.h"
+
 namespace exhume::cuda {
 namespace {
 
@@ -41,6 +43,71 @@ __global__ void residual_kernel(DeviceView<T> E, DeviceView<T> Y, T scale, doubl
     if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
   }
   if (threadIdx.x == 0) *sum += part[0];
+}
+
+constexpr double kRoot = 1.41421356237309504880;
+
+__host__ __device__ Size position(Size a, Size b) { return b * (b + 1) / 2 + a; }
+
+// (a, b), a <= b, of a position.
+struct Pair {
+  Size a, b;
+  __device__ explicit Pair(Size at) {
+    b = static_cast<Size>((sqrt(8.0 * static_cast<double>(at) + 1) - 1) / 2);
+    while (position(0, b) > at) --b;
+    while (position(0, b + 1) <= at) ++b;
+    a = at - position(0, b);
+  }
+};
+
+// A column of Q a block, so that what it is made of is found once.
+__global__ void pairs_kernel(DeviceView<double> X, const double* weights, bool reversed,
+                             DeviceView<double> Q) {
+  const Pair at(blockIdx.x);
+  const Size first = reversed ? X.cols - 1 - at.a : at.a, second = reversed ? X.cols - 1 - at.b : at.b;
+  const double* x = X.data + first * X.stride;
+  const double* y = X.data + second * X.stride;
+  double* q = Q.data + static_cast<Size>(blockIdx.x) * Q.stride;
+  const double root = at.a == at.b ? 1 : kRoot;
+  const Size step = static_cast<Size>(gridDim.y) * blockDim.x;
+  for (Size i = static_cast<Size>(blockIdx.y) * blockDim.x + threadIdx.x; i < X.rows; i += step)
+    q[i] = root * x[i] * y[i] * (weights != nullptr ? weights[i] : 1.0);
+}
+
+__device__ void sort2(Size& a, Size& b) {
+  if (a > b) {
+    const Size c = a;
+    a = b;
+    b = c;
+  }
+}
+
+// Y(i, .) = M_i x_i + shift x_i: neighbouring threads have neighbouring starts, so that all reads are in line.
+__global__ void climb_product(DeviceView<double> P, double shift, DeviceView<double> X, const double* active,
+                              double* Y) {
+  const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x, a = blockIdx.y;
+  if (i >= X.rows || active[i] == 0) return;
+  const double* p = P.data + i;
+  const double* x = X.data + i;
+  double sum = 0;
+  for (Size b = 0; b < a; ++b) sum += p[position(b, a) * P.stride] * x[b * X.stride];
+  for (Size b = a + 1; b < X.cols; ++b) sum += p[position(a, b) * P.stride] * x[b * X.stride];
+  const double own = x[a * X.stride];
+  Y[i + a * X.rows] = sum * (1 / kRoot) + (p[position(a, a) * P.stride] + shift) * own;
+}
+
+__global__ void climb_normalise(double tolerance, DeviceView<double> X, double* active, const double* Y) {
+  const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= X.rows || active[i] == 0) return;
+  double squares = 0, moved = 0;
+  for (Size a = 0; a < X.cols; ++a) squares += Y[i + a * X.rows] * Y[i + a * X.rows];
+  const double norm = sqrt(squares);
+  for (Size a = 0; a < X.cols; ++a) {
+    const double to = Y[i + a * X.rows] / norm, step = to - X.data[i + a * X.stride];
+    X.data[i + a * X.stride] = to;
+    moved += step * step;
+  }
+  if (!(sqrt(moved) > tolerance)) active[i] = 0;
 }
 
 }  // namespace
@@ -101,6 +168,101 @@ void row_products(DeviceView<double> S, DeviceView<double> P, DeviceView<double>
 
 void add_diagonal(DeviceView<double> A, DeviceView<double> d, cudaStream_t stream) {
   launch(d.rows, 1, stream, [=] __device__(Size i, Size) { A.data[i + i * A.stride] += d.data[i]; });
+}
+
+void add(double alpha, DeviceView<double> A, DeviceView<double> B, cudaStream_t stream) {
+  launch(A.rows, A.cols, stream,
+         [=] __device__(Size i, Size j) { B.data[i + j * B.stride] += alpha * A.data[i + j * A.stride]; });
+}
+
+void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C, cudaStream_t stream) {
+  launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) {
+    C.data[i + j * C.stride] += A.data[i + j * A.stride] * B.data[i + j * B.stride];
+  });
+}
+
+void mirror(DeviceView<double> A, cudaStream_t stream) {
+  launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) {
+    if (i < j) A.data[i + j * A.stride] = A.data[j + i * A.stride];
+  });
+}
+
+void scale(double alpha, DeviceView<double> A, cudaStream_t stream) {
+  launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) { A.data[i + j * A.stride] *= alpha; });
+}
+
+void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H, cudaStream_t stream) {
+  launch(H.rows, H.cols, stream, [=] __device__(Size i, Size j) {
+    H.data[i + j * H.stride] *= F.data[i / width + (j / width) * F.stride];
+  });
+}
+
+void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q,
+           cudaStream_t stream) {
+  if (X.rows == 0 || Q.cols == 0) return;
+  const Size along = (X.rows + 4 * kThreads - 1) / (4 * kThreads);
+  const dim3 blocks(static_cast<unsigned>(Q.cols), static_cast<unsigned>(along < 1024 ? along : 1024));
+  pairs_kernel<<<blocks, kThreads, 0, stream>>>(X, weights.data, reversed, Q);
+}
+
+void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out, cudaStream_t stream) {
+  launch(out.rows, out.cols, stream, [=] __device__(Size i, Size o) {
+    double sum = 0;
+    for (Size c = 0; c < X.cols; ++c)
+      sum += S.data[i + (o * X.cols + c) * S.stride] * X.data[i + c * X.stride];
+    out.data[i + o * out.stride] += sum;
+  });
+}
+
+void hermite(int order, DeviceView<double> Z, DeviceView<double> H, cudaStream_t stream) {
+  launch(Z.rows, Z.cols, stream, [=] __device__(Size i, Size j) {
+    const double z = Z.data[i + j * Z.stride];
+    H.data[i + j * H.stride] = order == 2 ? z * z - 1 : z * z * z - 3 * z;
+  });
+}
+
+void hermite3(double factor, DeviceView<double> first, DeviceView<double> T, cudaStream_t stream) {
+  const Size d = first.rows;
+  launch(T.rows, T.cols, stream, [=] __device__(Size at, Size column) {
+    const Pair pair(at);
+    const Size c = column % d;
+    const double* v = first.data + (column / d) * first.stride;
+    double value = T.data[at + column * T.stride];
+    if (pair.a == pair.b) {
+      value -= pair.a == c ? 3 * v[c] : v[c];
+    } else if (pair.b == c) {
+      value -= kRoot * v[pair.a];
+    } else if (pair.a == c) {
+      value -= kRoot * v[pair.b];
+    }
+    T.data[at + column * T.stride] = factor * value;
+  });
+}
+
+void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
+              DeviceView<double> T, cudaStream_t stream) {
+  const Size d = second.rows;
+  const double* sum0 = zeroth.data;
+  launch(T.rows, T.cols, stream, [=] __device__(Size row, Size column) {
+    const Pair ij(row), kl(column);
+    Size s0 = ij.a, s1 = ij.b, s2 = kl.a, s3 = kl.b;
+    sort2(s0, s2);
+    sort2(s1, s3);
+    sort2(s1, s2);
+    const double sum = sums.data[position(s0, s1) + position(d - 1 - s3, d - 1 - s2) * sums.stride];
+    T.data[row + column * T.stride] = factor * hermite4_entry(sum, second.data, *sum0, second.stride, ij.a,
+                                                              ij.b, kl.a, kl.b, s0 == s1, s2 == s3);
+  });
+}
+
+void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
+           DeviceView<double> active, double* Y, cudaStream_t stream) {
+  if (X.rows == 0 || X.cols == 0) return;
+  constexpr int kClimbers = 32;
+  const auto blocks = static_cast<unsigned>((X.rows + kClimbers - 1) / kClimbers);
+  climb_product<<<dim3(blocks, static_cast<unsigned>(X.cols)), kClimbers, 0, stream>>>(P, shift, X,
+                                                                                       active.data, Y);
+  climb_normalise<<<blocks, kClimbers, 0, stream>>>(tolerance, X, active.data, Y);
 }
 
 #define EXHUME_CUDA_KERNELS(T)                                                                     \

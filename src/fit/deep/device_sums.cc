@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/transfer.h"
 #include "fit/deep/rows.h"
 #include "fit/deep/sums.h"
 
@@ -13,18 +14,6 @@ constexpr double kFloor = 1e-9;                        // of the mean diagonal, 
 
 using Doubles = DeviceMatrix<double>;
 using DoubleView = DeviceView<double>;
-
-Doubles sent(Device& device, const Matrix& A) {
-  Doubles out(device, A.rows(), A.cols());
-  upload(device, A.data(), A.rows(), out.view());
-  return out;
-}
-
-Matrix fetched(Device& device, const DoubleView& A) {
-  Matrix out(A.rows, A.cols);
-  download(device, A, out.data(), A.rows);
-  return out;
-}
 
 class DeviceSystem final : public NormalSystem {
  public:

@@ -1,0 +1,21 @@
+// Matrices on their way to a device and back.
+#pragma once
+
+#include "exhume/base/types.h"
+#include "exhume/engine/device.h"
+
+namespace exhume {
+
+[[nodiscard]] inline DeviceMatrix<double> sent(Device& device, const Matrix& A) {
+  DeviceMatrix<double> out(device, A.rows(), A.cols());
+  upload(device, A.data(), A.rows(), out.view());
+  return out;
+}
+
+[[nodiscard]] inline Matrix fetched(Device& device, const DeviceView<double>& A) {
+  Matrix out(A.rows, A.cols);
+  download(device, A, out.data(), A.rows);
+  return out;
+}
+
+}  // namespace exhume

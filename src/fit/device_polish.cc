@@ -1,0 +1,362 @@
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "exhume/base/parallel.h"
+#include "exhume/data/resident.h"
+#include "fit/device_features.h"
+#include "fit/polish_sums.h"
+#include "linalg/lapack.h"
+
+namespace exhume {
+namespace {
+
+using Doubles = DeviceMatrix<double>;
+using View = DeviceView<double>;
+
+// Multiplications of a Gram matrix, and the share of the device's memory for two copies of it, up to which it is formed there.
+constexpr double kMostGram = 1.5e13, kMostMemory = 0.6;
+constexpr int kMostProductsThere = 120;
+constexpr double kForcingThere = 1e-3;  // relative residual at which conjugate gradients stop
+
+Doubles zeros(Device& device, Index rows, Index cols) {
+  Doubles out(device, rows, cols);
+  device.fill(out.view(), 0.0);
+  return out;
+}
+
+// All rows of a polish, and a model's features of them.
+struct Rows {
+  std::shared_ptr<Device> device;
+  Doubles X1, Y;  // n x (d+1), n x m
+  Index n, d, m;
+
+  [[nodiscard]] View X() const { return X1.view().columns(0, d); }
+};
+
+// R = Y - F C
+Doubles residuals(const Rows& rows, const View& F, const View& C) {
+  Doubles R(*rows.device, rows.n, rows.m);
+  rows.device->copy(rows.Y.view(), R.view());
+  rows.device->product(-1, F, false, C, false, 1, R.view());
+  return R;
+}
+
+// slopes * (R C_units^T): n x k
+Doubles weighted_slopes(const Rows& rows, const DeviceFeatures& features, const View& R) {
+  const View z = features.Z(rows.n);
+  Doubles W(*rows.device, rows.n, z.cols);
+  rows.device->product(1, R, false, features.C_units(), true, 0, W.view());
+  rows.device->slope(features.kind(), z, W.view(), W.view());
+  return W;
+}
+
+// (H + lambda diag H) factored on the device for every lambda.
+class DenseThere final : public PolishSteps {
+ public:
+  DenseThere(const Rows& rows, const SeparableModel& model, const Control& control)
+      : device_(*rows.device),
+        units_(model.units()),
+        width_(model.V.cols()),
+        H_(zeros(device_, size(), size())),
+        gradient_(device_, width_, units_) {
+    const DeviceFeatures features(device_, model, rows.n);
+    const View F = features.make(rows.X());
+    const Index q = F.cols, P = size();
+    const Doubles GF = zeros(device_, P, q), FF(device_, q, q);
+    {
+      const Index strip = std::min(rows.n, strip_rows(device_, P));
+      const Doubles G(device_, strip, P), ones(device_, strip, units_), S(device_, strip, units_);
+      device_.fill(ones.view(), 1.0);
+      for (Index first = 0; first < rows.n; first += strip) {
+        control.check();
+        const Index count = std::min(strip, rows.n - first);
+        const View g = G.view().block(0, 0, count, P), s = S.view().block(0, 0, count, units_);
+        device_.slope(features.kind(), features.Z(rows.n).block(first, 0, count, units_),
+                      ones.view().block(0, 0, count, units_), s);
+        device_.row_products(s, rows.X1.view().block(first, 0, count, width_), g);
+        device_.gram(1, g, 1, H_.view());
+        device_.product(1, g, true, F.block(first, 0, count, q), false, 1, GF.view());
+      }
+    }
+    device_.product(1, F, true, F, false, 0, FF.view());
+    const Doubles R = residuals(rows, F, features.C());
+    device_.product(1, rows.X1.view(), true, weighted_slopes(rows, features, R.view()).view(), false, 0,
+                    gradient_.view());
+    project(fetched(device_, FF.view()), GF.view());
+    const Matrix C = model.C.topRows(units_);
+    device_.scale_blocks(sent(device_, C * C.transpose()).view(), width_, H_.view());
+    if (model.scale_is_free()) fix_scales(model);
+    diagonal_ = diagonal();
+    diagonal_.array() += 1e-12 * diagonal_.mean() + kTiny;
+  }
+
+  [[nodiscard]] Matrix step(double lambda, const SeparableModel&) const override {
+    const Doubles factor(device_, size(), size()), x(device_, size(), 1);
+    const Vector plain = diagonal();
+    for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
+      device_.copy(H_.view(), factor.view());
+      const Vector added = lambda * diagonal_ + ridge * (plain + lambda * diagonal_);
+      device_.add_diagonal(factor.view(), sent(device_, added).view());
+      if (!device_.cholesky(factor.view())) continue;
+      device_.copy({gradient_.data(), size(), 1, size()}, x.view());
+      device_.solve_cholesky(factor.view(), x.view());
+      return fetched(device_, {x.data(), width_, units_, width_}).transpose();
+    }
+    return Matrix::Zero(units_, width_);
+  }
+
+ private:
+  [[nodiscard]] Index size() const { return units_ * width_; }
+  [[nodiscard]] Vector diagonal() const {
+    return fetched(device_, {H_.data(), 1, size(), size() + 1}).transpose();
+  }
+
+  // H -= G^T F (F^T F)^-1 F^T G, with F^T F scaled to unit diagonal and as little ridge as it takes.
+  void project(const Matrix& FF, const View& GF) {
+    const Vector scale = FF.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
+    for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
+      Matrix scaled = scale.asDiagonal() * FF * scale.asDiagonal();
+      scaled.diagonal().array() += ridge;
+      if (lapack::potrf(scaled) != 0) continue;
+      const Doubles half(device_, FF.rows(), GF.rows), L = sent(device_, scaled),
+                                                       D = sent(device_, Matrix(scale.asDiagonal()));
+      device_.product(1, D.view(), false, GF, true, 0, half.view());
+      device_.solve_lower(L.view(), half.view());
+      device_.gram(-1, half.view(), 1, H_.view());
+      return;
+    }
+  }
+
+  void fix_scales(const SeparableModel& model) {
+    const Vector before = diagonal();
+    const Doubles V = sent(device_, model.V.rowwise().normalized().transpose());
+    for (Index j = 0; j < units_; ++j) {
+      const View v = V.view().columns(j, 1);
+      device_.product(std::max(before.segment(j * width_, width_).mean(), 0.0), v, false, v, true, 1,
+                      H_.view().block(j * width_, j * width_, width_, width_));
+    }
+    device_.synchronise();
+  }
+
+  Device& device_;
+  Index units_, width_;
+  Doubles H_, gradient_;
+  Vector diagonal_;
+};
+
+// The same without H, as fit/gauss_newton_cg.h on the processor. Directions: one vector, V (k x (d+1)), then C (q x m).
+class MatrixFreeThere final : public PolishSteps {
+ public:
+  MatrixFreeThere(const Rows& rows, const SeparableModel& model, const Control& control)
+      : rows_(rows),
+        device_(*rows.device),
+        control_(control),
+        features_(device_, model, rows.n),
+        k_(model.units()),
+        width_(model.V.cols()),
+        q_(model.features()),
+        gradient_(device_, k_ * width_ + q_ * rows.m, 1),
+        U_(device_, rows.n, rows.m),
+        S_(device_, rows.n, k_) {
+    const View F = features_.make(rows.X());
+    const Doubles R = residuals(rows, F, features_.C()), FF(device_, q_, q_);
+    device_.product(1, weighted_slopes(rows, features_, R.view()).view(), true, rows.X1.view(), false, 0,
+                    V(gradient_));
+    device_.product(1, F, true, R.view(), false, 0, C(gradient_));
+    device_.product(1, F, true, F, false, 0, FF.view());
+    Matrix features = fetched(device_, FF.view());
+    features.diagonal() *= 1 + 1e-14;
+    inverse_FF_.emplace(sent(device_, inverse_scaled(features)));
+    make_blocks(model);
+  }
+
+  [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const override {
+    const Index size = gradient_.view().rows;
+    const Doubles inverses = inverse_blocks(lambda), x = zeros(device_, size, 1), r(device_, size, 1),
+                  z(device_, size, 1), p(device_, size, 1), Ap(device_, size, 1);
+    Matrix damping(k_, width_), stiff(k_, width_);
+    const Matrix directions = model.V.rowwise().normalized();
+    for (Index j = 0; j < k_; ++j) {
+      const Vector diagonal = blocks_[static_cast<std::size_t>(j)].diagonal();
+      damping.row(j) = lambda * diagonal.transpose();
+      stiff.row(j) = diagonal.mean() * directions.row(j);
+    }
+    const Doubles damp = sent(device_, damping), along = sent(device_, directions),
+                  hold = sent(device_, stiff), parts(device_, k_, 1), held(device_, k_, width_);
+    const auto apply = [&](const Doubles& from, const Doubles& to) {
+      product(from, to);
+      device_.add_products(damp.view(), V(from), V(to));
+      if (!model.scale_is_free()) return;
+      device_.fill(parts.view(), 0.0);
+      device_.row_dots(along.view(), V(from), parts.view());
+      device_.row_products(parts.view(), hold.view(), held.view());
+      device_.add(1, held.view(), V(to));
+    };
+    const auto precondition = [&] {
+      device_.product_each(inverses.view(), V(r), V(z));
+      device_.product(1, inverse_FF_->view(), false, C(r), false, 0, C(z));
+    };
+    device_.copy(gradient_.view(), r.view());
+    precondition();
+    device_.copy(z.view(), p.view());
+    double rz = device_.dot(r.view(), z.view());
+    const double enough = rz * kForcingThere * kForcingThere;
+    for (int products = 0; products < kMostProductsThere && rz > enough && rz > 0; ++products) {
+      control_.check();
+      apply(p, Ap);
+      const double alpha = rz / device_.dot(p.view(), Ap.view());
+      if (!std::isfinite(alpha) || alpha <= 0) break;
+      device_.add(alpha, p.view(), x.view());
+      device_.add(-alpha, Ap.view(), r.view());
+      precondition();
+      const double next = device_.dot(r.view(), z.view());
+      device_.scale(next / rz, p.view());
+      device_.add(1, z.view(), p.view());
+      rz = next;
+    }
+    return fetched(device_, V(x));
+  }
+
+ private:
+  [[nodiscard]] View V(const Doubles& at) const { return {at.data(), k_, width_, k_}; }
+  [[nodiscard]] View C(const Doubles& at) const { return {at.data() + k_ * width_, q_, rows_.m, q_}; }
+
+  // J^T J
+  void product(const Doubles& from, const Doubles& to) const {
+    const View z = features_.Z(rows_.n), F = features_.F(rows_.n), X1 = rows_.X1.view();
+    device_.product(1, X1, false, V(from), true, 0, S_.view());
+    device_.slope(features_.kind(), z, S_.view(), S_.view());
+    device_.product(1, S_.view(), false, features_.C_units(), false, 0, U_.view());
+    device_.product(1, F, false, C(from), false, 1, U_.view());
+    device_.product(1, U_.view(), false, features_.C_units(), true, 0, S_.view());
+    device_.slope(features_.kind(), z, S_.view(), S_.view());
+    device_.product(1, S_.view(), true, X1, false, 0, V(to));
+    device_.product(1, F, true, U_.view(), false, 0, C(to));
+  }
+
+  // |C_j|^2 G_j^T G_j with the scale fixed.
+  void make_blocks(const SeparableModel& model) {
+    const Doubles GG(device_, width_, width_);
+    const View X1 = rows_.X1.view();
+    Matrix same;
+    if (features_.kind() == Device::Kind::kAbsolute) {  // slopes are +-1: the same for all units
+      device_.product(1, X1, true, X1, false, 0, GG.view());
+      same = fetched(device_, GG.view());
+    }
+    const Doubles G(device_, rows_.n, same.size() > 0 ? 0 : width_), ones(device_, rows_.n, 1);
+    device_.fill(ones.view(), 1.0);
+    for (Index j = 0; j < k_; ++j) {
+      Matrix block = same;
+      if (same.size() == 0) {
+        const View s = S_.view().columns(0, 1);
+        device_.slope(features_.kind(), features_.Z(rows_.n).columns(j, 1), ones.view(), s);
+        device_.row_products(s, X1, G.view());
+        device_.product(1, G.view(), true, X1, false, 0, GG.view());
+        block = fetched(device_, GG.view());
+      }
+      block *= model.C.row(j).squaredNorm();
+      if (model.scale_is_free()) {
+        const Vector v = model.V.row(j).normalized();
+        block += block.diagonal().mean() * v * v.transpose();
+      }
+      block.diagonal().array() += 1e-12 * block.diagonal().mean() + kTiny;
+      blocks_.push_back(std::move(block));
+    }
+  }
+
+  // (block + lambda diag block)^-1, side by side.
+  [[nodiscard]] Doubles inverse_blocks(double lambda) const {
+    Matrix all(width_, width_ * k_);
+    parallel_for(k_, control_, [&](Index j) {
+      Matrix block = blocks_[static_cast<std::size_t>(j)];
+      block.diagonal() *= 1 + lambda;
+      if (lapack::potrf(block) == 0) {
+        lapack::potri(block);
+        block.triangularView<Eigen::StrictlyUpper>() = block.transpose();
+      } else {
+        block = Matrix(blocks_[static_cast<std::size_t>(j)].diagonal().cwiseInverse().asDiagonal());
+      }
+      all.middleCols(j * width_, width_) = block;
+    });
+    return sent(device_, all);
+  }
+
+  const Rows& rows_;
+  Device& device_;
+  const Control& control_;
+  DeviceFeatures features_;
+  Index k_, width_, q_;
+  std::optional<Doubles> inverse_FF_;
+  std::vector<Matrix> blocks_;
+  Doubles gradient_, U_, S_;
+};
+
+class DevicePolish final : public PolishSums {
+ public:
+  DevicePolish(const std::shared_ptr<Device>& device, const SampleSource& samples, const Control& control) {
+    const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
+    Matrix X1(n, d + 1), Y(n, m);
+    X1.col(d).setOnes();
+    parallel_for((n + kBlockRows - 1) / kBlockRows, control, [&](Index b) {
+      SampleBlock block;
+      const Index first = b * kBlockRows, count = std::min(kBlockRows, n - first);
+      samples.read(first, count, block);
+      X1.block(first, 0, count, d) = block.x();
+      Y.middleRows(first, count) = block.y();
+    });
+    rows_.emplace(Rows{device, sent(*device, X1), sent(*device, Y), n, d, m});
+  }
+
+  LinearSums linear(const SeparableModel& model, const Control& control) override {
+    control.check();
+    Device& device = *rows_->device;
+    SeparableModel units = model;
+    units.C = Matrix::Zero(model.features(), rows_->m);
+    const DeviceFeatures features(device, units, rows_->n);
+    const View F = features.make(rows_->X());
+    const Doubles FF(device, F.cols, F.cols), FY(device, F.cols, rows_->m);
+    device.product(1, F, true, F, false, 0, FF.view());
+    device.product(1, F, true, rows_->Y.view(), false, 0, FY.view());
+    return {fetched(device, FF.view()), fetched(device, FY.view())};
+  }
+
+  ResidualSums residual(const SeparableModel& model, const Control& control) override {
+    control.check();
+    Device& device = *rows_->device;
+    const DeviceFeatures features(device, model, rows_->n);
+    const View F = features.make(rows_->X());
+    const Doubles R = residuals(*rows_, F, features.C()), RR(device, rows_->m, rows_->m),
+                  FR(device, F.cols, rows_->m);
+    device.product(1, R.view(), true, R.view(), false, 0, RR.view());
+    device.product(1, F, true, R.view(), false, 0, FR.view());
+    return {fetched(device, RR.view()).diagonal(), fetched(device, FR.view())};
+  }
+
+  PolishMatrix cheaper(const SeparableModel& model, Index) const override {
+    const double p = static_cast<double>(model.V.size());
+    const bool small = static_cast<double>(rows_->n) * p * p <= kMostGram &&
+                       16 * p * p <= kMostMemory * rows_->device->bytes_free();
+    return small ? PolishMatrix::kFormed : PolishMatrix::kFree;
+  }
+  std::unique_ptr<PolishSteps> steps(const SeparableModel& model, PolishMatrix matrix,
+                                     const Control& control) override {
+    if (matrix == PolishMatrix::kFormed) return std::make_unique<DenseThere>(*rows_, model, control);
+    return std::make_unique<MatrixFreeThere>(*rows_, model, control);
+  }
+
+ private:
+  std::optional<Rows> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<PolishSums> device_polish_sums(const std::shared_ptr<Device>& device,
+                                               const SampleSource& samples, const Control& control) {
+  return std::make_unique<DevicePolish>(device, samples, control);
+}
+
+}  // namespace exhume

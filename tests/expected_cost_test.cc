@@ -1,0 +1,48 @@
+#include "exhume/routes/expected_cost.h"
+
+#include <gtest/gtest.h>
+
+namespace exhume {
+namespace {
+
+// Two threads of a processor on which the figures of docs/scaling.md were measured.
+CostQuestion on_two_cores(Index rows, Index inputs, Index outputs) {
+  return {.rows = rows,
+          .inputs = inputs,
+          .outputs = outputs,
+          .hidden = std::nullopt,
+          .threads = 2,
+          .thread_flops = 8e10};
+}
+
+TEST(ExpectedCost, IsWithinAFactorOfThreeOfWhatWasMeasured) {
+  struct Measured {
+    CostQuestion question;
+    double seconds;
+  };
+  CostQuestion device = on_two_cores(1'000'000, 128, 10);
+  device.threads = 16;
+  device.device = true;
+  for (const Measured& measured : {Measured{on_two_cores(100'000, 30, 1), 2.2},
+                                   Measured{on_two_cores(300'000, 64, 1), 26.0}, Measured{device, 11.0}}) {
+    const double expected = expected_cost(measured.question).seconds;
+    EXPECT_LT(expected, 3 * measured.seconds);
+    EXPECT_GT(expected, measured.seconds / 3);
+  }
+}
+
+TEST(ExpectedCost, GrowsWithEverything) {
+  const CostQuestion small = on_two_cores(100'000, 30, 1);
+  const double least = expected_cost(small).seconds;
+  for (const CostQuestion& larger :
+       {on_two_cores(200'000, 30, 1), on_two_cores(100'000, 40, 1), on_two_cores(100'000, 30, 3)}) {
+    EXPECT_GT(expected_cost(larger).seconds, least);
+    EXPECT_GE(expected_cost(larger).bytes, 0);
+  }
+  CostQuestion empty;
+  EXPECT_GE(expected_cost(empty).seconds, 0);
+  EXPECT_GT(measured_thread_flops(), 1e8);
+}
+
+}  // namespace
+}  // namespace exhume
