@@ -25,6 +25,7 @@ struct FoundUnit {
   UpperKink kink;
   std::vector<MetPlace> met;
   Index open = 0;
+  Matrix free = {};  // what may be added to the row (extract/follow.h)
 };
 
 // first: V_1; above: the units of every further layer; u, y: random questions. The form is plain, its C fitted;
