@@ -33,7 +33,7 @@ constexpr int kSteps = 12;       // of a polish
 constexpr int kChecks = 4;       // rounds of further questions,
 constexpr Index kChecked = 250;  // so many each,
 constexpr double kWrong = 1e-9;  // that are answered wrongly from there on, over the largest answer
-constexpr Index kPairCandidates = 20000;
+constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 8;  // at which both units of a weight are on
 
 class Solver {

@@ -43,7 +43,7 @@ constexpr double kExact = 1e-19;       // and up to which a fit is on its way to
 constexpr double kLastDigits = 1e-31;
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
-constexpr Index kPairCandidates = 20000;
+constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 constexpr Index kMostSurprises = 60;
@@ -176,11 +176,11 @@ class Finder {
       follow.scale = out_.planes.scale;
       follow.same = same_jump(i);
       Followed found = follow_unit(space_, under, kink, follow);
-      std::optional<FoundUnit> row = verified(under, kink, found, follow.seed);
+      std::optional<FoundUnit> row = verified(under, kink, follow.same, found, follow.seed);
       if (!row && !follow.same.empty()) {
         follow.same.clear();
         found = follow_unit(space_, under, kink, follow);
-        row = verified(under, kink, found, follow.seed);
+        row = verified(under, kink, {}, found, follow.seed);
       }
       if (!row) {
         remember(level, i, under.units());
@@ -244,12 +244,14 @@ class Finder {
       if (!row) continue;
       std::vector<MetPlace> met = other.met;
       met.insert(met.end(), unit.met.begin(), unit.met.end());
-      met.push_back({unit.kink.place, other.kink.error});
+      std::vector<UpperKink> kinks = other.kinks;
+      kinks.insert(kinks.end(), unit.kinks.begin(), unit.kinks.end());
       double off = 0;
-      const Vector both = through_places(under, *row, other.kink, met, off);
+      const Vector both = through_places(under, *row, kinks, met, off);
       if (!(off <= kRough * out_.planes.scale)) continue;
       other.row = both;
       other.met = std::move(met);
+      other.kinks = std::move(kinks);
       other.free.resize(0, both.size());
       other.open = 0;
       layers_.resize(level + 1);
@@ -505,9 +507,11 @@ class Finder {
 
   // The row, sharpened, where f bends along its surface.
   [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
-                                                  const Followed& found, std::uint64_t seed) const {
+                                                  const std::vector<UpperKink>& same, const Followed& found,
+                                                  std::uint64_t seed) const {
     if (!found.row) return std::nullopt;
-    FoundUnit unit{*found.row, kink, found.met, found.open, found.free};
+    FoundUnit unit{*found.row, {kink}, found.met, found.open, found.free};
+    unit.kinks.insert(unit.kinks.end(), same.begin(), same.end());
     bool rough = false;
     for (int round = 0; round < kSharpenings; ++round) {
       const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
@@ -521,7 +525,7 @@ class Finder {
       if (share < (round == 0 ? kBendsSomewhere : kBendsEverywhere)) return std::nullopt;
       unit.met.insert(unit.met.end(), seen.met.begin(), seen.met.end());
       double off = 0;
-      unit.row = through_places(under, unit.row, kink, unit.met, off);
+      unit.row = through_places(under, unit.row, unit.kinks, unit.met, off);
       if (off <= kSharp * out_.planes.scale &&
           (share >= kBendsEverywhere || (share >= kBendsMostly && seen.bends >= kLeastAlive)))
         return unit;

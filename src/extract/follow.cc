@@ -443,7 +443,7 @@ AlongSurface along_surface(const Space& space, const KnownLayers& below, const P
   return out;
 }
 
-Vector through_places(const KnownLayers& below, const Vector& row, const UpperKink& kink,
+Vector through_places(const KnownLayers& below, const Vector& row, const std::vector<UpperKink>& kinks,
                       std::vector<MetPlace>& met, double& off) {
   constexpr double kLeastError = 1e-15, kSmallest = 1e-13;
   constexpr double kContradicted = 1e4;       // distance of a place from the surface of the others, in errors
@@ -455,7 +455,7 @@ Vector through_places(const KnownLayers& below, const Vector& row, const UpperKi
   Vector theta = row;
   for (int round = 0; round < 2;) {
     const auto n = static_cast<Index>(met.size());
-    Matrix A = Matrix::Zero(n + 1 + s + 1, q);
+    Matrix A = Matrix::Zero(n + static_cast<Index>(kinks.size()) * (1 + s) + 1, q);
     Vector right = Vector::Zero(A.rows());
     const auto equation = [&](Index i, const Vector& u, double error) {
       const KnownLayers::Value value = below.value(theta, u);
@@ -466,18 +466,20 @@ Vector through_places(const KnownLayers& below, const Vector& row, const UpperKi
     };
     for (Index i = 0; i < n; ++i)
       equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
-    equation(n, kink.place, kLeastError * (1 + kink.place.norm()));
-    // The slope at the kink has no part across the normal.
-    const Piece piece = below.at(kink.place);
-    const KnownLayers::Value start = below.value(theta, kink.place);
-    const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
-    for (Index a = 0; a < s; ++a) {
-      const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
-      A.row(n + 1 + a) =
-          weight * below.row(piece.sides.cwiseProduct(piece.G * across), across, 0).transpose();
-      right(n + 1 + a) = -weight * start.slope.dot(across);
+    Index at = n;
+    for (const UpperKink& kink : kinks) {
+      equation(at++, kink.place, kLeastError * (1 + kink.place.norm()));
+      // The slope at a kink has no part across the normal.
+      const Piece piece = below.at(kink.place);
+      const KnownLayers::Value start = below.value(theta, kink.place);
+      const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
+      for (Index a = 0; a < s; ++a, ++at) {
+        const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
+        A.row(at) = weight * below.row(piece.sides.cwiseProduct(piece.G * across), across, 0).transpose();
+        right(at) = -weight * start.slope.dot(across);
+      }
     }
-    A.row(n + 1 + s) = theta.transpose() / kLeastError;
+    A.row(at) = theta.transpose() / kLeastError;
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
     const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
                                     Eigen::ComputeThinU | Eigen::ComputeThinV);

@@ -76,10 +76,11 @@ struct AlongSurface {
 [[nodiscard]] AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
                                          const Vector& row, Index places, std::uint64_t seed);
 
-// The row once more from all places at which its surface was met, and from the kink it started at: least squares
+// The row once more from all places at which its surface was met, and from its kinks: least squares
 // about `row`. Parts that no place says anything of stay as they are. Places that the others contradict, where f bends
 // along another surface, are taken out of `met`. `off` becomes the largest distance of a place from the surface.
-[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row, const UpperKink& kink,
-                                    std::vector<MetPlace>& met, double& off);
+[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row,
+                                    const std::vector<UpperKink>& kinks, std::vector<MetPlace>& met,
+                                    double& off);
 
 }  // namespace exhume
