@@ -83,7 +83,8 @@ test-spark: build  ## the tests that need Spark, with Java from apt and pyspark 
 	@scripts/setup.sh spark
 	@scripts/spark_checks.sh $(BUILD)/apps/exhume
 
-kills: build  ## 50 kills of runs with checkpoints, 20 altered checkpoints; KILLS=, ALTERED=, SEED=
+kills: build  ## 50 kills of runs with checkpoints, 20 altered checkpoints, 50 of extractions; KILLS=, ALTERED=, SEED=
+	@tests/faults/run_extract_kills.py $(BUILD)/apps/exhume --kills $(or $(KILLS),50) --seed $(or $(SEED),1) -v
 	@tests/machines/run_machine_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),50) --altered $(or $(ALTERED),20) --seed $(or $(SEED),1) -v
 
 faults: build  ## 500 kills, full disks, limits, closed outputs, files that change; KILLS=, SEED=

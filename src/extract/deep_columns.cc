@@ -29,7 +29,11 @@ constexpr double kShorter = 0.2;
 constexpr double kMoreQuestions = 1.3;  // of the whole space, for every unknown of the columns
 constexpr Index kMostUnknowns = 6000;   // that are polished together
 constexpr double kPolishSeconds = 240;
-constexpr Index kPairCandidates = 20000;
+constexpr int kSteps = 12;       // of a polish
+constexpr int kChecks = 4;       // rounds of further questions,
+constexpr Index kChecked = 250;  // so many each,
+constexpr double kWrong = 1e-9;  // that are answered wrongly from there on, over the largest answer
+constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 8;  // at which both units of a weight are on
 
 class Solver {
@@ -213,16 +217,35 @@ class Solver {
     RowMatrix all_x(x.rows() + inside.rows(), d_), all_y(all_x.rows(), m_);
     all_x << x, inside;
     all_y << y, within_.y;
-    const Scaled scaled(all_x, all_y);
+    form = polished(form, all_x, all_y);
+    // A weight that no question of the subspace told shows at places of the whole space: those join.
+    for (int round = 0; round < kChecks; ++round) {
+      const RowMatrix fresh = domain_inputs(frame_, spread, seed_, (1u << 27) + (1u << 20) * round, kChecked);
+      const RowMatrix told = space_.meter->ask(kStage, plain_rows(fresh));
+      const RowMatrix off = told - evaluate(form, fresh);
+      const double most = kWrong * std::max(told.cwiseAbs().maxCoeff(), all_y.cwiseAbs().maxCoeff());
+      const bool right = off.cwiseAbs().maxCoeff() <= most;
+      const Index have = all_x.rows();
+      all_x.conservativeResize(have + fresh.rows(), Eigen::NoChange);
+      all_y.conservativeResize(have + fresh.rows(), Eigen::NoChange);
+      all_x.bottomRows(fresh.rows()) = fresh;
+      all_y.bottomRows(fresh.rows()) = told;
+      if (right) return;
+      form = polished(form, all_x, all_y);
+    }
+  }
+
+  [[nodiscard]] DeepForm polished(const DeepForm& from, const RowMatrix& x, const RowMatrix& y) {
+    const Scaled scaled(x, y);
     DeepPolishOptions polishing;
     polishing.damping = 1e-7;
     polishing.enough_relative = 1e-31;
-    polishing.max_iterations = 5;
+    polishing.max_iterations = kSteps;
     polishing.patience = 2;
-    const DeepPolished fit = polish(scaled.to_scaled(form), scaled.data(all_x, all_y), polishing,
+    const DeepPolished fit = polish(scaled.to_scaled(from), scaled.data(x, y), polishing,
                                     space_.meter->control().within(kPolishSeconds));
     out_.relative_mse = fit.relative_mse;
-    form = scaled.from_scaled(fit.form);
+    return scaled.from_scaled(fit.form);
   }
 
   const Space& space_;

@@ -9,9 +9,11 @@
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
 #include "extract/follow.h"
+#include "extract/one_sided.h"
 #include "extract/pairs.h"
 #include "extract/plain_layers.h"
 #include "extract/scaled.h"
+#include "extract/single_kink.h"
 
 namespace exhume {
 namespace {
@@ -20,26 +22,43 @@ constexpr const char* kStage = "subspace";
 constexpr std::size_t kMostLayers = 6;
 constexpr double kExplained = 1e-5;  // distance of a kink from a unit's surface, over its own and the scale
 constexpr double kNearPiece = 1e-2, kParallel = 1e-4;  // and of a surface that is parallel there
+constexpr double kBeside = 0.1;  // distance of two kinks that are one where they are parallel, over the scale
 constexpr double kBendsEverywhere = 0.75;
 constexpr Index kLeastAlive = 3;
 constexpr double kStandsOnNothing = 1e-4;  // share of a row that is on the layer below it
 constexpr std::size_t kLeastMet = 3;
+constexpr double kBendsMostly = 0.5;     // where units above hide it, and it is sharp
 constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
+constexpr Index kManyOutputs = 3;        // whose jumps tell units apart,
+constexpr double kSameJump = 1e-7;       // where they are known and agree so well
 constexpr int kSharpenings = 3;
 constexpr double kSharp = 1e-9;  // largest distance of a place from the surface, over the scale
+constexpr double kRough = 1e-6;  // and from which on it is none
 // Relative mean square up to which no unit is taken to be missing, by the layers above the first: rows are known
 // less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
 constexpr double kAllThere[] = {1e-10, 1e-7};
-constexpr double kExact = 1e-19;  // and up to which a fit is on its way to rounding
+constexpr double kNearlyThere = 1e-4;  // and where rows are open
+constexpr double kExact = 1e-19;       // and up to which a fit is on its way to rounding
 constexpr double kLastDigits = 1e-31;
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
-constexpr Index kPairCandidates = 20000;
+constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 constexpr Index kMostSurprises = 60;
 constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
+constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
+constexpr std::size_t kBreaks = 3;  // of a surface that are looked at
+constexpr int kMostBreaks = 24;     // of all
+constexpr int kMostLooks = 40;
+constexpr std::size_t kRightAway = 3;  // kinks of missing units that are looked for at once
+constexpr int kTrimmings = 8;
+constexpr double kTrimmed = 0.15;     // share of the questions that a missing unit may be on at
+constexpr double kModelErrors = 100;  // how far answers of a model may be off, over what it leaves
+constexpr Index kBeyond = 6;
+constexpr double kSharpenShare = 1.5, kMostToSharpen = 6000;  // questions for every unknown, and of all
+constexpr std::size_t kMostOneSided = 100;
 constexpr double kPolishSeconds = 120;
 constexpr int kManySteps = 10, kFewSteps = 4;  // without which a polish is given up
 constexpr double kPolishWork = 3e10;           // of a step on all questions
@@ -56,15 +75,19 @@ class Finder {
     lines.farthest = options_.farthest;
     lines.explained = [this](const Vector& u) { return explained(u); };
     Planes& planes = out_.planes;
-    for (int pass = 0; pass < options_.passes; ++pass) {
+    bool closer = false;
+    for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {
       const Index known = planes.V.rows();
-      more_planes(space_, lines, planes);
+      if (!closer) more_planes(space_, lines, planes);
       if (planes.V.rows() > known) {
         layers_.assign(1, planes.V);
         units_.clear();
       }
       if (planes.V.rows() == 0) continue;
-      if (grow() && finish(pass + 1 == options_.passes)) break;
+      const bool there = grow();
+      if ((there || some_open()) && finish(pass + 1 == options_.passes)) break;
+      closer = looks < kMostLooks && look_closer(static_cast<std::uint64_t>(looks++));
+      if (closer) continue;
       lines.through = where_most_is_left();
       lines.least_lines = std::max(1, static_cast<int>(lines.through.size()));
       lines.quiet_lines = 1;
@@ -119,6 +142,11 @@ class Finder {
   bool grow() {
     for (std::size_t level = 1; level <= kMostLayers; ++level) {
       const bool added = grow_layer(level);
+      if (below_) {
+        below_ = false;
+        level = 0;
+        continue;
+      }
       if (added && layers_.size() <= level) level = layers_.size() - 1;  // it belonged further down
       if (layers_.size() <= level) return false;
       if (added || level + 1 == layers_.size()) {
@@ -132,6 +160,7 @@ class Finder {
   bool grow_layer(std::size_t level) {
     const KnownLayers under = below(level);
     bool added = false;
+    int failed = 0;
     // Sharp ones first.
     std::vector<std::size_t> order(out_.planes.upper.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -145,10 +174,25 @@ class Finder {
       FollowOptions follow;
       follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
       follow.scale = out_.planes.scale;
-      const Followed found = follow_unit(space_, under, kink, follow);
-      std::optional<FoundUnit> row = verified(under, kink, found, follow.seed);
+      follow.same = same_jump(i);
+      Followed found = follow_unit(space_, under, kink, follow);
+      std::optional<FoundUnit> row = verified(under, kink, follow.same, found, follow.seed);
+      if (!row && !follow.same.empty()) {
+        follow.same.clear();
+        found = follow_unit(space_, under, kink, follow);
+        row = verified(under, kink, {}, found, follow.seed);
+      }
       if (!row) {
         remember(level, i, under.units());
+        if (level > 1 && ++failed >= kBlocked && kinks_at_breaks(found, follow.seed)) {
+          below_ = true;
+          return added;
+        }
+        continue;
+      }
+      failed = 0;
+      if (joined(level, under, *row)) {
+        added = true;
         continue;
       }
       std::size_t to = level;
@@ -175,11 +219,300 @@ class Finder {
     return added;
   }
 
+  // Kinks whose jumps are along that of kink i: of the same unit, where it is of the last hidden layer.
+  [[nodiscard]] std::vector<UpperKink> same_jump(std::size_t i) const {
+    std::vector<UpperKink> out;
+    const UpperKink& kink = out_.planes.upper[i];
+    if (kink.jump.size() < kManyOutputs || !(kink.error < kSameJump)) return out;
+    const Vector along = kink.jump.normalized();
+    for (std::size_t j = 0; j < out_.planes.upper.size(); ++j) {
+      const UpperKink& other = out_.planes.upper[j];
+      if (j == i || !(other.error < kSameJump)) continue;
+      const Vector across = other.jump - along.dot(other.jump) * along;
+      if (across.norm() <= kSameJump * other.jump.norm()) out.push_back(other);
+    }
+    return out;
+  }
+
+  // True where it is another part of a unit that is known, which then gets what both say.
+  bool joined(std::size_t level, const KnownLayers& under, const FoundUnit& unit) {
+    if (layers_.size() <= level) return false;
+    for (std::size_t j = 0; j < units_[level - 1].size(); ++j) {
+      FoundUnit& other = units_[level - 1][j];
+      if (unit.free.rows() + other.free.rows() == 0) continue;
+      const auto row = joined_row(other.row, other.free, unit.row, unit.free);
+      if (!row) continue;
+      std::vector<MetPlace> met = other.met;
+      met.insert(met.end(), unit.met.begin(), unit.met.end());
+      std::vector<UpperKink> kinks = other.kinks;
+      kinks.insert(kinks.end(), unit.kinks.begin(), unit.kinks.end());
+      double off = 0;
+      const Vector both = through_places(under, *row, kinks, met, off);
+      if (!(off <= kRough * out_.planes.scale)) continue;
+      other.row = both;
+      other.met = std::move(met);
+      other.kinks = std::move(kinks);
+      other.free.resize(0, both.size());
+      other.open = 0;
+      layers_.resize(level + 1);
+      units_.resize(level);
+      layers_[level].row(static_cast<Index>(j)) = both.transpose();
+      return true;
+    }
+    return false;
+  }
+
+  // Kinks where a surface was lost: of a unit below that is missing. True where there are any.
+  bool kinks_at_breaks(const Followed& found, std::uint64_t seed) {
+    bool any = false;
+    for (std::size_t i = 0; i < std::min(kBreaks, found.lost.size()) && breaks_ < kMostBreaks; ++i) {
+      ++breaks_;
+      for (const UpperKink& kink : kinks_at_break(space_, found.lost[i], out_.planes.scale, seed + i))
+        any = add_kink(kink) || any;
+    }
+    return any;
+  }
+
+  // False where it is that of a known unit.
+  bool add_kink(const UpperKink& kink) {
+    const bool known =
+        on_plane(kink.place) || explained(kink.place) || same_piece(kink) ||
+        std::any_of(out_.planes.upper.begin(), out_.planes.upper.end(), [&](const UpperKink& other) {
+          return std::abs(kink.normal.dot(kink.place - other.place)) <= kNearPiece * out_.planes.scale &&
+                 1 - std::abs(kink.normal.dot(other.normal)) <= kParallel * kParallel &&
+                 (kink.place - other.place).norm() <= kBeside * out_.planes.scale;
+        });
+    if (!known) out_.planes.upper.push_back(kink);
+    return !known;
+  }
+
+  [[nodiscard]] bool on_plane(const Vector& u) const {
+    const Matrix& V = layers_.front();
+    return (V.leftCols(s_) * u + V.col(s_)).cwiseAbs().minCoeff() <=
+           kExplained * (out_.planes.scale + (u - space_.middle()).norm());
+  }
+
+  // Kinks of units that are missing, where the others explain nearly all: true where there are new ones.
+  bool look_closer(std::uint64_t look) {
+    if (form_.C.size() == 0) return false;
+    double left = 0;
+    std::vector<Index> off = unexplained(left);
+    if (known_) {
+      // Questions of before that a network for all others does not answer.
+      form_ = *std::exchange(known_, std::nullopt);
+      left = 0;
+      off = wrong_rows(left);
+      if (static_cast<double>(off.size()) > kTrimmed * static_cast<double>(out_.u.rows())) return false;
+    } else if (left < all_there() && left > kExact) {
+      (void)sharpen_layers(off, left);
+    }
+    if (!(left < all_there())) return false;
+    const Model model = [&](const RowMatrix& u) {
+      NoisyAnswers said{evaluate(form_, u), Vector(u.rows())};
+      for (Index i = 0; i < u.rows(); ++i)
+        said.noise(i) = allowed(left, u.row(i).transpose(), said.values.row(i).cwiseAbs().maxCoeff());
+      return said;
+    };
+    if (off.empty() && !form_.plain) {
+      const RowMatrix u = where_units_switch(look);
+      if (u.rows() == 0) return false;
+      const RowMatrix y = space_.ask(kStage, u);
+      const NoisyAnswers said = model(u);
+      const Index have = out_.u.rows();
+      append(u, y);
+      for (Index i = 0; i < u.rows(); ++i)
+        if ((y - said.values).row(i).cwiseAbs().maxCoeff() > said.noise(i)) off.push_back(have + i);
+    }
+    std::size_t found = 0;
+    std::vector<std::pair<Vector, Vector>> known;
+    const std::vector<bool> wrong = [&] {
+      std::vector<bool> out(static_cast<std::size_t>(out_.u.rows()), false);
+      for (const Index i : off) out[static_cast<std::size_t>(i)] = true;
+      return out;
+    }();
+    for (std::size_t i = 0; i < off.size() && found < kRightAway && i < 2 * kRightAway; ++i) {
+      const Vector to = out_.u.row(off[i]);
+      Index nearest = -1;
+      double least = 0;
+      for (Index r = 0; r < out_.u.rows(); ++r) {
+        const double far = (out_.u.row(r).transpose() - to).norm();
+        if (!wrong[static_cast<std::size_t>(r)] && (nearest < 0 || far < least)) nearest = r, least = far;
+      }
+      if (nearest < 0) return false;
+      const auto kink = first_kink(space_, model, out_.u.row(nearest).transpose(), to, out_.planes.scale,
+                                   options_.seed + 104729 * (look + 1) + i);
+      if (kink && add_kink(*kink)) {
+        ++found;
+      } else if (kink) {
+        known.emplace_back(kink->place, to);
+      }
+    }
+    return found > 0 || (!known.empty() && weights_beyond(known));
+  }
+
+  // A known unit, beyond whose surface the network is wrong: a weight on it that was open. Questions there give it.
+  bool weights_beyond(const std::vector<std::pair<Vector, Vector>>& from_to) {
+    RowMatrix u(static_cast<Index>(from_to.size()) * kBeyond, s_);
+    for (std::size_t i = 0; i < from_to.size(); ++i)
+      for (Index q = 0; q < kBeyond; ++q)
+        u.row(static_cast<Index>(i) * kBeyond + q) =
+            (from_to[i].first + static_cast<double>(q + 1) / static_cast<double>(kBeyond) *
+                                    (from_to[i].second - from_to[i].first))
+                .transpose();
+    append(u, space_.ask(kStage, u));
+    std::vector<Index> none;
+    double left = 0;
+    return sharpen_layers(none, left);
+  }
+
+  // How far the fitted model may be off where it holds.
+  [[nodiscard]] double allowed(double left, const Vector& u, double size) const {
+    const double spread = std::sqrt((out_.y.rowwise() - out_.y.colwise().mean()).squaredNorm() /
+                                    static_cast<double>(out_.y.size()));
+    const double far = 1 + (u - space_.middle()).norm() / out_.planes.scale;
+    return (kModelErrors * std::sqrt(left) + kSurprise) * std::max(spread, size) * far;
+  }
+
+  // Questions that the layers do not explain, worst first, once they are left out of the fit; `left` is that of the
+  // others.
+  std::vector<Index> unexplained(double& left) {
+    std::vector<Index> order(static_cast<std::size_t>(out_.u.rows()));
+    std::iota(order.begin(), order.end(), Index{0});
+    const auto kept = static_cast<Index>((1 - kTrimmed) * static_cast<double>(order.size()));
+    left = fit_on(order);
+    const auto by_residual = [&] {
+      const Vector off = (out_.y - evaluate(form_, out_.u)).rowwise().norm();
+      std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return off(i) < off(j); });
+    };
+    for (int round = 0; round < kTrimmings && !(left < all_there()) && kept > form_.features(); ++round) {
+      by_residual();
+      left = fit_on({order.begin(), order.begin() + kept});
+    }
+    return left < all_there() ? wrong_rows(left) : std::vector<Index>{};
+  }
+
+  // Questions that the fitted model does not answer, worst first.
+  [[nodiscard]] std::vector<Index> wrong_rows(double left) const {
+    const RowMatrix off = out_.y - evaluate(form_, out_.u);
+    std::vector<Index> out;
+    for (Index i = 0; i < off.rows(); ++i)
+      if (off.row(i).cwiseAbs().maxCoeff() >
+          allowed(left, out_.u.row(i).transpose(), out_.y.row(i).cwiseAbs().maxCoeff()))
+        out.push_back(i);
+    const Vector size = off.rowwise().norm();
+    std::stable_sort(out.begin(), out.end(), [&](Index i, Index j) { return size(i) > size(j); });
+    return out;
+  }
+
+  // All rows of all layers, sign-free, on the questions that they explain. The layers take them, and it is true, where
+  // surfaces still pass through all places at which they were met: rows of units that act rarely may not.
+  bool sharpen_layers(std::vector<Index>& off, double& left) {
+    const double unknowns =
+        static_cast<double>(form_.unknowns()) / static_cast<double>(space_.meter->outputs());
+    const double wanted = kSharpenShare * unknowns + static_cast<double>(form_.features());
+    if (wanted > kMostToSharpen) return false;
+    if (wanted + static_cast<double>(off.size()) > static_cast<double>(out_.u.rows())) {
+      ask(wanted + static_cast<double>(off.size()));
+      off = unexplained(left);
+      if (!(left < all_there())) return false;
+    }
+    std::vector<bool> wrong(static_cast<std::size_t>(out_.u.rows()), false);
+    for (const Index i : off) wrong[static_cast<std::size_t>(i)] = true;
+    std::vector<Index> rows;
+    for (Index i = 0; i < out_.u.rows(); ++i)
+      if (!wrong[static_cast<std::size_t>(i)]) rows.push_back(i);
+    const RowMatrix u = out_.u(rows, Eigen::all), y = out_.y(rows, Eigen::all);
+    const Scaled scaled(u, y);
+    DeepPolishOptions polishing;
+    polishing.damping = 1e-6;
+    polishing.enough_relative = kLastDigits;
+    polishing.hope = kFewSteps;
+    polishing.hopeful = kExact;
+    const DeepPolished fit = polish(scaled.to_scaled(form_), scaled.data(u, y), polishing,
+                                    space_.meter->control().within(kPolishSeconds));
+    if (!(fit.relative_mse < kExact)) return false;
+    form_ = scaled.from_scaled(fit.form);
+    left = fit.relative_mse;
+    off = wrong_rows(left);
+    const std::vector<Matrix> before = layers_;
+    const auto units = units_;
+    take_rows(form_.V);
+    if (passes_places()) return true;
+    layers_ = before;
+    units_ = units;
+    return false;
+  }
+
+  [[nodiscard]] bool passes_places() const {
+    for (std::size_t l = 1; l < layers_.size(); ++l) {
+      const KnownLayers under = below(l);
+      for (const FoundUnit& unit : units_[l - 1]) {
+        for (const MetPlace& place : unit.met) {
+          const KnownLayers::Value value = under.value(unit.row, place.at);
+          if (!(std::abs(value.z) <= kRough * out_.planes.scale * value.slope.norm())) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  double fit_on(const std::vector<Index>& rows) {
+    const RowMatrix u = out_.u(rows, Eigen::all), y = out_.y(rows, Eigen::all);
+    const Scaled scaled(u, y);
+    form_ = {};
+    form_.inputs = s_;
+    form_.V = layers_;
+    DeepForm inside = scaled.to_scaled(form_);
+    normalise(inside);
+    const double left = fit_linear_part(inside, scaled.data(u, y), space_.meter->control());
+    form_ = scaled.from_scaled(inside);
+    return left;
+  }
+
+  // Places at which units would switch that are on at all questions.
+  [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const {
+    std::vector<Vector> places;
+    for (std::size_t l = 1; l < form_.depth(); ++l) {
+      const Matrix& V = form_.V[l];
+      const Index k = V.rows();
+      Matrix U, R;
+      if (l + 1 == form_.depth()) {
+        U = form_.C.topRows(k).transpose();
+        R = form_.C.bottomRows(form_.C.rows() - k).transpose();
+      } else {
+        Index rows = 0;
+        const Matrix& above = form_.V[l + 1];
+        U.resize(above.rows(), k);
+        R.resize(above.rows(), above.cols() - k);
+        for (Index i = 0; i < above.rows(); ++i) {
+          if (units_[l][static_cast<std::size_t>(i)].open > 0) continue;
+          U.row(rows) = above.row(i).head(k);
+          R.row(rows++) = above.row(i).tail(above.cols() - k);
+        }
+        U.conservativeResize(rows, Eigen::NoChange);
+        R.conservativeResize(rows, Eigen::NoChange);
+        if (rows < 2) continue;
+      }
+      const KnownLayers under(s_, {form_.V.begin(), form_.V.begin() + static_cast<std::ptrdiff_t>(l)});
+      const std::uint64_t seed = options_.seed + 15485863 * (look + 1) + l;
+      std::uint64_t number = 0;
+      for (const Vector& row : one_sided_rows(U, R, V, seed, kMostOneSided))
+        for (const double side : {1.0, -1.0})
+          places.push_back(place_of_most(space_, out_.planes, under, side * row, seed + 7 * ++number));
+    }
+    RowMatrix out(static_cast<Index>(places.size()), s_);
+    for (std::size_t i = 0; i < places.size(); ++i) out.row(static_cast<Index>(i)) = places[i].transpose();
+    return out;
+  }
+
   // The row, sharpened, where f bends along its surface.
   [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
-                                                  const Followed& found, std::uint64_t seed) const {
+                                                  const std::vector<UpperKink>& same, const Followed& found,
+                                                  std::uint64_t seed) const {
     if (!found.row) return std::nullopt;
-    FoundUnit unit{*found.row, kink, found.met, found.open};
+    FoundUnit unit{*found.row, {kink}, found.met, found.open, found.free};
+    unit.kinks.insert(unit.kinks.end(), same.begin(), same.end());
+    bool rough = false;
     for (int round = 0; round < kSharpenings; ++round) {
       const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
                                               seed + 1000003 * static_cast<std::uint64_t>(round));
@@ -192,9 +525,13 @@ class Finder {
       if (share < (round == 0 ? kBendsSomewhere : kBendsEverywhere)) return std::nullopt;
       unit.met.insert(unit.met.end(), seen.met.begin(), seen.met.end());
       double off = 0;
-      unit.row = through_places(under, unit.row, kink, unit.met, off);
-      if (off <= kSharp * out_.planes.scale && share >= kBendsEverywhere) return unit;
+      unit.row = through_places(under, unit.row, unit.kinks, unit.met, off);
+      if (off <= kSharp * out_.planes.scale &&
+          (share >= kBendsEverywhere || (share >= kBendsMostly && seen.bends >= kLeastAlive)))
+        return unit;
+      rough = off > kRough * out_.planes.scale;
     }
+    if (rough) return std::nullopt;
     return unit;
   }
 
@@ -253,6 +590,15 @@ class Finder {
     return out;
   }
 
+  // Nearly all is explained, and rows say little of some units: signs may tell more.
+  [[nodiscard]] bool some_open() const {
+    if (!(out_.relative_mse < kNearlyThere)) return false;
+    for (const auto& units : units_)
+      for (const FoundUnit& unit : units)
+        if (unit.free.rows() > 0) return true;
+    return false;
+  }
+
   // Signs and last digits; false where that leads nowhere.
   bool finish(bool last) {
     const auto m = static_cast<double>(space_.meter->outputs());
@@ -261,7 +607,7 @@ class Finder {
     if (plain.V.empty()) plain = find_signs(form_).form;
     ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
     // Units that act rarely show among more questions.
-    if (!(linear_part() < all_there())) return false;
+    if (!(linear_part() < (some_open() ? kNearlyThere : all_there()))) return false;
     if (polished(plain, control)) {
       without_twins(control);
       ask_where_pairs_act();
@@ -317,9 +663,37 @@ class Finder {
     }
     if (more_u.rows() == 0) return false;
     append(more_u, more_y);
+    if (out_.plain) adopt(out_.form);
     out_.exact = out_.plain = false;
     (void)linear_part();
     return true;
+  }
+
+  // A plain network that answers nearly all questions: its rows are as sharp as they get.
+  void adopt(const DeepForm& plain) {
+    known_ = plain;
+    const DeepForm loose = to_sign_free_form(to_deep(plain));
+    for (std::size_t l = 0; l < layers_.size(); ++l)
+      if (loose.depth() != layers_.size() || loose.V[l].rows() != layers_[l].rows()) return;
+    take_rows(loose.V);
+  }
+
+  // Sharper rows, on the scale of those before: what was open stays open.
+  void take_rows(std::vector<Matrix> rows) {
+    for (std::size_t l = 0; l < rows.size(); ++l) {
+      for (Index j = 0; j < rows[l].rows(); ++j) {
+        const double size = rows[l].row(j).norm(), sign = rows[l].row(j).dot(layers_[l].row(j)) < 0 ? -1 : 1;
+        const double factor = sign * layers_[l].row(j).norm() / std::max(size, kTiny);
+        rows[l].row(j) *= factor;
+        Index column = j;  // of |Q_l| in what lies above
+        for (std::size_t above = l + 1; above < rows.size(); ++above) {
+          rows[above].col(column) /= std::abs(factor);
+          column += rows[above].rows();
+        }
+        if (l > 0) units_[l - 1][static_cast<std::size_t>(j)].row = rows[l].row(j).transpose();
+      }
+    }
+    layers_ = std::move(rows);
   }
 
   // Of a unit that was met on two parts of its surface one half is enough.
@@ -403,6 +777,9 @@ class Finder {
   std::vector<Matrix> layers_;                 // sign-free, in the space's coordinates
   std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
   std::vector<Tried> tried_;
+  std::optional<DeepForm> known_;  // a plain network for all questions but a few
+  bool below_ = false;             // a layer further down is to be looked at again
+  int breaks_ = 0;                 // looked at so far
   DeepForm form_;
   DeepWithin out_;
 };

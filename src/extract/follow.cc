@@ -10,6 +10,7 @@
 #include "extract/bend.h"
 #include "extract/line.h"
 #include "extract/line_units.h"
+#include "extract/single_kink.h"
 
 namespace exhume {
 namespace {
@@ -60,6 +61,13 @@ class Equations {
     std::sort(known.begin(), known.end());
     return known[static_cast<std::size_t>(skip) % known.size()].second;
   }
+  // Directions that the equations say nothing of: unknowns x so many.
+  [[nodiscard]] Matrix undetermined() const {
+    const Index n = solution_.size(), rank = basis_.cols();
+    if (rank == 0) return Matrix::Identity(n, n);
+    const Matrix Q = Eigen::HouseholderQR<Matrix>(basis_).householderQ();
+    return Q.rightCols(n - rank);
+  }
   [[nodiscard]] Index open() const {
     Index count = 0;
     for (Index i = 0; i < solution_.size(); ++i)
@@ -93,6 +101,7 @@ class Tracer {
 
   Followed run() {
     Followed out;
+    for (const UpperKink& other : options_.same) use(other);
     const Stream random(options_.seed, "extract slices");
     for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < below_.units();
          ++out.slices) {
@@ -111,7 +120,11 @@ class Tracer {
       if (!slice_t_.allFinite()) continue;
       for (double side : {1.0, -1.0}) {
         if (out.slices > 0 && side < 0) break;
-        if (!trace(side)) ++out.breaks;
+        way_.clear();
+        if (!trace(side)) {
+          ++out.breaks;
+          out.lost.push_back(way_);
+        }
         if (out.breaks >= options_.most_breaks && equations_.rank() * 2 < below_.units()) return out;
       }
       if (out.breaks >= 2 * options_.most_breaks) break;
@@ -122,10 +135,28 @@ class Tracer {
     const Vector turned = U.cwiseProduct(start_.sides);
     Vector row = below_.row(U, g_ - start_.G.transpose() * turned, -g_.dot(p_) - turned.dot(start_.c));
     out.row = row / row.norm();
+    const Matrix free = equations_.undetermined();
+    out.free.resize(free.cols(), row.size());
+    for (Index i = 0; i < free.cols(); ++i) {
+      const Vector side = free.col(i).cwiseProduct(start_.sides);
+      out.free.row(i) =
+          below_.row(free.col(i), -(start_.G.transpose() * side), -side.dot(start_.c)).transpose();
+    }
     return out;
   }
 
  private:
+  // Another kink of the unit, as equations for U.
+  void use(const UpperKink& other) {
+    const Piece there = below_.at(other.place);
+    const Vector z = there.sides.cwiseProduct(there.G * other.place + there.c) -
+                     start_.sides.cwiseProduct(start_.G * other.place + start_.c);
+    equations_.add(z, -g_.dot(other.place - p_));
+    const Matrix slopes = there.sides.asDiagonal() * there.G - start_.sides.asDiagonal() * start_.G;
+    const Matrix Q = Eigen::HouseholderQR<Matrix>(other.normal).householderQ();
+    for (Index a = 1; a < s_; ++a) equations_.add(slopes * Q.col(a), -g_.dot(Q.col(a)));
+  }
+
   // The part of a vector that lies in the slice, as a vector of the space.
   [[nodiscard]] Vector in_slice(const Vector& v) const {
     return slice_n_.dot(v) * slice_n_ + slice_t_.dot(v) * slice_t_;
@@ -169,6 +200,7 @@ class Tracer {
       if (crossing.unit < 0 || crossing.at > limit(x, e) ||
           (x - p_).norm() > options_.farthest * options_.scale)
         return true;
+      way_.push_back({x, x + crossing.at * e, g.normalized()});
       x += crossing.at * e;
       const Index unit = crossing.unit;
       Vector sides = piece.sides;
@@ -197,6 +229,7 @@ class Tracer {
         equations_.add(change, kappa);
         g += kappa * normal;
         x = met;
+        way_.clear();
       }
       e = beyond(0);
       piece = std::move(next);
@@ -279,6 +312,7 @@ class Tracer {
     const double length = std::min({end.at, kLongPiece * options_.scale, limit(x, e)});
     const Vector normal = g.normalized();
     if (!(length > kNear * options_.scale) || !normal.allFinite()) return false;
+    way_.push_back({x, x + kPlaces[0] * length * e, normal});
     for (double share : kPlaces) {
       const Vector place = x + share * length * e;
       const Vector value = next.G * place + next.c;
@@ -305,6 +339,7 @@ class Tracer {
   Index s_;
   Vector slice_n_, slice_t_;
   std::vector<MetPlace> met_;
+  std::vector<Lost> way_;  // since the surface was last met
 };
 
 }  // namespace
@@ -312,6 +347,50 @@ class Tracer {
 Followed follow_unit(const Space& space, const KnownLayers& below, const UpperKink& kink,
                      const FollowOptions& options) {
   return Tracer(space, below, kink, options).run();
+}
+
+std::vector<UpperKink> kinks_at_break(const Space& space, const std::vector<Lost>& parts, double scale,
+                                      std::uint64_t seed) {
+  constexpr double kAlmost = 0.97;  // of a part, where the surface is looked for
+  constexpr double kAside = 1e-3;   // of the line beside it, over the length
+  constexpr double kBefore = 0.05,
+                   kShortest = 1e-6;  // where that line begins, and a part that is too short for one
+  for (const Lost& part : parts) {
+    const Vector along = part.to - part.from;
+    const double length = along.norm();
+    if (!(length > kShortest * scale)) continue;
+    const Vector end = part.from + kAlmost * along;
+    const double h = std::min(kBendStep * scale, kAside * length);
+    const Bend bend =
+        bends_at(space, kStage, end.transpose(), part.normal.transpose(), Vector::Constant(1, h)).front();
+    if (bend.bends) continue;
+    Vector aside = kAside * length * part.normal;
+    if (space.bounded() && !(space.reach(part.to, aside) > 1 && space.reach(part.from, aside) > 1))
+      aside = -aside;
+    return kinks_of_segment(space, part.from + kBefore * along + aside, part.to + aside, seed);
+  }
+  return {};
+}
+
+std::optional<Vector> joined_row(const Vector& a, const Matrix& free_a, const Vector& b,
+                                 const Matrix& free_b) {
+  constexpr double kSame = 1e-6;
+  constexpr Index kEquations = 3;  // for every unknown: fewer would agree by themselves
+  const Index n = a.size(), p = free_a.rows(), q = free_b.rows();
+  if (kEquations * (p + q + 1) > n) return std::nullopt;
+  Matrix A(n, p + q + 1);
+  if (p > 0) A.leftCols(p) = free_a.transpose();
+  if (q > 0) A.middleCols(p, q) = free_b.transpose();
+  A.col(p + q) = b;
+  const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
+  const Matrix scaled = A * norms.cwiseInverse().asDiagonal();
+  const Vector x =
+      norms.cwiseInverse().asDiagonal() * Vector(scaled.completeOrthogonalDecomposition().solve(Vector(-a)));
+  const Vector joined = a + A.leftCols(p) * x.head(p);
+  if (!((a + A * x).norm() <= kSame * a.norm()) || !(std::abs(x(p + q)) * b.norm() > kSame * a.norm()) ||
+      !(joined.norm() > kSame * a.norm()))
+    return std::nullopt;
+  return Vector(joined / joined.norm());
 }
 
 AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
@@ -364,14 +443,19 @@ AlongSurface along_surface(const Space& space, const KnownLayers& below, const P
   return out;
 }
 
-Vector through_places(const KnownLayers& below, const Vector& row, const UpperKink& kink,
-                      const std::vector<MetPlace>& met, double& off) {
+Vector through_places(const KnownLayers& below, const Vector& row, const std::vector<UpperKink>& kinks,
+                      std::vector<MetPlace>& met, double& off) {
   constexpr double kLeastError = 1e-15, kSmallest = 1e-13;
+  constexpr double kContradicted = 1e4;       // distance of a place from the surface of the others, in errors
+  constexpr double kMostContradicted = 0.25;  // of all places
+  constexpr double kLeastFree = 1e-2;         // share of an equation that the others do not use up
   const Index s = below.inputs(), K = below.units(), q = K + s + 1;
+  const auto least_places =
+      static_cast<std::size_t>((1 - kMostContradicted) * static_cast<double>(met.size()));
   Vector theta = row;
-  for (int round = 0; round < 2; ++round) {
+  for (int round = 0; round < 2;) {
     const auto n = static_cast<Index>(met.size());
-    Matrix A = Matrix::Zero(n + 1 + s + 1, q);
+    Matrix A = Matrix::Zero(n + static_cast<Index>(kinks.size()) * (1 + s) + 1, q);
     Vector right = Vector::Zero(A.rows());
     const auto equation = [&](Index i, const Vector& u, double error) {
       const KnownLayers::Value value = below.value(theta, u);
@@ -382,28 +466,48 @@ Vector through_places(const KnownLayers& below, const Vector& row, const UpperKi
     };
     for (Index i = 0; i < n; ++i)
       equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
-    equation(n, kink.place, kLeastError * (1 + kink.place.norm()));
-    // The slope at the kink has no part across the normal.
-    const Piece piece = below.at(kink.place);
-    const KnownLayers::Value start = below.value(theta, kink.place);
-    const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
-    for (Index a = 0; a < s; ++a) {
-      const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
-      A.row(n + 1 + a) =
-          weight * below.row(piece.sides.cwiseProduct(piece.G * across), across, 0).transpose();
-      right(n + 1 + a) = -weight * start.slope.dot(across);
+    Index at = n;
+    for (const UpperKink& kink : kinks) {
+      equation(at++, kink.place, kLeastError * (1 + kink.place.norm()));
+      // The slope at a kink has no part across the normal.
+      const Piece piece = below.at(kink.place);
+      const KnownLayers::Value start = below.value(theta, kink.place);
+      const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
+      for (Index a = 0; a < s; ++a, ++at) {
+        const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
+        A.row(at) = weight * below.row(piece.sides.cwiseProduct(piece.G * across), across, 0).transpose();
+        right(at) = -weight * start.slope.dot(across);
+      }
     }
-    A.row(n + 1 + s) = theta.transpose() / kLeastError;
+    A.row(at) = theta.transpose() / kLeastError;
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
     const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
                                     Eigen::ComputeThinU | Eigen::ComputeThinV);
     Vector inverse = svd.singularValues();
     const double least = kSmallest * inverse(0);
-    for (Index i = 0; i < inverse.size(); ++i) inverse(i) = inverse(i) > least ? 1 / inverse(i) : 0;
+    Index rank = 0;
+    for (Index i = 0; i < inverse.size(); ++i) {
+      if (inverse(i) > least) rank = i + 1;
+      inverse(i) = inverse(i) > least ? 1 / inverse(i) : 0;
+    }
     const Vector step = norms.cwiseInverse().asDiagonal() *
                         (svd.matrixV() * (inverse.asDiagonal() * (svd.matrixU().transpose() * right)));
     if (!step.allFinite()) break;
+    // The place that is farthest from where the others have the surface, in errors (deleted residuals).
+    const Vector left = right - A * step;
+    const Vector taken = svd.matrixU().leftCols(rank).rowwise().squaredNorm();
+    Index worst = -1;
+    double most = kContradicted;
+    for (Index i = 0; i < n; ++i) {
+      const double free = 1 - taken(i);
+      if (free > kLeastFree && std::abs(left(i)) / free > most) most = std::abs(left(i)) / free, worst = i;
+    }
+    if (worst >= 0 && met.size() > least_places) {
+      met.erase(met.begin() + worst);
+      continue;
+    }
     theta = (theta + step).normalized();
+    ++round;
   }
   off = 0;
   for (const MetPlace& place : met) {

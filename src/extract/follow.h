@@ -12,7 +12,9 @@
 // digits, and one equation more. Slices are cut until U is determined: they cost nothing where all is known. A
 // unit of a higher layer is broken where no known unit is, and is given up.
 //
-// About 12 questions for every unit below.
+// About 12 questions for every unit below. Further kinks of the same unit, where they are known to be, give s equations
+// each: z = 0 there, and a slope along the normal. With several outputs kinks of a unit of the last hidden layer are
+// told by the direction of their jumps.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,8 @@ struct FollowOptions {
   double scale = 1;      // distance of planes from the middle
   double farthest = 60;  // in scales, from the kink
   int most_slices = 80;
-  int most_breaks = 4;  // ends of the surface where nothing known ends it
+  int most_breaks = 4;          // ends of the surface where nothing known ends it
+  std::vector<UpperKink> same;  // further kinks of this unit: equations that cost nothing
 };
 
 // A place on the surface, and how far it may be off.
@@ -38,15 +41,31 @@ struct MetPlace {
   double error = 0;
 };
 
+// A straight part of the surface, of unit normal, along which it was lost: a surface that is not known breaks it.
+struct Lost {
+  Vector from, to, normal;
+};
+
 struct Followed {
   std::optional<Vector> row;  // on (|Q_l|, ..., |Q_1|, u, 1), of unit norm; empty where it was given up
   Index open = 0;             // units below whose part is not determined: the surface does not cross theirs
+  Matrix free;                // so many directions of rows x columns of the row: what may be added to it
   std::vector<MetPlace> met;  // places far out at which it was met
   int breaks = 0, slices = 0;
+  std::vector<std::vector<Lost>> lost;  // for every break, the parts since it was last met
 };
 
 [[nodiscard]] Followed follow_unit(const Space& space, const KnownLayers& below, const UpperKink& kink,
                                    const FollowOptions& options);
+
+// Kinks beside the part along which the surface was lost: of it and of what breaks it.
+[[nodiscard]] std::vector<UpperKink> kinks_at_break(const Space& space, const std::vector<Lost>& parts,
+                                                    double scale, std::uint64_t seed);
+
+// One row for two that are of the same unit, met on different parts of its surface: a + free_a x = lambda b + free_b y.
+// Empty where there is none.
+[[nodiscard]] std::optional<Vector> joined_row(const Vector& a, const Matrix& free_a, const Vector& b,
+                                               const Matrix& free_b);
 
 // What f does at random places of the surface row.P = 0: for a unit of the network it bends at all of them where it
 // changes at all.
@@ -57,10 +76,11 @@ struct AlongSurface {
 [[nodiscard]] AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
                                          const Vector& row, Index places, std::uint64_t seed);
 
-// The row once more from all places at which its surface was met, and from the kink it started at: least squares
-// about `row`. Parts that no place says anything of stay as they are. `off` becomes the largest distance of a place
-// from the surface.
-[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row, const UpperKink& kink,
-                                    const std::vector<MetPlace>& met, double& off);
+// The row once more from all places at which its surface was met, and from its kinks: least squares
+// about `row`. Parts that no place says anything of stay as they are. Places that the others contradict, where f bends
+// along another surface, are taken out of `met`. `off` becomes the largest distance of a place from the surface.
+[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row,
+                                    const std::vector<UpperKink>& kinks, std::vector<MetPlace>& met,
+                                    double& off);
 
 }  // namespace exhume

@@ -5,6 +5,8 @@
 namespace exhume {
 namespace {
 
+constexpr double kQuestionsForWeight = 2;
+
 // Which units are on, layer by layer: rows x k_l of 0 and 1.
 std::vector<Matrix> units_on(const DeepForm& form, const RowMatrix& u) {
   std::vector<Matrix> out;
@@ -25,6 +27,16 @@ RowMatrix where_pairs_act(const DeepForm& form, const RowMatrix& candidates, con
   const std::vector<Matrix> on = units_on(form, candidates), had = units_on(form, asked);
   std::vector<bool> chosen(static_cast<std::size_t>(candidates.rows()), false);
   for (std::size_t l = 1; l < on.size(); ++l) {
+    // A unit that is on at few questions: as many as it has weights, and some more.
+    const double wanted = kQuestionsForWeight * static_cast<double>(on[l - 1].cols() + 1);
+    for (Index i = 0; i < on[l].cols(); ++i) {
+      double missing = wanted - had[l].col(i).sum();
+      for (Index r = 0; r < candidates.rows() && missing > 0; ++r) {
+        if (on[l](r, i) == 0) continue;
+        chosen[static_cast<std::size_t>(r)] = true;
+        --missing;
+      }
+    }
     const Matrix together = had[l].transpose() * had[l - 1];
     for (Index i = 0; i < together.rows(); ++i) {
       for (Index j = 0; j < together.cols(); ++j) {

@@ -6,7 +6,8 @@
 namespace exhume {
 
 // Of the candidates, rows x d, those that make up for pairs of units in neighbouring layers that are on together at
-// fewer than `each` of the questions asked already. `form` is plain, in the same coordinates.
+// fewer than `each` of the questions asked already, and for units that are on at fewer than two for every weight.
+// `form` is plain, in the same coordinates.
 [[nodiscard]] RowMatrix where_pairs_act(const DeepForm& form, const RowMatrix& candidates,
                                         const RowMatrix& asked, double each);
 

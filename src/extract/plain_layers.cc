@@ -107,19 +107,22 @@ class Builder {
   // Equations of a found unit, each over its error: rows x (k + 1).
   [[nodiscard]] Matrix equations(const FoundUnit& unit) const {
     const Index k = form_.V.back().rows(), s = form_.inputs, n = static_cast<Index>(unit.met.size());
-    Matrix A(n + 1 + s, k + 1);
+    Matrix A(n + static_cast<Index>(unit.kinks.size()) * (1 + s), k + 1);
     const auto place = [&](Index i, const Vector& u, double error) {
       A.row(i) << below(u).h.transpose(), 1;
       A.row(i) /= std::max(error, kLeastError * (1 + u.norm()));
     };
     for (Index i = 0; i < n; ++i)
       place(i, unit.met[static_cast<std::size_t>(i)].at, unit.met[static_cast<std::size_t>(i)].error);
-    place(n, unit.kink.place, kLeastError);
-    const Matrix G = below(unit.kink.place).G;
-    for (Index a = 0; a < s; ++a) {
-      const Vector across = Vector::Unit(s, a) - unit.kink.normal(a) * unit.kink.normal;
-      A.row(n + 1 + a) << (G * across).transpose(), 0;
-      A.row(n + 1 + a) /= std::max(unit.kink.error, 1e-13);
+    Index at = n;
+    for (const UpperKink& kink : unit.kinks) {
+      place(at++, kink.place, kLeastError);
+      const Matrix G = below(kink.place).G;
+      for (Index a = 0; a < s; ++a, ++at) {
+        const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
+        A.row(at) << (G * across).transpose(), 0;
+        A.row(at) /= std::max(kink.error, 1e-13);
+      }
     }
     return A;
   }
@@ -161,7 +164,7 @@ class Builder {
       out(j) = 2 * unit.row(from);
     }
     // The bias from the kink: w.h + b = 0 there.
-    out(k) = -out.head(k).dot(below(unit.kink.place).h);
+    out(k) = -out.head(k).dot(below(unit.kinks.front().place).h);
     return out;
   }
 

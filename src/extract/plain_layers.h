@@ -21,10 +21,11 @@ namespace exhume {
 
 // A unit above the first layer, as it was found.
 struct FoundUnit {
-  Vector row;  // sign-free, on (|Q_l|, ..., |Q_1|, u, 1)
-  UpperKink kink;
+  Vector row;                    // sign-free, on (|Q_l|, ..., |Q_1|, u, 1)
+  std::vector<UpperKink> kinks;  // the one that it was found from first
   std::vector<MetPlace> met;
   Index open = 0;
+  Matrix free = {};  // what may be added to the row (extract/follow.h)
 };
 
 // first: V_1; above: the units of every further layer; u, y: random questions. The form is plain, its C fitted;

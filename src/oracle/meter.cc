@@ -80,11 +80,13 @@ RowMatrix Meter::ask(const std::string& stage, const Questions& questions) {
 
 RowMatrix Meter::ask_block(const std::string& stage, const Questions& questions) {
   control_.check();
-  RowMatrix answers;
-  if (next_ < earlier_.blocks.size()) {
-    answers = from_log(stage, questions);
-  } else {
-    answers = send(stage, questions);
+  RowMatrix answers = from_log(stage, questions);
+  const Index known = answers.rows(), n = questions.count();
+  if (known > 0) outputs_ = answers.cols();
+  if (known < n) {
+    const RowMatrix others = send(stage, questions.part(known, n - known));
+    answers.conservativeResize(n, others.cols());
+    answers.bottomRows(n - known) = others;
   }
   outputs_ = answers.cols();
   if (reading_) answers = reading_(answers);
@@ -95,13 +97,24 @@ RowMatrix Meter::ask_block(const std::string& stage, const Questions& questions)
   return answers;
 }
 
+// The first of the questions, as far as the log answers them: it holds what was asked at once, batch by batch.
 RowMatrix Meter::from_log(const std::string& stage, const Questions& questions) {
-  const LoggedBlock& block = earlier_.blocks[next_++];
-  if (block.stage == stage && same(block.questions, questions)) return block.answers;
-  throw DataError(fmt::format(
-      "the log's block {} ({}) holds other questions than those asked now ({}); it belongs to another "
-      "extraction, version or machine: start a new log",
-      next_, block.stage, stage));
+  RowMatrix out(0, outputs_);
+  while (out.rows() < questions.count() && next_ < earlier_.blocks.size()) {
+    const LoggedBlock& block = earlier_.blocks[next_++];
+    const Index known = out.rows(), count = block.questions.count();
+    if (block.stage != stage || count > questions.count() - known ||
+        !same(block.questions, questions.part(known, count)) ||
+        (known > 0 && block.answers.cols() != out.cols())) {
+      throw DataError(fmt::format(
+          "the log's block {} ({}) holds other questions than those asked now ({}); it belongs to another "
+          "extraction, version or machine: start a new log",
+          next_, block.stage, stage));
+    }
+    out.conservativeResize(known + count, block.answers.cols());
+    out.bottomRows(count) = block.answers;
+  }
+  return out;
 }
 
 RowMatrix Meter::send(const std::string& stage, const Questions& questions) {
@@ -145,6 +158,7 @@ RowMatrix Meter::send(const std::string& stage, const Questions& questions) {
         if (answers.size() == 0) answers.resize(n, part.cols());
         outputs_ = part.cols();
         answers.middleRows(first, rows) = part;
+        log_.answered({stage, questions.part(first, rows), part});
         break;
       } catch (const OracleFault& fault) {
         if (attempt == kTries)
@@ -156,7 +170,6 @@ RowMatrix Meter::send(const std::string& stage, const Questions& questions) {
       }
     }
   }
-  log_.answered({stage, questions, answers});
   return answers;
 }
 
