@@ -156,12 +156,17 @@ TEST(WherePairsAct, ChoosesWhatIsMissing) {
   first << 1, -1, -1, -5;  // on beyond 1, and below -5
   second << 1, 1, -0.5;
   form.V = {first, second};
-  RowMatrix candidates(4, 1), asked(1, 1);
+  RowMatrix candidates(4, 1), asked(6, 1);
   candidates << 0, 2, -3, -7;
-  asked << 3;
+  asked << 3, 4, 5, 6, 7, 8;  // two for each of the second layer's weights, all with the first unit
   const RowMatrix chosen = where_pairs_act(form, candidates, asked, 1);
   ASSERT_EQ(chosen.rows(), 1);
   EXPECT_EQ(chosen(0, 0), -7);
+  // Four are too few: every candidate at which the unit is on helps.
+  const RowMatrix more = where_pairs_act(form, candidates, asked.topRows(4), 1);
+  ASSERT_EQ(more.rows(), 2);
+  EXPECT_EQ(more(0, 0), 2);
+  EXPECT_EQ(more(1, 0), -7);
 }
 
 TEST(Scaled, ThereAndBack) {
