@@ -66,8 +66,8 @@ def diagnose(
         Of every random choice.
     """
     x, y = taken_apart(x, y, target)
-    options = {"hidden": hidden, "leak": leak, "seed": seed_of(seed), "threads": threads}
-    options["target"] = joined(target) if is_path(x) else None
+    named = joined(target) if is_path(x) else None
+    options: dict[str, Any] = {"target": named, "hidden": hidden, "leak": leak, "seed": seed_of(seed), "threads": threads}
     with as_files(x, y, threads) as files:
         if not isinstance(network, Network):
             return ask("diagnose", *files, network=network, **options)
