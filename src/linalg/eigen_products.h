@@ -3,7 +3,7 @@
 //     C = A B,   C += A B,   C -= A B          dynamic sizes, any expressions A and B
 //
 // Eigen compiles for every pair of expressions a loop for small sizes, two products with vectors for shapes that turn out
-// to be vectors, and the call of dgemm: half of the time of a build. Here the operands become pointers, strides and
+// to be vectors, and the call of dgemm: a fifth of the time of a build. Here the operands become pointers, strides and
 // "transposed or not", and one function takes the same decisions when it runs. Like eigen_instances.h it comes with the
 // precompiled header: nothing has to include it, and without it everything works as well. Small products are summed in the
 // order of the inner index; Eigen's loops take other orders for some expressions, so last bits can differ.
