@@ -53,7 +53,7 @@ bench-wide: build  ## wide networks: time by stage, error, speed beside a dgemm,
 RACE_PARTS = $(if $(EXHUME),scripts/race_envs.sh,scripts/setup.sh python && { scripts/race_envs.sh & envs=$$!; $(MAKE) --no-print-directory program && wait $$envs; })
 RACE = PYTHONPATH=bench EXHUME=$(or $(EXHUME),$(BUILD)/apps/exhume) .venv-race/bin/python -m race
 
-race:  ## Exhume beside scikit-learn, PyTorch, SciPy, ... in ten minutes; ARGS=, OUT=
+race:  ## Exhume beside scikit-learn, PyTorch, SciPy, ... in seven minutes; ARGS=, OUT=
 	@$(RACE_PARTS)
 	@$(RACE) run --quick --jobs $(JOBS) --out $(or $(OUT),build/race/quick.jsonl) $(ARGS)
 	@$(RACE) report $(or $(OUT),build/race/quick.jsonl) --docs build/race

@@ -16,7 +16,7 @@ Exhume beside what people use today: the same samples, the same seconds, the sam
 
 | | |
 | --- | --- |
-| `make race` | the quick race, about ten minutes on two idle cores and three for the environments, once; into `build/race` |
+| `make race` | the quick race, about seven minutes on two idle cores and eight for the program and the environments, once; into `build/race` |
 | `make race-full` | every variant, longer limits; some hours; writes this page |
 | `make race-compare OLD=path NEW=path` | the regression guard: two builds of the program in turn |
 
