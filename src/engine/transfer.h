@@ -1,10 +1,16 @@
-// Matrices on their way to a device and back.
+// Matrices on a device: made there, sent, fetched.
 #pragma once
 
 #include "exhume/base/types.h"
 #include "exhume/engine/device.h"
 
 namespace exhume {
+
+[[nodiscard]] inline DeviceMatrix<double> zeros(Device& device, Index rows, Index cols) {
+  DeviceMatrix<double> out(device, rows, cols);
+  device.fill(out.view(), 0.0);
+  return out;
+}
 
 [[nodiscard]] inline DeviceMatrix<double> sent(Device& device, const Matrix& A) {
   DeviceMatrix<double> out(device, A.rows(), A.cols());

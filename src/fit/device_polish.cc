@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/transfer.h"
 #include "exhume/base/parallel.h"
 #include "exhume/data/resident.h"
 #include "fit/device_features.h"
@@ -21,12 +22,6 @@ using View = DeviceView<double>;
 constexpr double kMostGram = 1.5e13, kMostMemory = 0.6;
 constexpr int kMostProductsThere = 120;
 constexpr double kForcingThere = 1e-3;  // relative residual at which conjugate gradients stop
-
-Doubles zeros(Device& device, Index rows, Index cols) {
-  Doubles out(device, rows, cols);
-  device.fill(out.view(), 0.0);
-  return out;
-}
 
 // All rows of a polish, and a model's features of them.
 struct Rows {

@@ -16,12 +16,6 @@ using View = DeviceView<double>;
 // Share of the device's memory for sums of order 4 of several outputs at once.
 constexpr double kMostMemory = 0.25;
 
-Doubles zeros(Device& device, Index rows, Index cols) {
-  Doubles out(device, rows, cols);
-  device.fill(out.view(), 0.0);
-  return out;
-}
-
 // p x 1: 1 at (a, a), 0 elsewhere, so that products with it take traces.
 Matrix trace_coordinates(Index d) {
   Matrix e = Matrix::Zero(symmetric_size(d), 1);
