@@ -30,13 +30,13 @@ AnyDepth recover_layers(const SamplePtr& samples, const RecoverOptions& options,
     for (const StageTime& stage : result.timings) left -= stage.seconds;
     std::vector<Attempt> tried = best ? best->tried : one.tried;
     tried.insert(tried.end(), result.tried.begin(), result.tried.end());
-    const bool found = result.status == Status::kCertified || result.heldout_relative_mse < kFound;
+    const bool found = stands(result.status) || result.heldout_relative_mse < kFound;
     if (!best || found || result.heldout_relative_mse < best->heldout_relative_mse) best = std::move(result);
     best->tried = std::move(tried);
     if (found || !(left > 1)) break;
   }
   // Where nothing was found, the one that comes closest.
-  if (best->status != Status::kCertified && one.heldout_relative_mse < best->heldout_relative_mse) {
+  if (!stands(best->status) && one.heldout_relative_mse < best->heldout_relative_mse) {
     one.tried = std::move(best->tried);
     return one;
   }

@@ -152,6 +152,11 @@ void bind_recover(nb::module_& m) {
       .def_ro("support", &RecoverResult::support);
   nb::class_<DeepResult>(m, "DeepResult")
       .def_prop_ro("network", [](const DeepResult& r) { return r.network; })
+      .def_prop_ro("standard_errors",
+                   [](const DeepResult& r) {
+                     return r.standard_errors.layers.empty() ? std::nullopt
+                                                             : std::optional<DeepNetwork>(r.standard_errors);
+                   })
       .def_prop_ro(
           "predicted", [](const DeepResult& r) { return array(RowMatrix(r.predicted)); }, nb::rv_policy::move)
       .def_prop_ro(

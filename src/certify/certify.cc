@@ -135,20 +135,7 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
                      evidence.training_rows + evidence.held_out_rows, to, evidence.held_out_rows);
 }
 
-std::string check_noisy(const Evidence& evidence, Checks& checks) {
-  const Fit& fit = evidence.fit;
-  const ResidualLook& look = evidence.look;
-  const UnitSupport& support = evidence.support;
-  const HeldOutCheck& held_out = evidence.held_out;
-  const Index d = fit.model.inputs(), m = fit.model.C.cols(), k = fit.model.units();
-  checks.require(
-      "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
-      fmt::format(
-          "{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
-          fit.rows_per_unknown));
-  checks.require("outputs are not whole numbers", evidence.data.integer_outputs ? 1 : 0, 0,
-                 !evidence.data.integer_outputs,
-                 "every output is a whole number: rounded values or class labels, not a network plus noise");
+void check_residual(const ResidualLook& look, Checks& checks) {
   checks.require(
       "residuals of similar rows unrelated", look.neighbours, look.neighbours_limit,
       look.neighbours <= look.neighbours_limit,
@@ -183,6 +170,23 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   checks.require("noise of one size everywhere", look.spread, 1, look.spread <= 1,
                  "what is left is larger in some places than in others: noise in the inputs, or noise that "
                  "depends on them; standard errors and bounds would be wrong");
+}
+
+std::string check_noisy(const Evidence& evidence, Checks& checks) {
+  const Fit& fit = evidence.fit;
+  const ResidualLook& look = evidence.look;
+  const UnitSupport& support = evidence.support;
+  const HeldOutCheck& held_out = evidence.held_out;
+  const Index d = fit.model.inputs(), m = fit.model.C.cols(), k = fit.model.units();
+  checks.require(
+      "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
+      fmt::format(
+          "{:.1f} equations for every unknown are too few to tell noise from missing units: give more rows",
+          fit.rows_per_unknown));
+  checks.require("outputs are not whole numbers", evidence.data.integer_outputs ? 1 : 0, 0,
+                 !evidence.data.integer_outputs,
+                 "every output is a whole number: rounded values or class labels, not a network plus noise");
+  check_residual(look, checks);
   checks.require("at least one hidden unit", static_cast<double>(k), 1, k >= 1,
                  "no hidden unit stands out: the outputs are linear in the inputs, or unrelated to them");
   checks.require(

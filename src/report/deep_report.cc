@@ -39,6 +39,8 @@ Json own_keys(const DeepResult& result) {
           {"precision", result.precision},
           {"heldout_relative_mse", number(result.heldout_relative_mse)},
           {"training_relative_mse", number(result.training_relative_mse)},
+          {"noise_sd", number(result.noise_sd)},
+          {"max_standard_error", number(result.max_standard_error)},
           {"heldout_mean_square", number(result.heldout_mean_square)},
           {"functional_error_bound", number(result.functional_error_bound)},
           {"confidence", number(result.confidence)},
@@ -104,6 +106,13 @@ std::string verdict(const DeepResult& result) {
   if (result.status == Status::kCertified) {
     return fmt::format("The network was recovered: {}, to {}.", shape_words(result), result.precision);
   }
+  if (result.status == Status::kEstimated) {
+    return fmt::format(
+        "A network {} was estimated from samples with noise of standard deviation {:.3g}: if they are those "
+        "of "
+        "such a network plus independent noise, every weight is known to a standard error of {:.2g} or less.",
+        shape_words(result), result.noise_sd, result.max_standard_error);
+  }
   return fmt::format("A network {} was found but is not certified: {}", shape_words(result), result.reason);
 }
 
@@ -116,6 +125,10 @@ std::vector<Fact> facts(const DeepResult& result) {
        fmt::format("{}, of which {} held out", svg::group_thousands(fmt::format("{}", result.samples)),
                    svg::group_thousands(fmt::format("{}", result.held_out)))},
       {"held-out error", fmt::format("{:.2g} of the variance", result.heldout_relative_mse)}};
+  if (result.noise_sd > 0)
+    list.push_back({"noise", fmt::format("standard deviation {:.3g}", result.noise_sd)});
+  if (result.max_standard_error > 0)
+    list.push_back({"standard errors", fmt::format("{:.2g} at most", result.max_standard_error)});
   if (!result.smallest_singular.empty()) {
     std::string values;
     for (double value : result.smallest_singular)

@@ -46,9 +46,13 @@ std::vector<ResultFile> result_files(const RecoverResult& result) {
 
 std::vector<ResultFile> result_files(const DeepResult& result) {
   if (result.status == Status::kRefused) return {};
-  return {{"network", "network.safetensors", network_bytes(result.network)},
-          {"network for other programs", "network.onnx",
-           with_names(onnx_bytes(result.network), result.input_names, result.output_names)}};
+  std::vector<ResultFile> files = {
+      {"network", "network.safetensors", network_bytes(result.network)},
+      {"network for other programs", "network.onnx",
+       with_names(onnx_bytes(result.network), result.input_names, result.output_names)}};
+  if (result.status == Status::kEstimated && !result.standard_errors.layers.empty())
+    files.push_back({"standard errors", "errors.safetensors", network_bytes(result.standard_errors)});
+  return files;
 }
 
 std::vector<std::string> data_remarks(const SampleSource& samples,

@@ -93,6 +93,9 @@ struct Evidence {
 [[nodiscard]] std::string check_exact(const Evidence& evidence, Checks& checks);
 [[nodiscard]] std::string check_noisy(const Evidence& evidence, Checks& checks);
 
+// Those of noisy data that look at what is left of it alone, whatever was fitted.
+void check_residual(const ResidualLook& look, Checks& checks);
+
 // To what the samples are reproduced: "double precision", "single precision, 2e-08", "6 decimals, 3e-07": the
 // root of the share of the outputs' variance that the held-out rows leave.
 [[nodiscard]] std::string precision_words(const Evidence& evidence);

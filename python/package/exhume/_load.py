@@ -80,10 +80,12 @@ def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | DeepN
     return Network.load(path / "network.safetensors")
 
 
-def _errors(path: pathlib.Path, certificate: dict[str, Any]) -> Network | None:
+def _errors(path: pathlib.Path, certificate: dict[str, Any]) -> Network | DeepNetwork | None:
     """The standard errors of an estimated network."""
     named = any(entry["path"] == "errors.safetensors" for entry in certificate.get("written", []))
-    return Network.load(path / "errors.safetensors") if named else None
+    if not named:
+        return None
+    return (DeepNetwork if isinstance(certificate["hidden_units"], list) else Network).load(path / "errors.safetensors")
 
 
 def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Result:

@@ -36,7 +36,7 @@ class Result(Certified):
         self,
         certificate_json: str,
         network: Network | DeepNetwork | RectifiedNetwork | None,
-        standard_errors: Network | None,
+        standard_errors: Network | DeepNetwork | None,
         singular_values: Floats,
         predicted: Floats,
         observed: Floats,
@@ -66,7 +66,7 @@ class Result(Certified):
         return float(self._certificate.get("noise_sd") or 0.0)
 
     @property
-    def standard_errors(self) -> Network | None:
+    def standard_errors(self) -> Network | DeepNetwork | None:
         """Standard errors in the shapes of the network, or None: without noise there are none."""
         return self._standard_errors
 
@@ -167,8 +167,9 @@ def from_core(
     """A Result of what the library returned."""
     if isinstance(found, _core.DeepResult):
         layers = DeepNetwork._wrap(found.network)
+        deep_errors = None if found.standard_errors is None else DeepNetwork._wrap(found.standard_errors)
         shown = frozen(found.predicted), frozen(found.observed)
-        return Result(certificate, layers, None, np.zeros(0), *shown, [], files, input_names, output_names)
+        return Result(certificate, layers, deep_errors, np.zeros(0), *shown, [], files, input_names, output_names)
     errors = found.standard_errors
     return Result(
         certificate,

@@ -50,10 +50,11 @@ def deviations(confidence: float) -> float:
 def weights_of(network: Any, errors: Any, inputs: Names, outputs: Names, unknown: float = 0.0) -> Iterator[Weight]:
     """All parameters, hidden layers first. `errors` is a network of standard errors, or None: then they are `unknown`."""
     last = len(getattr(network, "layers", ())) - 1
+    spreads = {} if errors is None else errors.to_dict()
     for part, values in network.to_dict().items():
         if not isinstance(values, np.ndarray):
             continue
-        spread = None if errors is None else getattr(errors, part)
+        spread = spreads.get(part)
         axes = _axes(part, last)
         for place in np.ndindex(values.shape):
             named = [_label(axis, number, inputs, outputs) for axis, number in zip(axes, place)]

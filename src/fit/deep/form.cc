@@ -15,7 +15,7 @@ std::vector<Index> DeepForm::widths() const {
 
 Index DeepForm::unknowns() const {
   Index count = 0;
-  for (const Matrix& v : V) count += v.size();
+  for (std::size_t l = given; l < depth(); ++l) count += V[l].size();
   return count;
 }
 
@@ -87,6 +87,21 @@ DeepForm with_units(const DeepForm& form, std::size_t l, const std::vector<Index
     if (form.plain) break;
   }
   return out;
+}
+
+DeepForm folded(const DeepForm& form, std::size_t l, Index j, double s) {
+  DeepForm out = form;
+  const Eigen::RowVectorXd linear = s * form.V[l].row(j);
+  Index at = j;  // of |q_j|, in what stands on it
+  for (std::size_t u = l + 1; u < out.depth(); ++u) {
+    out.V[u].rightCols(linear.size()) += out.V[u].col(at) * linear;
+    at += out.V[u].rows();
+  }
+  out.C.bottomRows(linear.size()) += linear.transpose() * out.C.row(at);
+  std::vector<Index> others;
+  for (Index i = 0; i < form.V[l].rows(); ++i)
+    if (i != j) others.push_back(i);
+  return with_units(out, l, others);
 }
 
 DeepNetwork to_deep(const DeepForm& form) {

@@ -45,7 +45,8 @@ Solved solve(DeepForm& form, DeepSums& sums) {
 DeepForm stepped(const DeepForm& form, const Vector& step) {
   DeepForm out = form;
   Index at = 0;
-  for (Matrix& v : out.V) {
+  for (std::size_t l = form.given; l < form.depth(); ++l) {
+    Matrix& v = out.V[l];
     for (Index j = 0; j < v.rows(); ++j) {
       v.row(j) += step.segment(at, v.cols()).transpose();
       at += v.cols();
@@ -56,6 +57,15 @@ DeepForm stepped(const DeepForm& form, const Vector& step) {
 }
 
 }  // namespace
+
+DeepPolishOptions noisy_polish() {
+  DeepPolishOptions options;
+  options.max_iterations = 40;
+  options.enough_relative = 0;
+  options.least_progress = 1e-6;
+  options.patience = 2;
+  return options;
+}
 
 double fit_linear_part(DeepForm& form, const DeepData& data, const Control& control) {
   return solve(form, *host_sums(data, control)).squares / data.variation;

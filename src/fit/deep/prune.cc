@@ -8,6 +8,8 @@
 #include <numeric>
 #include <set>
 
+#include "exhume/base/parallel.h"
+#include "exhume/base/remembered.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {
@@ -18,11 +20,13 @@ constexpr double kTrialEquations = 12;  // an unknown
 // On which a trial is begun, equations an unknown and rows at least: what fails there fails on more.
 constexpr double kFewEquations = 2;
 constexpr Index kFewRows = 1000;
-constexpr double kPromising = 1e-4;    // a trial below this is not given up for being slow
-constexpr double kCheapFlops = 1.5e9;  // of a step, up to which rows beyond those are taken too
-constexpr int kRounds = 6;             // of rows brought forward
-constexpr double kHard = 0.1;          // of the rows in use that may be such, a round
-constexpr double kEnough = 1e-26;      // relative mean squared residual at which a trial stops
+constexpr double kPromising = 1e-4;                 // a trial below this is not given up for being slow
+constexpr double kCheapFlops = 1.5e9;               // of a step, up to which rows beyond those are taken too
+constexpr int kRounds = 6;                          // of rows brought forward
+constexpr double kHard = 0.1;                       // of the rows in use that may be such, a round
+constexpr double kEnough = 1e-26;                   // relative mean squared residual at which a trial stops
+constexpr int kShareSteps = 60, kSingleSteps = 40;  // of a trial's polish
+constexpr std::size_t kTogether = 8;                // units that are tried singly at the same time
 
 std::vector<Index> by_increasing(const Vector& worth) {
   std::vector<Index> order(static_cast<std::size_t>(worth.size()));
@@ -45,35 +49,56 @@ class Pruning {
 
   Pruned run() {
     in_shares();
-    bool minimal = now_.relative_mse < options_.exact;
+    bool minimal = noisy() || now_.relative_mse < options_.exact;
     if (minimal && options_.singly) minimal = singly();
     return {now_, minimal && !control_.out_of_time()};
   }
 
  private:
-  // Removes units and polishes the rest; true where it is as good as before, on all rows.
-  bool try_without(std::size_t l, const std::set<Index>& gone, int iterations) {
-    if (static_cast<Index>(gone.size()) >= now_.form.V[l].rows() + (l > 0 ? 1 : 0)) return false;
+  [[nodiscard]] bool noisy() const { return options_.forgiven > 0; }
+
+  [[nodiscard]] DeepPolishOptions trial_options(int iterations) const {
+    if (noisy()) return noisy_polish();
     DeepPolishOptions polishing;
     polishing.max_iterations = iterations;
     polishing.damping = 1e-4;
     polishing.enough_relative = kEnough;
     polishing.hope = 5;
     polishing.hopeful = std::max(options_.exact, kPromising);
-    const double limit = std::max(options_.exact, options_.loss * now_.relative_mse);
+    return polishing;
+  }
+
+  // Relative mean squared residual up to which a network with fewer units is as good.
+  [[nodiscard]] double limit(const DeepForm& fewer) const {
+    if (!noisy()) return std::max(options_.exact, options_.loss * now_.relative_mse);
+    const Index gone = now_.form.unknowns() + now_.form.C.size() - fewer.unknowns() - fewer.C.size();
+    return now_.relative_mse * (1 + options_.forgiven * static_cast<double>(gone));
+  }
+
+  // Removes units and polishes the rest; true where it is as good as before, on all rows.
+  bool try_without(std::size_t l, const std::set<Index>& gone) {
+    if (static_cast<Index>(gone.size()) >= now_.form.V[l].rows() + (l > 0 ? 1 : 0)) return false;
     DeepPolished trial{without(now_.form, l, gone), 0, 0, true};
-    if (now_.relative_mse < options_.exact) {
-      trial = polish(trial.form, few_rows(trial.form), polishing, control_);
-      if (!(trial.relative_mse < limit)) return false;
+    if (!noisy() && now_.relative_mse < options_.exact) {
+      trial = polish(trial.form, few_rows(trial.form), trial_options(kShareSteps), control_);
+      if (!(trial.relative_mse < limit(trial.form))) return false;
     }
-    trial = polish_all(trial.form, data_, kTrialEquations, limit, polishing, control_);
-    if (!(trial.relative_mse < limit)) return false;
+    return holds_on_all(trial.form, kShareSteps);
+  }
+
+  // Polishes it on all rows; where that is as good as before it takes the place of what there was.
+  bool holds_on_all(const DeepForm& fewer, int iterations) {
+    DeepPolished trial = noisy() ? polish(fewer, data_, trial_options(iterations), control_)
+                                 : polish_all(fewer, data_, kTrialEquations, limit(fewer),
+                                              trial_options(iterations), control_);
+    if (!(trial.relative_mse < limit(trial.form))) return false;
     now_ = std::move(trial);
     report();
     return true;
   }
 
   [[nodiscard]] DeepData few_rows(const DeepForm& form) const {
+    if (noisy()) return data_;
     const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data_.y.cols());
     const double needed = kFewEquations * (p / m + static_cast<double>(form.features()));
     const Index rows = std::min(data_.rows(), std::max(kFewRows, static_cast<Index>(needed)));
@@ -92,19 +117,21 @@ class Pruning {
   void in_shares() {
     const std::size_t depth = now_.form.depth();
     std::vector<double> share(depth, 0.5);
-    std::size_t layer = depth - 1, refused = 0;
-    while (refused < 2 * depth && !control_.out_of_time()) {
+    std::vector<bool> refused(depth, false);  // since the last change, a single unit of the layer
+    std::fill_n(refused.begin(), now_.form.given, true);
+    std::size_t layer = depth - 1;
+    while (std::find(refused.begin(), refused.end(), false) != refused.end() && !control_.out_of_time()) {
       const Index units = now_.form.V[layer].rows();
       const Index count = std::max<Index>(1, static_cast<Index>(share[layer] * static_cast<double>(units)));
-      if (units > 0) {
+      if (units > 0 && !refused[layer]) {
         const std::vector<Index> order = by_increasing(worth(layer));
         const std::set<Index> gone(order.begin(), order.begin() + count);
-        if (try_without(layer, gone, 60)) {
-          refused = 0;
+        if (try_without(layer, gone)) {
+          std::fill(refused.begin() + static_cast<std::ptrdiff_t>(now_.form.given), refused.end(), false);
           continue;
         }
       }
-      if (count == 1) ++refused;
+      if (count == 1) refused[layer] = true;
       share[layer] *= 0.4;
       layer = layer == 0 ? depth - 1 : layer - 1;
     }
@@ -115,16 +142,41 @@ class Pruning {
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t l = now_.form.depth(); l-- > 0 && !changed;) {
-        for (Index j : by_increasing(worth(l))) {
+        const std::vector<Index> order = by_increasing(worth(l));
+        for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {
           if (control_.out_of_time()) return false;
-          if (try_without(l, {j}, 40)) {
-            changed = true;
-            break;
-          }
+          const std::size_t end = std::min(at + kTogether, order.size());
+          changed = any_of(l, {order.begin() + static_cast<std::ptrdiff_t>(at),
+                               order.begin() + static_cast<std::ptrdiff_t>(end)});
         }
       }
     }
     return true;
+  }
+
+  // Units of layer l, each tried alone and all at the same time on few rows; the first that can go on all goes.
+  bool any_of(std::size_t l, const std::vector<Index>& units) {
+    if (now_.form.V[l].rows() == 1 && l == 0) return false;
+    const std::vector<DeepPolished> trials = remembered(control_, "units singly", [&] {
+      std::vector<DeepPolished> tried(units.size());
+      Control alone = control_;
+      if (!control_.device) alone.threads = 1;
+      const auto one = [&](Index i) {
+        const auto at = static_cast<std::size_t>(i);
+        DeepForm fewer = without(now_.form, l, {units[at]});
+        if (l < fewer.given) fewer.given = 0;
+        tried[at] = polish(fewer, few_rows(fewer), trial_options(kSingleSteps), alone);
+      };
+      if (control_.device) {
+        for (Index i = 0; i < static_cast<Index>(units.size()); ++i) one(i);
+      } else {
+        parallel_for(static_cast<Index>(units.size()), control_, one);
+      }
+      return tried;
+    });
+    return std::any_of(trials.begin(), trials.end(), [&](const DeepPolished& trial) {
+      return trial.relative_mse < limit(trial.form) && holds_on_all(trial.form, kSingleSteps);
+    });
   }
 
   DeepData& data_;

@@ -60,7 +60,7 @@ Matrix DeepRows::jacobian(const Eigen::Ref<const Vector>& c) const {
   const std::vector<Matrix> slope = slopes(c);
   Matrix J(P_.rows(), form_.unknowns());
   Index at = 0;
-  for (std::size_t l = 0; l < form_.depth(); ++l) {
+  for (std::size_t l = form_.given; l < form_.depth(); ++l) {
     const auto [from, count] = layout_.below[l];
     for (Index j = 0; j < slope[l].cols(); ++j) {
       J.middleCols(at, count) = P_.middleCols(from, count).array().colwise() * slope[l].col(j).array();

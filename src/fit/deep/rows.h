@@ -38,7 +38,7 @@ class DeepRows {
 
   // d f_o / d Q_l for every layer, rows x k_l, where C's column o is `c`.
   [[nodiscard]] std::vector<Matrix> slopes(const Eigen::Ref<const Vector>& c) const;
-  // d f_o / d V, rows x unknowns: layer by layer, unit by unit, column by column of P_{l-1}.
+  // d f_o / d V, rows x unknowns: layer by layer from the first that is not given, unit by unit, column by column of P_{l-1}.
   [[nodiscard]] Matrix jacobian(const Eigen::Ref<const Vector>& c) const;
 
  private:

@@ -12,7 +12,11 @@
 #include "exhume/fit/deep/peel.h"
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/student.h"
+#include "fit/deep/finish.h"
+#include "fit/deep/in_noise.h"
+#include "fit/deep/most_rows.h"
 #include "fit/deep/shuffled.h"
+#include "fit/deep/to_rounding.h"
 
 namespace exhume {
 namespace {
@@ -23,24 +27,26 @@ constexpr double kTrained = 1e-4;         // relative error of a student that is
 constexpr double kTwins = 0.9999;         // correlation of features above which units are merged
 constexpr double kStudentEquations = 20;  // an unknown, of the first student
 constexpr Index kLeastWidth = 8;
-constexpr double kFirstEquations = 12;  // an unknown, for the first polish
-constexpr double kPlainEquations = 40;  // for the last one
-constexpr double kLastDigits = 1e-31;
+constexpr double kFirstEquations = 12;                     // an unknown, for the first polish
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14;  // of one step of the polish that is still taken
 // Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
 // time, one of so many.
 constexpr double kLighter = 50, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
-constexpr double kAgree = 1e-3;            // distance of units that two students agree on
-constexpr double kDistinct = 5e-3;         // and below which two of one student are the same
+constexpr double kNoBetter =
+    0.9;  // a student's error, over that of the best one before, from which on rows are taken for noisy
+constexpr double kAsGood = 1.03;    // error of a noisy student with fewer units, over that with all
+constexpr Index kFewLeft = 3;       // rows, not fitted, that may be off beside those left over
+constexpr double kAgree = 1e-3;     // distance of units that two students agree on
+constexpr double kDistinct = 5e-3;  // and below which two of one student are the same
 // Steps of the first student, factor when one led nowhere, and where that ends.
 constexpr double kFirstSteps = 60'000, kLonger = 1.5, kMostSteps = 400'000;
 constexpr double kKnownSteps = 30'000;  // of a student on a known first layer
 // Numbers of the students that look for a plainer network, and of those on a known first layer.
 constexpr std::uint64_t kAgain = 1'000'003, kOnKnown = 2'000'003;
 constexpr std::uint64_t kPeelFrom = 2;  // number of the student from which on the layer above is searched too
-constexpr int kFirstPolish = 20, kSecondPolish = 40;             // steps at most
+constexpr int kFirstPolish = 8, kSecondPolish = 12;              // rounds at most
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
@@ -109,13 +115,13 @@ class Search {
       return std::move(found_);
     }
     double steps = kFirstSteps;
-    for (std::uint64_t number = 0; !confirmed_; ++number) {
+    for (std::uint64_t number = 0; !ended(); ++number) {
       if (control_.out_of_time()) {
         found_.out_of_time = true;
         break;
       }
       const double trained = attempt(widths, static_cast<Index>(steps), number);
-      if (!confirmed_ && !control_.out_of_time()) on_recurring(number);
+      if (!ended() && !control_.out_of_time()) on_recurring(number);
       const Index widest = *std::max_element(widths.begin(), widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
         for (Index& w : widths) w *= 2;
@@ -146,10 +152,32 @@ class Search {
     return width;
   }
 
+  [[nodiscard]] bool ended() const { return confirmed_ || found_.noise; }
+
+  // A form that does no better than one of another student: what is left may be noise.
+  void look_for_noise(const DeepForm& form) {
+    const double error = relative_error(form, check_, control_);
+    const bool no_better = best_student_ && error > kNoBetter * best_error_;
+    if (!best_student_ || error < best_error_) {
+      best_student_ = form;
+      best_error_ = error;
+    }
+    if (!options_.is_noise || !no_better || control_.out_of_time()) return;
+    control_.report("noise", 0);
+    if (!options_.is_noise(*best_student_)) return;
+    DeepForm start = *best_student_;
+    for (std::size_t l = 0; l < start.depth(); ++l) start = merge_units(start, l, kTwins, data_, control_);
+    start = lightened(start, 0, kAsGood * fit_linear_part(start, data_, control_), data_, control_);
+    std::optional<DeepFound> found = finished_in_noise(start, data_, control_);
+    if (!found || !options_.is_noise(found->form)) return;
+    error_ = relative_error(found->form, check_, control_);
+    found_ = std::move(*found);
+  }
+
   // Trains a student and polishes what it found; returns the student's error. `known`: lowest layers, up to
-  // scale and sign, that the student does not have to learn.
+  // scale and sign, that the student does not have to learn; `fixed`: nor the polish to mend.
   double attempt(const std::vector<Index>& widths, Index steps, std::uint64_t number,
-                 const std::vector<Matrix>& known = {}) {
+                 const std::vector<Matrix>& known = {}, bool fixed = false) {
     StudentOptions training;
     training.steps = steps;
     training.batch = *std::max_element(widths.begin(), widths.end()) <= kNarrow ? kSmallBatch : kBatch;
@@ -161,9 +189,11 @@ class Search {
     Student student = train(start, single_, training, control_);
     attempts_.push_back({widths, student.relative_mse, 0});
     consider({student.form, student.relative_mse, 0, true});
+    if (student.relative_mse > kTrained && known.empty()) look_for_noise(student.form);
     if (student.relative_mse > kTrained || control_.out_of_time()) return student.relative_mse;
     DeepForm form = std::move(student.form);
     std::copy(known.begin(), known.end(), form.V.begin());  // as they were, not in single precision
+    if (fixed) form.given = known.size();
     for (std::size_t l = known.size(); l < form.depth(); ++l)
       form = merge_units(form, l, kTwins, data_, control_);
     // The fewer units, the cheaper the polish; but with too few it gets stuck.
@@ -173,13 +203,8 @@ class Search {
     for (const bool all : {false, true}) {
       const DeepForm& begin = all ? form : lighter;
       if (all && (form.widths() == lighter.widths() || flops(form) > most_flops())) break;
-      const DeepPolished polished = polish_to_rounding(begin, all ? kSecondPolish : kFirstPolish);
-      double& best = attempts_.back().polished;
-      best = best == 0 ? polished.relative_mse : std::min(best, polished.relative_mse);
-      consider(polished);
-      if (confirmed_ || control_.out_of_time()) break;
-      if (known.empty()) remember(polished);
-      if (polished.relative_mse < options_.exact) break;
+      const double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, known.empty());
+      if (ended() || control_.out_of_time() || left < options_.exact) break;
       // The next students may agree with this one, which costs less than a polish of all units.
       if (known.empty() && attempts_.size() < kStudentsFirst) break;
     }
@@ -195,13 +220,17 @@ class Search {
            static_cast<double>(enough_rows(data_, form, kFirstEquations).rows());
   }
 
-  DeepPolished polish_to_rounding(const DeepForm& start, int iterations) {
-    DeepPolishOptions polishing;
-    polishing.max_iterations = iterations;
-    polishing.hope = 6;
-    polishing.hopeful = options_.exact;
-    polishing.enough_relative = 1e-26;
-    return polish_all(start, data_, kFirstEquations, options_.exact, polishing, control_);
+  // Polishes and considers what comes of it; its relative error.
+  double polish_and_consider(const DeepForm& start, int rounds, bool new_first_layer) {
+    const ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
+    double& best = attempts_.back().polished;
+    best = best == 0 ? out.fit.relative_mse : std::min(best, out.fit.relative_mse);
+    consider(out.fit, out.left, out.minimal);
+    if (!confirmed_ && new_first_layer) {
+      remember(out.fit);
+      look_for_noise(out.fit.form);
+    }
+    return out.fit.relative_mse;
   }
 
   // First layers of polished students, each unit of unit norm.
@@ -253,7 +282,9 @@ class Search {
         found_.out_of_time = true;
         return;
       }
-      const double trained = attempt(widths, static_cast<Index>(steps), number, lower.V);
+      // A layer that is given may be so to few digits.
+      const bool fixed = number % 2 == 0;
+      const double trained = attempt(widths, static_cast<Index>(steps), number, lower.V, fixed);
       const Index widest = *std::max_element(widths.begin() + 1, widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
         for (std::size_t l = 1; l < depth; ++l) widths[l] *= 2;
@@ -296,22 +327,29 @@ class Search {
       const Peeled peeled = peel(lower, 2, data_, options_.seed + number, some);
       if (!peeled.searched || peeled.relative_mse > kTrained) return;
       attempts_.push_back({peeled.form.widths(), peeled.relative_mse, 0});
-      const DeepPolished polished = polish_to_rounding(peeled.form, kSecondPolish);
-      attempts_.back().polished = polished.relative_mse;
-      consider(polished);
-      if (polished.relative_mse < options_.exact) return;
-      lower.V[0] = polished.form.V[0];
+      const ToRounding out =
+          to_rounding(peeled.form, data_, kFirstEquations, options_.exact, kSecondPolish, control_);
+      attempts_.back().polished = out.fit.relative_mse;
+      consider(out.fit, out.left, out.minimal);
+      if (out.fit.relative_mse < options_.exact) return;
+      lower.V[0] = out.fit.form.V[0];
     }
   }
 
-  // Keeps what is best on rows that were not fitted.
-  void consider(const DeepPolished& polished) {
+  // Keeps what is best on rows that were not fitted. `left`: rows that it does not reproduce.
+  void consider(const DeepPolished& polished, const std::vector<Index>& left = {}, bool minimal = false) {
     DeepFound now;
     now.form = polished.form;
+    now.form.given = 0;
     now.relative_mse = polished.relative_mse;
     now.exact = polished.relative_mse < options_.exact;
-    if (now.exact) finish(polished, now);
-    const double error = relative_error(now.form, check_, control_);
+    if (now.exact) now = finished(polished, data_, {options_.exact, minimal}, control_);
+    if (!left.empty()) {
+      if (std::optional<DeepFound> most =
+              finished_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
+        now = std::move(*most);
+    }
+    const double error = unseen_error(now);
     const bool confirmed = now.exact && error < options_.exact;
     // Of two that are exact the plain one, and otherwise the smaller error.
     const bool plainer = confirmed && now.plain && !found_.plain;
@@ -325,32 +363,14 @@ class Search {
     }
   }
 
-  // Fewer units, signs, last digits.
-  void finish(const DeepPolished& polished, DeepFound& found) {
-    PruneOptions pruning;
-    pruning.exact = options_.exact;
-    const Pruned pruned = prune(polished, data_, pruning, control_);
-    found.minimal = pruned.minimal;
-    found.out_of_time = control_.out_of_time();
-    const DeepSigns signs = find_signs(pruned.fit.form);
-    found.signs = signs.layers;
-    found.signs_determined = signs.determined;
-    // Signs that are far from +-1 may still be right: rows that say little of a unit leave its skip terms open.
-    DeepPolished last = last_digits(signs.form);
-    found.plain = last.relative_mse < options_.exact;
-    if (!found.plain) last = last_digits(pruned.fit.form);
-    found.form = std::move(last.form);
-    found.relative_mse = last.relative_mse;
-    found.exact = last.relative_mse < options_.exact;
-  }
-
-  DeepPolished last_digits(const DeepForm& start) {
-    DeepPolishOptions polishing;
-    polishing.enough_relative = kLastDigits;
-    DeepPolished out = polish(start, enough_rows(data_, start, kPlainEquations), polishing, control_);
-    out.relative_mse = relative_error(out.form, data_, control_);
-    if (out.relative_mse < options_.exact || !(out.relative_mse < kTrained)) return out;
-    return polish(out.form, data_, polishing, control_);
+  // On rows that were not fitted; of those left over as many may be off as among the fitted ones.
+  [[nodiscard]] double unseen_error(const DeepFound& found) const {
+    if (found.left == 0) return relative_error(found.form, check_, control_);
+    DeepData rows = check_;
+    const std::vector<Index> off = not_reproduced(found.form, rows, options_.exact, control_);
+    if (static_cast<Index>(off.size()) <= kFewLeft + 3 * found.left / kCheckEach)
+      static_cast<void>(rows.take_out(off));
+    return relative_error(found.form, rows, control_);
   }
 
   struct First {
@@ -368,8 +388,10 @@ class Search {
   std::vector<First> firsts_;
   std::vector<DeepAttempt> attempts_;
   DeepFound found_;
-  double error_ = 0;        // of found_, on check_
-  bool confirmed_ = false;  // found_ is exact there too
+  std::optional<DeepForm> best_student_;  // of those that no polish was worth
+  double best_error_ = 1;                 // on check_
+  double error_ = 0;                      // of found_, on check_
+  bool confirmed_ = false;                // found_ is exact there too
 };
 
 }  // namespace

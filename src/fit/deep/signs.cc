@@ -10,8 +10,12 @@ namespace {
 // Smallest singular value of the system, columns of unit norm, from which on it counts as regular.
 constexpr double kRegular = 1e-6;
 
-// The system of one layer. V: k x c rows of the layer, U: r x k and R: r x c what stands on it.
-LayerSigns solve_layer(const Matrix& V, const Matrix& U, const Matrix& R) {
+constexpr int kReweighted = 20;
+constexpr double kObeys = 1e-9;  // of a row's norm
+
+}  // namespace
+
+LayerSigns least_squares_signs(const Matrix& V, const Matrix& U, const Matrix& R) {
   LayerSigns out;
   const Index k = V.rows(), c = V.cols() - 1;
   if (k == 0) {
@@ -35,7 +39,17 @@ LayerSigns solve_layer(const Matrix& V, const Matrix& U, const Matrix& R) {
   return out;
 }
 
-}  // namespace
+LayerSigns robust_signs(const Matrix& V, const Matrix& U, const Matrix& R) {
+  LayerSigns out = least_squares_signs(V, U, R);
+  const Index c = V.cols() - 1;
+  const Vector norms = R.leftCols(c).rowwise().norm().cwiseMax(kTiny);
+  for (int i = 0; i < kReweighted && V.rows() > 0; ++i) {
+    const Matrix off = R.leftCols(c) - U * out.s.asDiagonal() * V.leftCols(c);
+    const Vector weight = (off.rowwise().norm().cwiseQuotient(norms).array() + kObeys).rsqrt();
+    out = least_squares_signs(V, weight.asDiagonal() * U, weight.asDiagonal() * R);
+  }
+  return out;
+}
 
 DeepSigns find_signs(const DeepForm& sign_free, double tolerance) {
   DeepSigns out;
@@ -50,7 +64,7 @@ DeepSigns find_signs(const DeepForm& sign_free, double tolerance) {
     const Matrix above = l + 1 < depth ? sign_free.V[l + 1] : Matrix(sign_free.C.transpose());
     const Index k = v.rows();
     const Matrix U = above.leftCols(k), R = above.rightCols(above.cols() - k);
-    LayerSigns signs = solve_layer(v, U, R);
+    LayerSigns signs = least_squares_signs(v, U, R);
     if (k == 0) {  // nothing but the constant is passed on, and BLAS complains of empty products
       plain.V.emplace_back(0, row.cols());
       row = R.rightCols(1);

@@ -103,7 +103,8 @@ class HostSums final : public DeepSums {
                   half.data(), static_cast<int>(q), 1, sums.JJ.data(), static_cast<int>(p));
     }
     Index at = 0;
-    for (const Matrix& v : form.V) {
+    for (std::size_t l = form.given; l < form.depth(); ++l) {
+      const Matrix& v = form.V[l];
       const Index width = v.cols();
       for (Index j = 0; j < v.rows(); ++j, at += width) {
         auto block = sums.JJ.block(at, at, width, width);
@@ -149,7 +150,8 @@ std::unique_ptr<DeepSums> host_sums(const DeepData& data, const Control& control
 std::unique_ptr<DeepSums> sums_for(const DeepForm& form, const DeepData& data, const Control& control) {
   const auto p = static_cast<double>(form.unknowns());
   const double flops = p * p * static_cast<double>(data.rows() * data.y.cols());
-  if (control.device && flops > kWorthDevice) return device_sums(control.device, data, control);
+  if (control.device && form.given == 0 && flops > kWorthDevice)
+    return device_sums(control.device, data, control);
   return host_sums(data, control);
 }
 

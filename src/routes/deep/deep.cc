@@ -9,6 +9,7 @@
 #include "exhume/base/blas.h"
 #include "exhume/certify/certify.h"
 #include "exhume/fit/deep/determined.h"
+#include "routes/deep/deep_noise.h"
 #include "routes/engine.h"
 
 namespace exhume {
@@ -17,6 +18,8 @@ namespace {
 // Smallest singular value of a layer, in units of the outputs' spread, from which on its weights count as
 // determined.
 constexpr double kDetermined = 1e-6;
+constexpr double kEquationsInNoise = 3;   // for every weight, below which noise is not told from units
+constexpr double kMostError = 0.1;        // standard error of an entry of a hidden unit, of unit norm
 constexpr double kCurvatureFlops = 2e11;  // that the Jacobian of the verdict may cost
 
 // Some training rows in standardised coordinates, enough to see every weight.
@@ -56,8 +59,17 @@ class DeepJudge {
     result_.functional_error_bound = bound_mean_square(held_out, result_.held_out);
     for (const Assumption& test : data_.inspection().tests) result_.assumptions.push_back(test);
     Checks checks;
-    if (found_.exact) {
+    if (found_.left > 0) {
+      checks.require(
+          "rows left over", static_cast<double>(found_.left), 0, false,
+          fmt::format("all rows but {} of {} are reproduced to rounding by {} units; a unit bends among "
+                      "those, too few to tell its weights: more rows would",
+                      found_.left, data_.training()->rows(), fmt::join(found_.form.widths(), "-")));
+    } else if (found_.exact) {
       check_entries_of(checks);
+      check_structure(checks);
+    } else if (found_.noise) {
+      check_noise(checks, held_out);
       check_structure(checks);
     } else {
       say_not_found(checks);
@@ -65,10 +77,16 @@ class DeepJudge {
     const std::vector<Index> widths = result_.network.widths();
     std::move(checks).conclude(
         result_,
-        fmt::format("{} hidden layers of {} units reproduce every row; no unit can go, no skip term is "
-                    "needed, and all weights are determined",
-                    widths.size(), fmt::join(widths, " and ")));
+        found_.noise
+            ? fmt::format("{} hidden layers of {} units leave what looks like noise of standard deviation "
+                          "{:.3g}, and no unit can go",
+                          widths.size(), fmt::join(widths, " and "), result_.noise_sd)
+            : fmt::format("{} hidden layers of {} units reproduce every row; no unit can go, no skip term is "
+                          "needed, and all weights are determined",
+                          widths.size(), fmt::join(widths, " and ")),
+        found_.noise ? Status::kEstimated : Status::kCertified);
     if (result_.status == Status::kCertified) say_what_follows(widths);
+    if (result_.status == Status::kEstimated) say_what_follows_in_noise(widths);
     result_.predicted = std::move(held_out.predicted);
     result_.observed = std::move(held_out.observed);
   }
@@ -118,6 +136,52 @@ class DeepJudge {
                                               std::sqrt(result_.heldout_relative_mse));
   }
 
+  // What is left has to look like noise, on rows that were fitted and on those that were not.
+  void check_noise(Checks& checks, const HeldOutCheck& held_out) {
+    const ResidualLook look = look_at_deep_residual(found_.form, data_.standard(), control_);
+    const auto entries = static_cast<double>(data_.training()->rows() * result_.network.outputs());
+    const auto weights = static_cast<double>(result_.network.parameters());
+    checks.require(
+        "samples for every unknown", entries / weights, kEquationsInNoise,
+        entries >= kEquationsInNoise * weights,
+        fmt::format("{:.1f} equations for every weight are too few to tell noise from missing units: "
+                    "give more rows",
+                    entries / weights));
+    check_residual(look, checks);
+    checks.require(
+        "no structure left in the residual", look.units, 1, look.units <= 1,
+        "a unit of one hidden layer explains more of what is left than chance does: more units, or "
+        "another kind of function, are behind the data");
+    const HeldOutCheck fitted =
+        check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return evaluate(result_.network, x); },
+                       *data_.training(), data_.moments().mean_y(), control_);
+    const double ratio = held_out.mean_square / std::max(fitted.mean_square, kTiny);
+    const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 2.0) /
+                                            static_cast<double>(std::max<Index>(result_.held_out, 1)));
+    const double allowed = spread * (1 + 2 * weights / entries);
+    checks.require(
+        "held-out error as large as the noise", ratio, allowed, ratio <= allowed,
+        fmt::format(
+            "the mean squared error on held-out rows is {:.2f} times that on the training rows: overfitted",
+            ratio));
+    const double taken = entries / std::max(entries - weights, 1.0);
+    result_.noise_sd = std::sqrt(taken * fitted.mean_square / static_cast<double>(result_.network.outputs()));
+    if (!found_.plain) return;
+    result_.standard_errors = errors_in_noise(result_.network, data_, control_);
+    double units = result_.standard_errors.layers.empty() ? 1 : 0;
+    for (std::size_t l = 0; l < result_.standard_errors.layers.size(); ++l) {
+      const Layer& layer = result_.standard_errors.layers[l];
+      const double largest = std::max(layer.W.maxCoeff(), layer.b.maxCoeff());
+      result_.max_standard_error = std::max(result_.max_standard_error, largest);
+      if (l + 1 < result_.standard_errors.layers.size()) units = std::max(units, largest);
+    }
+    checks.require("weights determined at the size of the noise: largest error of a unit", units, kMostError,
+                   units <= kMostError,
+                   fmt::format("the noise leaves an entry of a unit of norm 1 uncertain by {:.2g}: give more "
+                               "rows",
+                               units));
+  }
+
   void check_structure(Checks& checks) {
     const std::vector<Index> widths = found_.form.widths();
     const Index least = *std::min_element(widths.begin(), widths.end());
@@ -140,7 +204,7 @@ class DeepJudge {
     result_.smallest_singular = determined.smallest;
     const double spread = std::sqrt(data_.coordinates().map.D.cwiseInverse().cwiseAbs2().sum());
     const double epsilon = std::sqrt(result_.functional_error_bound) / std::max(spread, kTiny);
-    result_.weights_within = epsilon * determined.largest_error;
+    if (!found_.noise) result_.weights_within = epsilon * determined.largest_error;
     for (std::size_t l = 0; l < determined.smallest.size(); ++l) {
       const double value = determined.smallest[l];
       checks.require(
@@ -149,6 +213,18 @@ class DeepJudge {
                       "{:.1e}): a unit bends among too few rows, or stands for several",
                       l + 1, value));
     }
+  }
+
+  void say_what_follows_in_noise(const std::vector<Index>& widths) {
+    result_.conclusion = fmt::format(
+        "If the outputs are those of a network of {} units near this one plus independent noise, every "
+        "weight is known "
+        "to a standard error of {:.2g} or less",
+        fmt::join(widths, "-"), result_.max_standard_error);
+    result_.assumed = {fmt::format("the network behind the samples has {} hidden layers of at most {} units",
+                                   widths.size(), fmt::join(widths, " and ")),
+                       "the noise has mean zero wherever the inputs are, and rows are independent",
+                       "the fit is at the best network, not at another one that is nearly as good"};
   }
 
   void say_what_follows(const std::vector<Index>& widths) {

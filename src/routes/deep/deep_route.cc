@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "exhume/base/error.h"
+#include "routes/deep/deep_noise.h"
 #include "routes/fitted.h"
 
 namespace exhume {
@@ -38,9 +39,14 @@ Found search(Job& job, const Start& /*start*/) {
     const auto entries = static_cast<double>(job.data.training()->rows() * job.data.training()->outputs());
     options.exact = std::max({options.exact, kSlack * rounding->level(entries), kSlack * rounding->computed});
   }
+  options.is_noise = [&](const DeepForm& form) {
+    return looks_like_noise(look_at_deep_residual(form, job.data.standard(), job.control));
+  };
   Found found;
   found.deep = deep_search(*job.data.standard(), options, job.control);
-  found.outcome = found.deep->exact ? SearchOutcome::kExact : SearchOutcome::kStuck;
+  found.outcome = found.deep->exact   ? SearchOutcome::kExact
+                  : found.deep->noise ? SearchOutcome::kNoise
+                                      : SearchOutcome::kStuck;
   const std::vector<Index> widths = found.deep->form.widths();
   found.said =
       fmt::format("{} units; relative error {:.1e}", fmt::join(widths, "-"), found.deep->relative_mse);

@@ -22,10 +22,11 @@ struct DeepForm {
   Index inputs = 0;       // d
   std::vector<Matrix> V;  // of every hidden layer
   Matrix C;               // may start empty
+  std::size_t given = 0;  // lowest layers that are known: a polish leaves them as they are
 
   [[nodiscard]] std::size_t depth() const { return V.size(); }
   [[nodiscard]] std::vector<Index> widths() const;
-  [[nodiscard]] Index unknowns() const;  // entries of all V_l
+  [[nodiscard]] Index unknowns() const;  // entries of the V_l that are not given
   [[nodiscard]] Index features() const;  // columns of F
   // Columns of P_l.
   [[nodiscard]] Index columns(std::size_t l) const;
@@ -39,6 +40,10 @@ void normalise(DeepForm& form);
 
 // The form with the units `kept` of layer l (from 0) alone, in that order; C keeps its rows.
 [[nodiscard]] DeepForm with_units(const DeepForm& form, std::size_t l, const std::vector<Index>& kept);
+
+// The sign-free form without unit j of layer l, whose q has the sign s wherever it matters: |q| = s v.P_{l-1}, a linear
+// term of what stands on it.
+[[nodiscard]] DeepForm folded(const DeepForm& form, std::size_t l, Index j, double s);
 
 // The sign-free form as a network with skip terms, every unit turned as its row stands; a plain form without.
 [[nodiscard]] DeepNetwork to_deep(const DeepForm& form);

@@ -32,6 +32,9 @@ struct DeepPolishOptions {
   double hopeful = 1e-16;
 };
 
+// Those of a fit that ends where noise begins: the gains that count are small.
+[[nodiscard]] DeepPolishOptions noisy_polish();
+
 struct DeepPolished {
   DeepForm form;
   double relative_mse = 0;  // mean squared residual / variance of y, over rows and outputs

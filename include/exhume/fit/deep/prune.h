@@ -23,6 +23,8 @@ struct PruneOptions {
   double exact = 1e-19;  // relative mean squared residual below which a fit is exact, before its last digits
   double loss = 1.2;     // an inexact fit may grow by this factor when units go
   bool singly = true;    // end by trying every unit
+  // Above 0 the rows are noisy: a fit may grow by this share for every weight that goes, and none is exact.
+  double forgiven = 0;
 };
 
 struct Pruned {

@@ -6,19 +6,22 @@
 // falls to rounding. Where one student leads nowhere another is trained: units of the first layer on which
 // two students agree are the network's, and the layer above them is found by peeling (fit/deep/peel.h).
 //
+// Where a student that is wider or trained for longer does no better on rows that were not fitted, the rows are taken
+// for noisy: the least network whose residuals chance explains (fit/deep/in_noise.h).
+//
 // A tenth of the rows is looked at but not fitted: a network with units too many may be exact on all rows it
 // saw and on no others, and then the search goes on. Nothing here is proved. What is found is exact or it is
 // not, and the caller looks at rows that were held out.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
-#include "exhume/fit/deep/polish.h"
-#include "exhume/fit/deep/signs.h"
+#include "exhume/fit/deep/form.h"
+#include "exhume/fit/deep/found.h"
 
 namespace exhume {
 
@@ -31,25 +34,8 @@ struct DeepSearchOptions {
   Index first_width = 24;  // of the first student's layers
   Index most_width = 768;  // students do not grow beyond
   double exact = 1e-19;    // relative mean squared residual below which a fit is on its way to rounding
-};
-
-// One student and what became of it.
-struct DeepAttempt {
-  std::vector<Index> student;  // widths
-  double trained = 0;          // relative error of the student
-  double polished = 0;         // and of what the polish made of it; 0 where it was not polished
-};
-
-struct DeepFound {
-  DeepForm form;            // plain where `plain`, otherwise sign-free; standardised coordinates
-  double relative_mse = 1;  // of the training rows
-  bool exact = false;       // reproduces the rows that were fitted to rounding
-  bool minimal = false;     // no unit of any layer can go: it was tried
-  bool plain = false;       // a network without skip terms
-  bool signs_determined = false;
-  std::vector<LayerSigns> signs;
-  std::vector<DeepAttempt> attempts;
-  bool out_of_time = false;
+  // Does what this network leaves of the rows look like noise? Without it rows have none.
+  std::function<bool(const DeepForm&)> is_noise;
 };
 
 // Samples in standardised coordinates.

@@ -25,6 +25,11 @@ struct LayerSigns {
   double smallest_singular = 0;  // of the system, columns of unit norm: 0 where a sign is open
 };
 
+// The system of one layer, V: k x c its rows, U: r x k and R: r x c what stands on it; the last columns, of the constant,
+// are left out. By least squares, and so that rows of [U, R] which do not obey do not count.
+[[nodiscard]] LayerSigns least_squares_signs(const Matrix& V, const Matrix& U, const Matrix& R);
+[[nodiscard]] LayerSigns robust_signs(const Matrix& V, const Matrix& U, const Matrix& R);
+
 struct DeepSigns {
   std::vector<LayerSigns> layers;
   bool plain = false;       // all systems regular, all signs near +-1

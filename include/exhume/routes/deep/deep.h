@@ -10,7 +10,10 @@
 //     plain          no skip terms are needed, and the signs of all units are determined
 //     determined     the Jacobian has full rank, layer by layer (fit/deep/determined.h)
 //
-// Then the samples are those of this network, and the weights of any network of these widths near it follow
+// Noisy rows: instead of the first, what is left has to look like noise (certify/residual_look.h), no unit explains less
+// than chance does, and every weight comes with its standard error: estimated.
+//
+// Without noise the samples are then those of this network, and the weights of any network of these widths near it follow
 // from the function, up to order and scale of the units. Units that are linear or dead on all samples are not
 // part of it, and where a rule fails the function is returned, uncertified, with that reason.
 #pragma once
@@ -37,6 +40,9 @@ struct DeepResult : Certificate {
   double heldout_relative_mse = 0;
   double heldout_mean_square = 0;
   double training_relative_mse = 0;
+  double noise_sd = 0;          // root mean square over the outputs, 0 where none is visible
+  DeepNetwork standard_errors;  // in the shapes of `network`; no layers where they were not computed
+  double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;
   std::vector<double> smallest_singular;  // of every hidden layer (fit/deep/determined.h)

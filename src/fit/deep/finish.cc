@@ -1,0 +1,142 @@
+#include "fit/deep/finish.h"
+
+#include <utility>
+
+#include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/signs.h"
+#include "fit/deep/most_rows.h"
+#include "fit/deep/plain_by_rows.h"
+
+namespace exhume {
+namespace {
+
+constexpr double kPlainEquations = 40;  // an unknown, for the last polish
+constexpr double kLastDigits = 1e-31;
+constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
+constexpr Index kOverFew = 3;   // rows beyond the weights of a unit
+
+class Finish {
+ public:
+  Finish(DeepData& data, const FinishOptions& options, const Control& control)
+      : data_(data), options_(options), control_(control) {}
+
+  DeepFound run(const DeepPolished& start) {
+    Pruned pruned{start, options_.minimal};
+    if (!pruned.minimal) pruned = fewest(start, false);
+    DeepFound found;
+    if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
+      pruned = fewest(pruned.fit, true);
+      as_plain(pruned.fit.form, found);
+    }
+    found.minimal = pruned.minimal;
+    if (!found.plain) {
+      take(on_all_layers(pruned.fit.form), found);
+    } else if (!found.minimal) {
+      every_unit(found);
+    } else if (found.form.given > 0) {
+      take(on_all_layers(found.form), found);
+    }
+    found.out_of_time = control_.out_of_time();
+    return found;
+  }
+
+  // Tries every unit of a plain network.
+  void every_unit(DeepFound& found) {
+    const Pruned least = fewest({found.form, found.relative_mse, 0, true}, true);
+    found.minimal = least.minimal;
+    take(on_all_layers(least.fit.form), found);
+  }
+
+  [[nodiscard]] DeepPolished last_digits(const DeepForm& start) const {
+    DeepPolishOptions polishing;
+    polishing.enough_relative = kLastDigits;
+    DeepPolished out = polish(start, enough_rows(data_, start, kPlainEquations), polishing, control_);
+    out.relative_mse = relative_error(out.form, data_, control_);
+    if (out.relative_mse < options_.exact || !(out.relative_mse < kNear)) return out;
+    return polish(out.form, data_, polishing, control_);
+  }
+
+ private:
+  // Layers that were given have the last word too: they may be so to few digits.
+  [[nodiscard]] DeepPolished on_all_layers(DeepForm form) const {
+    form.given = 0;
+    return last_digits(form);
+  }
+
+  Pruned fewest(const DeepPolished& start, bool singly) {
+    PruneOptions pruning;
+    pruning.exact = options_.exact;
+    pruning.singly = singly;
+    Pruned out = prune(start, data_, pruning, control_);
+    out.minimal = out.minimal && singly;
+    return out;
+  }
+
+  void take(DeepPolished polished, DeepFound& found) const {
+    found.form = std::move(polished.form);
+    found.relative_mse = polished.relative_mse;
+    found.exact = polished.relative_mse < options_.exact;
+  }
+
+  // The plain network behind the form, where there is one.
+  bool as_plain(const DeepForm& form, DeepFound& found) {
+    const DeepSigns signs = find_signs(form);
+    found.signs = signs.layers;
+    found.signs_determined = signs.determined;
+    // Signs that are far from +-1 may still be right: rows that say little of a unit leave its skip terms open.
+    DeepForm plain = signs.form;
+    plain.given = form.given;
+    DeepPolished last = last_digits(plain);
+    if (!(last.relative_mse < options_.exact)) {
+      const std::optional<DeepForm> by_rows =
+          plain_by_rows(form, data_, kPlainEquations, options_.exact, control_);
+      if (!by_rows) return false;
+      last = last_digits(*by_rows);
+      if (!(last.relative_mse < options_.exact)) return false;
+    }
+    take(std::move(last), found);
+    found.plain = true;
+    return true;
+  }
+
+  DeepData& data_;
+  FinishOptions options_;
+  const Control& control_;
+};
+
+}  // namespace
+
+DeepFound finished(const DeepPolished& start, DeepData& data, const FinishOptions& options,
+                   const Control& control) {
+  return Finish(data, options, control).run(start);
+}
+
+std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vector<Index>& left,
+                                          DeepData& data, const FinishOptions& options,
+                                          const Control& control) {
+  DeepData reproduced = data;
+  const DeepData others = reproduced.take_out(left);
+  const double error = relative_error(start, reproduced, control);
+  if (!(error < options.exact)) return std::nullopt;
+  DeepFound most = finished({start, error, 0, true}, reproduced, options, control);
+  if (!most.exact) return std::nullopt;
+  const std::size_t last = most.form.depth() - 1;
+  if (most.plain) {
+    const double off = most_off(data, options.exact);
+    if (const std::optional<DeepForm> more = with_missing_unit(most.form, last, others, off)) {
+      Finish on_all(data, options, control);
+      const DeepPolished all = on_all.last_digits(*more);
+      if (all.relative_mse < options.exact) {
+        most.form = all.form;
+        most.relative_mse = all.relative_mse;
+        on_all.every_unit(most);
+        return most;
+      }
+    }
+  }
+  if (others.rows() >= most.form.V[last].cols() + kOverFew) return std::nullopt;
+  most.left = others.rows();
+  return most;
+}
+
+}  // namespace exhume

@@ -1,0 +1,66 @@
+#include "fit/deep/in_noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/signs.h"
+
+namespace exhume {
+namespace {
+
+class InNoise {
+ public:
+  InNoise(DeepData& data, const Control& control) : data_(data), control_(control) {
+    const auto entries = static_cast<double>(data.rows() * data.y.cols());
+    forgiven_ = std::log(entries) / entries;
+  }
+
+  std::optional<DeepFound> run(const DeepForm& start) {
+    const Pruned free = fewest(converged(start), true);
+    DeepFound found;
+    const DeepSigns signs = find_signs(free.fit.form);
+    found.signs = signs.layers;
+    found.signs_determined = signs.determined;
+    const DeepPolished plain = converged(signs.form);
+    const double limit =
+        free.fit.relative_mse * (1 + forgiven_ * (weights(free.fit.form) - weights(plain.form)));
+    found.plain = plain.relative_mse < limit;
+    const Pruned least = found.plain ? fewest(plain, true) : free;
+    if (control_.out_of_time()) return std::nullopt;
+    found.form = least.fit.form;
+    found.relative_mse = least.fit.relative_mse;
+    found.minimal = least.minimal;
+    found.noise = true;
+    return found;
+  }
+
+ private:
+  [[nodiscard]] static double weights(const DeepForm& form) {
+    return static_cast<double>(form.unknowns() + form.C.size());
+  }
+
+  [[nodiscard]] DeepPolished converged(const DeepForm& start) const {
+    return polish(start, data_, noisy_polish(), control_);
+  }
+
+  [[nodiscard]] Pruned fewest(const DeepPolished& start, bool singly) {
+    PruneOptions pruning;
+    pruning.forgiven = forgiven_;
+    pruning.singly = singly;
+    return prune(start, data_, pruning, control_);
+  }
+
+  DeepData& data_;
+  double forgiven_ = 0;
+  const Control& control_;
+};
+
+}  // namespace
+
+std::optional<DeepFound> finished_in_noise(const DeepForm& start, DeepData& data, const Control& control) {
+  return InNoise(data, control).run(start);
+}
+
+}  // namespace exhume

@@ -1,0 +1,160 @@
+#include "fit/deep/most_rows.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "exhume/fit/deep/prune.h"
+#include "fit/deep/rows.h"
+
+namespace exhume {
+namespace {
+
+constexpr double kLeftOut = 0.01;  // of the rows
+constexpr int kStepsARound = 6;
+constexpr double kFalls = 0.3;       // a round that leaves more of the error than this is a slow one
+constexpr int kSlowRounds = 2;       // in a row, that end it
+constexpr double kRounding = 1e-26;  // relative mean squared residual at which a polish stops
+constexpr Index kSpare = 3;          // rows beyond the unknowns of a unit that have to agree
+constexpr int kReweighted = 30;      // solutions of a system by its absolute residuals
+constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean one, that is still rounding
+
+DeepData chosen(const DeepData& data, const std::vector<Index>& rows) {
+  return {data.x(rows, Eigen::all), data.y(rows, Eigen::all)};
+}
+
+// All rows but those with the largest squares, in their order.
+std::vector<Index> but_the_worst(const Vector& squares, double share) {
+  std::vector<Index> rows(static_cast<std::size_t>(squares.size()));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  const auto kept = static_cast<std::ptrdiff_t>((1 - share) * static_cast<double>(rows.size()));
+  std::nth_element(rows.begin(), rows.begin() + kept, rows.end(), [&](Index i, Index j) {
+    return squares(i) != squares(j) ? squares(i) < squares(j) : i < j;
+  });
+  rows.resize(static_cast<std::size_t>(kept));
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+}  // namespace
+
+double most_off(const DeepData& data, double exact) {
+  return std::sqrt(kRowOff * exact * data.variation / static_cast<double>(data.rows()));
+}
+
+std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
+                                  const Control& control) {
+  const Vector squares = data.squares(form, control);
+  const double limit = std::pow(most_off(data, exact), 2);
+  std::vector<Index> rows;
+  for (Index i = 0; i < squares.size(); ++i)
+    if (squares(i) >= limit) rows.push_back(i);
+  return rows;
+}
+
+MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact, int rounds,
+                     const Control& control) {
+  MostRows out{{start, 1, 0, true}, false, {}};
+  DeepPolishOptions polishing;
+  polishing.max_iterations = kStepsARound;
+  polishing.enough_relative = kRounding;
+  fit_linear_part(out.fit.form, enough_rows(data, start, each), control);
+  Vector squares = data.squares(out.fit.form, control);
+  const double limit = std::pow(most_off(data, exact), 2);
+  double before = squares.sum() / data.variation;
+  for (int round = 0, slow = 0; round < rounds && slow < kSlowRounds; ++round) {
+    const DeepData kept = chosen(data, but_the_worst(squares, kLeftOut));
+    const DeepPolished polished =
+        polish(out.fit.form, enough_rows(kept, out.fit.form, each), polishing, control);
+    out.fit.form = polished.form;
+    out.fit.iterations += polished.iterations;
+    out.fit.in_time = polished.in_time;
+    squares = data.squares(out.fit.form, control);
+    const std::vector<Index> best = but_the_worst(squares, kLeftOut);
+    out.fit.relative_mse = squares(best).sum() / data.variation;
+    out.exact = out.fit.relative_mse < exact && squares(best).maxCoeff() < limit;
+    if (out.exact || !out.fit.in_time) break;
+    slow = out.fit.relative_mse > kFalls * before ? slow + 1 : 0;
+    before = out.fit.relative_mse;
+  }
+  if (!out.exact) return out;
+  out.left = not_reproduced(out.fit.form, data, exact, control);
+  return out;
+}
+
+bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>& left) {
+  std::vector<bool> reproduced(static_cast<std::size_t>(data.rows()), true);
+  for (Index i : left) reproduced[static_cast<std::size_t>(i)] = false;
+  bool any = false;
+  for (std::size_t l = form.depth(); l-- > 1;) {
+    const DeepForm before = form;
+    const DeepRows rows(before,
+                        data.x);  // to fold a unit changes what stands on it, not the others of its layer
+    for (Index j = before.V[l].rows(); j-- > 0;) {
+      std::array<std::vector<Index>, 2> sides;  // of the rows that are reproduced
+      for (Index i = 0; i < data.rows(); ++i)
+        if (reproduced[static_cast<std::size_t>(i)]) sides[rows.Q(l)(i, j) > 0 ? 1 : 0].push_back(i);
+      const bool mostly = sides[1].size() > sides[0].size();
+      const std::vector<Index>& few = sides[mostly ? 0 : 1];
+      if (static_cast<Index>(few.size()) >= before.V[l].cols() + kSpare) continue;
+      form = folded(form, l, j, mostly ? 1 : -1);
+      for (Index i : few) {
+        left.push_back(i);
+        reproduced[static_cast<std::size_t>(i)] = false;
+      }
+      any = true;
+    }
+  }
+  std::sort(left.begin(), left.end());
+  return any;
+}
+
+std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, const DeepData& left,
+                                          double tolerance) {
+  const DeepRows rows(form, left.x);
+  const auto [from, count] = rows.layout().below[l];
+  if (left.rows() < count + kSpare) return std::nullopt;
+  const Matrix P = rows.P().middleCols(from, count);
+  const Matrix R = left.y - rows.F() * form.C;
+  // The direction in outputs that most of it has.
+  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(R.transpose() * R);
+  const Vector r = R * outputs.eigenvectors().rightCols(1);
+  const double largest = r.cwiseAbs().maxCoeff();
+  if (!(largest > 0)) return std::nullopt;
+  // Least absolute residuals: rows of another unit, or where an upper one bends, do not count.
+  Vector v, weight = Vector::Ones(r.size()), off;
+  for (int i = 0; i < kReweighted; ++i) {
+    v = Eigen::ColPivHouseholderQR<Matrix>(weight.asDiagonal() * P).solve(weight.cwiseProduct(r));
+    off = (r - P * v).cwiseAbs();
+    weight = (off.array() + 1e-12 * largest).rsqrt();
+  }
+  const Index explained = (off.array() < tolerance).count();
+  const bool last = l + 1 == form.depth();
+  if (last && explained < count + kSpare) return std::nullopt;
+  if (!(v.norm() > 0)) return std::nullopt;
+  DeepForm out = form;
+  Matrix& V = out.V[l];
+  V.conservativeResize(V.rows() + 1, Eigen::NoChange);
+  V.bottomRows(1) = v.transpose() / v.norm();
+  // What stands on the layer takes no part of it to begin with.
+  const auto with_column = [&](Matrix& above, Index at) {
+    Matrix wider = Matrix::Zero(above.rows(), above.cols() + 1);
+    wider.leftCols(at) = above.leftCols(at);
+    wider.rightCols(above.cols() - at) = above.rightCols(above.cols() - at);
+    above = std::move(wider);
+  };
+  Index at = V.rows() - 1;  // of the new unit's feature, in what stands on it
+  for (std::size_t u = l + 1; u < out.depth(); ++u) {
+    with_column(out.V[u], at);
+    if (out.plain) return out;
+    at += out.V[u].rows();
+  }
+  Matrix C = out.C.transpose();
+  with_column(C, at);
+  out.C = C.transpose();
+  return out;
+}
+
+}  // namespace exhume

@@ -1,0 +1,48 @@
+// A polish in which the rows that are fitted worst have no say, and the unit that they show.
+//
+// A unit that a student has missed, or that bends on the wrong side of a few rows, spoils those rows alone. Least
+// squares spreads their error over all weights and stalls, at 1e-8 of the variance or so. With one row in a hundred
+// left out, those fitted worst, chosen anew every few steps, the others fall to rounding; and so do most of those
+// that were left out, because weights that are exact are exact for them too. Rows that do not are those on the far
+// side of a kink that no unit has. There
+//
+//     y - f(x) = a (v.P_{l-1}(x))                                                    (fit/deep/form.h)
+//
+// for a unit of the last hidden layer, so that v is the solution of a linear system. Below the last layer it is
+// a start.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exhume/base/control.h"
+#include "exhume/fit/deep/polish.h"
+
+namespace exhume {
+
+struct MostRows {
+  DeepPolished fit;         // its relative_mse is of the rows that it reproduces
+  bool exact = false;       // those are all but a hundredth at most, and reproduced to `exact`
+  std::vector<Index> left;  // the others, in increasing order; empty where it is not exact
+};
+
+// each: equations an unknown that are polished on; rounds: of a few steps, after each of which rows are chosen.
+[[nodiscard]] MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact,
+                                   int rounds, const Control& control);
+
+// The form with one more unit in layer l (from 0), read off the rows `left` that it does not reproduce; rows
+// that are off by no more than `tolerance` agree. Nothing where they are fewer than the entries of a row of V_l, or
+// show no unit. C is left to be solved again.
+[[nodiscard]] std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l,
+                                                        const DeepData& left, double tolerance);
+
+// Takes units above the first layer out of a sign-free form whose kink has fewer reproduced rows on one side than their weights take: what
+// they do there is made up. These rows join `left`. True where there was one.
+bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>& left);
+
+// The residual of a row, root of its squares, above which it is not reproduced; and the rows that are not.
+[[nodiscard]] double most_off(const DeepData& data, double exact);
+[[nodiscard]] std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
+                                                const Control& control);
+
+}  // namespace exhume

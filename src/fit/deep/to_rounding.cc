@@ -1,0 +1,110 @@
+#include "fit/deep/to_rounding.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "exhume/fit/deep/prune.h"
+#include "fit/deep/most_rows.h"
+
+namespace exhume {
+namespace {
+
+constexpr int kMissing = 8;  // units that are read off rows, at most
+constexpr int kSteps = 30;   // of a polish that has to explain all rows
+
+DeepData rows_of(const DeepData& data, const std::vector<Index>& rows) {
+  return {data.x(rows, Eigen::all), data.y(rows, Eigen::all)};
+}
+
+class Towards {
+ public:
+  Towards(DeepData& data, double each, double exact, const Control& control)
+      : data_(data), each_(each), exact_(exact), control_(control) {}
+
+  ToRounding run(const DeepForm& start, int rounds) {
+    MostRows most = polish_most(start, data_, each_, exact_, rounds, control_);
+    if (!most.exact) return ended(most);
+    // Units too many may take the rows that are left, once these have a say: but not a handful of rows each.
+    const DeepForm wide = most.fit.form;
+    without_rare_units(most.fit.form, data_, most.left);
+    const auto enough = static_cast<std::size_t>(wide.V.back().cols());
+    if (most.left.empty() || most.left.size() > enough) {
+      DeepPolished all = with_a_say(wide, most.left);
+      if (all.relative_mse < exact_) return {std::move(all), false, {}};
+    }
+    fewer_units(most);
+    for (int i = 0; i < kMissing && !most.left.empty() && !control_.out_of_time(); ++i)
+      if (!explain(most)) break;
+    if (most.exact && most.left.empty()) most.fit = on_all_rows(most.fit.form);
+    return ended(most);
+  }
+
+ private:
+  ToRounding ended(MostRows& most) {
+    most.fit.relative_mse = relative_error(most.fit.form, data_, control_);
+    return {std::move(most.fit), minimal_, std::move(most.left)};
+  }
+
+  // On the rows that are reproduced; what is made up for a handful of them goes first, and again.
+  void fewer_units(MostRows& most) {
+    PruneOptions pruning;
+    pruning.exact = exact_;
+    most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
+    do {
+      DeepData reproduced = data_;
+      static_cast<void>(reproduced.take_out(most.left));
+      most.fit.relative_mse = relative_error(most.fit.form, reproduced, control_);
+      Pruned pruned = prune(most.fit, reproduced, pruning, control_);
+      most.fit = std::move(pruned.fit);
+      minimal_ = pruned.minimal;
+      most.left = not_reproduced(most.fit.form, data_, exact_, control_);
+    } while (!control_.out_of_time() && without_rare_units(most.fit.form, data_, most.left));
+  }
+
+  // A unit more, so that fewer rows are left; false where no layer has one.
+  bool explain(MostRows& most) {
+    const DeepData left = rows_of(data_, most.left);
+    for (std::size_t l = most.fit.form.depth(); l-- > 1;) {
+      const std::optional<DeepForm> more = with_missing_unit(most.fit.form, l, left, most_off(data_, exact_));
+      if (!more) continue;
+      MostRows now = polish_most(with_a_say(*more, most.left).form, data_, each_, exact_, 1, control_);
+      if (!now.exact || now.left.size() >= most.left.size()) continue;
+      most = std::move(now);
+      minimal_ = false;
+      return true;
+    }
+    most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
+    return false;
+  }
+
+  // A polish that begins with the rows that are left, brought forward.
+  DeepPolished with_a_say(const DeepForm& form, std::vector<Index>& left) {
+    data_.bring_forward(form, static_cast<Index>(left.size()), 0, control_);
+    std::iota(left.begin(), left.end(), Index{0});
+    return on_all_rows(form);
+  }
+
+  DeepPolished on_all_rows(const DeepForm& form) {
+    DeepPolishOptions polishing;
+    polishing.max_iterations = kSteps;
+    polishing.hope = 6;
+    polishing.hopeful = exact_;
+    polishing.enough_relative = 1e-26;
+    return polish_all(form, data_, each_, exact_, polishing, control_);
+  }
+
+  DeepData& data_;
+  double each_, exact_;
+  bool minimal_ = false;
+  const Control& control_;
+};
+
+}  // namespace
+
+ToRounding to_rounding(const DeepForm& start, DeepData& data, double each, double exact, int rounds,
+                       const Control& control) {
+  return Towards(data, each, exact, control).run(start, rounds);
+}
+
+}  // namespace exhume

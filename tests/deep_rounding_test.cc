@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "exhume/fit/deep/search.h"
+#include "fit/deep/finish.h"
+#include "fit/deep/most_rows.h"
+#include "fit/deep/plain_by_rows.h"
+#include "fit/deep/to_rounding.h"
+#include "planted_deep_rows.h"
+
+namespace exhume {
+namespace {
+
+constexpr double kExact = 1e-19;
+
+DeepForm shaken(DeepForm form, double by, std::uint64_t seed) {
+  normalise(form);
+  for (Matrix& v : form.V) v += by * Stream(seed, "shake").normal_matrix(v.rows(), v.cols());
+  return form;
+}
+
+// The bias of a unit, moved until it acts on so many rows.
+void acts_on(Planted& planted, std::size_t l, Index unit, Index count) {
+  DeepForm form = to_plain_form(planted.network);
+  const DeepRows seen(form, planted.x);
+  const auto column = seen.Q(l).col(unit);
+  std::vector<double> z(column.begin(), column.end());
+  std::sort(z.begin(), z.end(), std::greater<>());
+  const auto at = static_cast<std::size_t>(count);
+  planted.network.layers[l].b(unit) -= (z[at - 1] + z[at]) / 2;
+  planted.y = evaluate(planted.network, planted.x);
+}
+
+TEST(DeepMostRows, RowsWithAnotherAnswerAreLeftOver) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 41);
+  for (Index i : {7, 1234, 5999}) planted.y(i, 0) += 0.5;
+  const DeepForm start = shaken(to_sign_free_form(planted.network), 1e-3, 42);
+  const MostRows most = polish_most(start, planted.data(), 12, kExact, 20, {});
+  EXPECT_TRUE(most.exact);
+  EXPECT_EQ(most.left, (std::vector<Index>{7, 1234, 5999}));
+  EXPECT_EQ(not_reproduced(most.fit.form, planted.data(), kExact, {}), most.left);
+}
+
+TEST(DeepMostRows, NoneWhereHalfOfThemDisagree) {
+  Planted planted = lively({5, 4, 3, 1}, 3000, 43);
+  planted.y.topRows(1500).array() += Stream(44, "noise").normal_matrix(1500, 1).array();
+  const DeepForm start = shaken(to_sign_free_form(planted.network), 1e-3, 45);
+  const MostRows most = polish_most(start, planted.data(), 12, kExact, 6, {});
+  EXPECT_FALSE(most.exact);
+  EXPECT_TRUE(most.left.empty());
+}
+
+TEST(DeepMostRows, ReadsAMissingUnitOffTheRowsThatShowIt) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 47);
+  acts_on(planted, 1, 2, 60);
+  const DeepForm whole = to_sign_free_form(planted.network);
+  const DeepForm without = folded(whole, 1, 2, -1);
+  DeepData data = planted.data();
+  const std::vector<Index> left = not_reproduced(without, data, kExact, {});
+  ASSERT_EQ(left.size(), 60u);
+  const DeepData rows = data.take_out(left);
+  std::optional<DeepForm> more = with_missing_unit(without, 1, rows, most_off(planted.data(), kExact));
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->widths(), whole.widths());
+  EXPECT_LT(fit_linear_part(*more, planted.data(), {}), kExact);
+  // Fewer rows than weights show nothing.
+  const DeepData few(rows.x.topRows(4), rows.y.topRows(4));
+  EXPECT_FALSE(with_missing_unit(without, 1, few, 1e-8));
+}
+
+TEST(DeepMostRows, UnitsThatAHandfulOfRowsSeeAreFolded) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 53);
+  acts_on(planted, 1, 0, 4);
+  DeepForm form = to_sign_free_form(planted.network);
+  std::vector<Index> left;
+  EXPECT_TRUE(without_rare_units(form, planted.data(), left));
+  EXPECT_EQ(form.widths(), (std::vector<Index>{4, 2}));
+  EXPECT_EQ(left.size(), 4u);
+  EXPECT_EQ(not_reproduced(form, planted.data(), kExact, {}), left);
+  EXPECT_FALSE(without_rare_units(form, planted.data(), left));
+}
+
+TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 59);
+  acts_on(planted, 1, 1, 50);
+  DeepForm start = folded(to_sign_free_form(planted.network), 1, 1, -1);
+  start = shaken(start, 1e-4, 60);
+  DeepData data = planted.data();
+  const ToRounding out = to_rounding(start, data, 12, kExact, 12, {});
+  EXPECT_LT(out.fit.relative_mse, kExact);
+  EXPECT_TRUE(out.left.empty());
+}
+
+TEST(DeepFinish, CountsRowsThatAreTooFewForAUnit) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 61);
+  acts_on(planted, 1, 1, 3);
+  DeepForm form = to_sign_free_form(planted.network);
+  normalise(form);
+  std::vector<Index> left;
+  ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+  DeepData data = planted.data();
+  const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->left, 3);
+  EXPECT_TRUE(found->plain);
+  EXPECT_TRUE(found->exact);
+  EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 2}));
+}
+
+TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
+  const Planted planted = lively({5, 4, 3, 2}, 6000, 67);
+  DeepForm form = to_sign_free_form(planted.network);
+  form.V[1].row(1) *= -2;
+  form.C.row(1) /= 2;
+  const std::optional<DeepForm> plain = plain_by_rows(form, planted.data(), 40, kExact, {});
+  ASSERT_TRUE(plain);
+  EXPECT_LT(align(to_deep(*plain), planted.network).worst_error, 1e-9);
+  // Skip terms that no network without them has.
+  DeepForm skip = form;
+  skip.C.bottomRows(6) += Matrix::Ones(6, 2);
+  const RowMatrix y = evaluate(skip, planted.x);
+  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), 40, kExact, {}));
+}
+
+TEST(DeepPolish, AGivenLayerStaysAsItIs) {
+  const Planted planted = lively({5, 4, 3, 1}, 4000, 71);
+  DeepForm start = to_sign_free_form(planted.network);
+  normalise(start);
+  const Matrix first = start.V[0];
+  start.V[1] += 1e-3 * Stream(72, "shake").normal_matrix(start.V[1].rows(), start.V[1].cols());
+  const Index all = start.unknowns();
+  start.given = 1;
+  EXPECT_EQ(start.unknowns(), all - first.size());
+  const DeepPolished end = polish(start, planted.data(), {}, {});
+  EXPECT_LT(end.relative_mse, 1e-24);
+  EXPECT_LT((end.form.V[0] - first).cwiseAbs().maxCoeff(), 1e-15);
+}
+
+}  // namespace
+}  // namespace exhume
