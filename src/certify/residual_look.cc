@@ -186,11 +186,13 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   return look;
 }
 
-bool looks_like_noise(const ResidualLook& look) {
-  return look.kurtosis <= kMostKurtosis && look.polynomials <= look.polynomials_limit && look.units <= 1 &&
-         look.bins <= 1 && look.spread <= 1 && look.neighbours <= look.neighbours_limit &&
-         look.sorted <= look.sorted_limit;
+double structure_left(const ResidualLook& look) {
+  return std::max({look.kurtosis / kMostKurtosis, look.polynomials / look.polynomials_limit, look.units,
+                   look.bins, look.spread, look.neighbours / look.neighbours_limit,
+                   look.sorted / look.sorted_limit});
 }
+
+bool looks_like_noise(const ResidualLook& look) { return structure_left(look) <= 1; }
 
 double sorted_statistic(const Matrix& along, const Matrix& residuals) {
   constexpr Index kLags = 4;

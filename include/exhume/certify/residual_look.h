@@ -52,7 +52,8 @@ struct ResidualLook {
 [[nodiscard]] ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
                                             const Control& control);
 
-// All of its checks passed?
+// The largest of its tests over its limit, and whether all of them passed.
+[[nodiscard]] double structure_left(const ResidualLook& look);
 [[nodiscard]] bool looks_like_noise(const ResidualLook& look);
 
 inline constexpr double kMostKurtosis = 6;

@@ -59,7 +59,7 @@ class DeviceTraining {
   Student run() {
     Student out{start_, 1, true};
     for (Index step = 0; step < options_.steps; ++step) {
-      if (looks_at(step, options_.steps)) {
+      if (options_.hard_rows && looks_at(step, options_.steps)) {
         const StudentData emphasised = data_.with_hard_rows(
             now(), kHardShare, options_.seed + static_cast<std::uint64_t>(step), control_);
         sent_.reset();

@@ -31,10 +31,8 @@ class Finish {
     found.minimal = pruned.minimal;
     if (!found.plain) {
       take(on_all_layers(pruned.fit.form), found);
-    } else if (!found.minimal) {
+    } else {
       every_unit(found);
-    } else if (found.form.given > 0) {
-      take(on_all_layers(found.form), found);
     }
     found.out_of_time = control_.out_of_time();
     return found;
@@ -115,14 +113,20 @@ std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vect
                                           DeepData& data, const FinishOptions& options,
                                           const Control& control) {
   DeepData reproduced = data;
-  const DeepData others = reproduced.take_out(left);
+  DeepData others = reproduced.take_out(left);
   const double error = relative_error(start, reproduced, control);
   if (!(error < options.exact)) return std::nullopt;
   DeepFound most = finished({start, error, 0, true}, reproduced, options, control);
   if (!most.exact) return std::nullopt;
+  // Weights that the sign-free form left open are settled: the plain network may reproduce rows that it did not.
+  const double off = most_off(data, options.exact);
+  others = rows_of(others, rows_off(most.form, others, off, control));
+  if (others.rows() == 0) {
+    most.relative_mse = relative_error(most.form, data, control);
+    if (most.relative_mse < options.exact) return most;
+  }
   const std::size_t last = most.form.depth() - 1;
   if (most.plain) {
-    const double off = most_off(data, options.exact);
     if (const std::optional<DeepForm> more = with_missing_unit(most.form, last, others, off)) {
       Finish on_all(data, options, control);
       const DeepPolished all = on_all.last_digits(*more);

@@ -2,7 +2,8 @@
 //
 //     fewer units -> signs (fit/deep/signs.h, plain_by_rows.h) -> every unit tried -> last digits
 //
-// Units are tried singly in the plain form where there is one: it has the fewest weights. Where there is none, they are
+// Units are tried singly in the plain form where there is one: it has the fewest weights, and may do without a unit that
+// the sign-free form needs. Where there is none, they are
 // tried in the sign-free form, and signs are looked for once more: only the least network has a plain form.
 #pragma once
 

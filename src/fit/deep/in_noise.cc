@@ -10,15 +10,20 @@
 namespace exhume {
 namespace {
 
+constexpr double kNearly = 3;  // structure that units too many may still show
+
 class InNoise {
  public:
-  InNoise(DeepData& data, const Control& control) : data_(data), control_(control) {
+  InNoise(DeepData& data, const StructureLeft& structure_left, const Control& control)
+      : data_(data), structure_left_(structure_left), control_(control) {
     const auto entries = static_cast<double>(data.rows() * data.y.cols());
     forgiven_ = std::log(entries) / entries;
   }
 
   std::optional<DeepFound> run(const DeepForm& start) {
-    const Pruned free = fewest(converged(start), true);
+    const DeepPolished wide = converged(start);
+    if (control_.out_of_time() || structure_left_(wide.form) > kNearly) return std::nullopt;
+    const Pruned free = fewest(wide, true);
     DeepFound found;
     const DeepSigns signs = find_signs(free.fit.form);
     found.signs = signs.layers;
@@ -28,7 +33,7 @@ class InNoise {
         free.fit.relative_mse * (1 + forgiven_ * (weights(free.fit.form) - weights(plain.form)));
     found.plain = plain.relative_mse < limit;
     const Pruned least = found.plain ? fewest(plain, true) : free;
-    if (control_.out_of_time()) return std::nullopt;
+    if (control_.out_of_time() || structure_left_(least.fit.form) > 1) return std::nullopt;
     found.form = least.fit.form;
     found.relative_mse = least.fit.relative_mse;
     found.minimal = least.minimal;
@@ -53,14 +58,16 @@ class InNoise {
   }
 
   DeepData& data_;
+  const StructureLeft& structure_left_;
   double forgiven_ = 0;
   const Control& control_;
 };
 
 }  // namespace
 
-std::optional<DeepFound> finished_in_noise(const DeepForm& start, DeepData& data, const Control& control) {
-  return InNoise(data, control).run(start);
+std::optional<DeepFound> finished_in_noise(const DeepForm& start, DeepData& data,
+                                           const StructureLeft& structure_left, const Control& control) {
+  return InNoise(data, structure_left, control).run(start);
 }
 
 }  // namespace exhume

@@ -21,10 +21,6 @@ constexpr Index kSpare = 3;          // rows beyond the unknowns of a unit that 
 constexpr int kReweighted = 30;      // solutions of a system by its absolute residuals
 constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean one, that is still rounding
 
-DeepData chosen(const DeepData& data, const std::vector<Index>& rows) {
-  return {data.x(rows, Eigen::all), data.y(rows, Eigen::all)};
-}
-
 // All rows but those with the largest squares, in their order.
 std::vector<Index> but_the_worst(const Vector& squares, double share) {
   std::vector<Index> rows(static_cast<std::size_t>(squares.size()));
@@ -40,18 +36,25 @@ std::vector<Index> but_the_worst(const Vector& squares, double share) {
 
 }  // namespace
 
+DeepData rows_of(const DeepData& data, const std::vector<Index>& rows) {
+  return {data.x(rows, Eigen::all), data.y(rows, Eigen::all)};
+}
+
 double most_off(const DeepData& data, double exact) {
   return std::sqrt(kRowOff * exact * data.variation / static_cast<double>(data.rows()));
 }
 
-std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
-                                  const Control& control) {
+std::vector<Index> rows_off(const DeepForm& form, const DeepData& data, double by, const Control& control) {
   const Vector squares = data.squares(form, control);
-  const double limit = std::pow(most_off(data, exact), 2);
   std::vector<Index> rows;
   for (Index i = 0; i < squares.size(); ++i)
-    if (squares(i) >= limit) rows.push_back(i);
+    if (squares(i) >= by * by) rows.push_back(i);
   return rows;
+}
+
+std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
+                                  const Control& control) {
+  return rows_off(form, data, most_off(data, exact), control);
 }
 
 MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact, int rounds,
@@ -65,7 +68,7 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
   const double limit = std::pow(most_off(data, exact), 2);
   double before = squares.sum() / data.variation;
   for (int round = 0, slow = 0; round < rounds && slow < kSlowRounds; ++round) {
-    const DeepData kept = chosen(data, but_the_worst(squares, kLeftOut));
+    const DeepData kept = rows_of(data, but_the_worst(squares, kLeftOut));
     const DeepPolished polished =
         polish(out.fit.form, enough_rows(kept, out.fit.form, each), polishing, control);
     out.fit.form = polished.form;

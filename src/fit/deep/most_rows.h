@@ -40,8 +40,14 @@ struct MostRows {
 // they do there is made up. These rows join `left`. True where there was one.
 bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>& left);
 
-// The residual of a row, root of its squares, above which it is not reproduced; and the rows that are not.
+// The rows that are listed, in that order.
+[[nodiscard]] DeepData rows_of(const DeepData& data, const std::vector<Index>& rows);
+
+// The residual of a row, root of its squares, above which it is not reproduced; rows that are off by so much; and those
+// of the data that are not reproduced.
 [[nodiscard]] double most_off(const DeepData& data, double exact);
+[[nodiscard]] std::vector<Index> rows_off(const DeepForm& form, const DeepData& data, double by,
+                                          const Control& control);
 [[nodiscard]] std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
                                                 const Control& control);
 

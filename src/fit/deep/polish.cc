@@ -60,9 +60,9 @@ DeepForm stepped(const DeepForm& form, const Vector& step) {
 
 DeepPolishOptions noisy_polish() {
   DeepPolishOptions options;
-  options.max_iterations = 40;
+  options.max_iterations = 150;
   options.enough_relative = 0;
-  options.least_progress = 1e-6;
+  options.least_progress = 1e-5;
   options.patience = 2;
   return options;
 }

@@ -34,17 +34,19 @@ constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14;  // of one step of the
 constexpr double kLighter = 50, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
-constexpr double kNoBetter =
-    0.9;  // a student's error, over that of the best one before, from which on rows are taken for noisy
-constexpr double kAsGood = 1.03;    // error of a noisy student with fewer units, over that with all
-constexpr Index kFewLeft = 3;       // rows, not fitted, that may be off beside those left over
-constexpr double kAgree = 1e-3;     // distance of units that two students agree on
-constexpr double kDistinct = 5e-3;  // and below which two of one student are the same
+// A student's error on rows that were not fitted, over that of another, from which on rows are looked at for noise,
+// and from which on a wider one is no gain.
+constexpr double kHardlyBetter = 0.3, kNoGain = 0.8;
+constexpr Index kNoisySteps = 20'000;
+constexpr double kNoisyFlops = 2e11;  // of one step on all rows
+constexpr Index kFewLeft = 3;         // rows, not fitted, that may be off beside those left over
+constexpr double kAgree = 1e-3;       // distance of units that two students agree on
+constexpr double kDistinct = 5e-3;    // and below which two of one student are the same
 // Steps of the first student, factor when one led nowhere, and where that ends.
 constexpr double kFirstSteps = 60'000, kLonger = 1.5, kMostSteps = 400'000;
 constexpr double kKnownSteps = 30'000;  // of a student on a known first layer
 // Numbers of the students that look for a plainer network, and of those on a known first layer.
-constexpr std::uint64_t kAgain = 1'000'003, kOnKnown = 2'000'003;
+constexpr std::uint64_t kAgain = 1'000'003, kOnKnown = 2'000'003, kInNoise = 3'000'003;
 constexpr std::uint64_t kPeelFrom = 2;  // number of the student from which on the layer above is searched too
 constexpr int kFirstPolish = 8, kSecondPolish = 12;              // rounds at most
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
@@ -109,6 +111,7 @@ class Search {
     if (options_.widths) {
       for (std::size_t l = 0; l < depth; ++l) widths[l] = std::max<Index>(8, 3 * (*options_.widths)[l]);
     }
+    const std::vector<Index> first_widths = widths;
     if (options_.first_layer.rows() > 0) {
       above_known(options_.first_layer);
       found_.attempts = std::move(attempts_);
@@ -123,17 +126,20 @@ class Search {
       const double trained = attempt(widths, static_cast<Index>(steps), number);
       if (!ended() && !control_.out_of_time()) on_recurring(number);
       const Index widest = *std::max_element(widths.begin(), widths.end());
-      if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
+      if (trained > kTrained / 10 && 2 * widest <= options_.most_width && !overfits_) {
         for (Index& w : widths) w *= 2;
       } else if (steps < kMostSteps) {
         steps *= kLonger;
       }
+      if (overfits_) widths = first_widths;
     }
-    // Units that others could stand for are kept where no single one can go: once more on the first layer alone.
+    // Units that others could stand for are kept where no single one can go: once more on the first layer alone, and
+    // once more from the beginning.
     if (confirmed_ && !found_.plain && found_.minimal && found_.form.V[0].rows() > 0) {
-      std::vector<Index> widths = found_.form.widths();
-      for (std::size_t l = 1; l < depth; ++l) widths[l] = std::max<Index>(kLeastWidth, 2 * widths[l]);
-      attempt(widths, static_cast<Index>(kFirstSteps), kAgain, {found_.form.V[0]});
+      std::vector<Index> above = found_.form.widths();
+      for (std::size_t l = 1; l < depth; ++l) above[l] = std::max<Index>(kLeastWidth, 2 * above[l]);
+      attempt(above, static_cast<Index>(kFirstSteps), kAgain, {found_.form.V[0]});
+      if (!found_.plain && !control_.out_of_time()) attempt(widths, static_cast<Index>(steps), kAgain + 1);
     }
     found_.attempts = std::move(attempts_);
     return std::move(found_);
@@ -154,24 +160,39 @@ class Search {
 
   [[nodiscard]] bool ended() const { return confirmed_ || found_.noise; }
 
-  // A form that does no better than one of another student: what is left may be noise.
-  void look_for_noise(const DeepForm& form) {
-    const double error = relative_error(form, check_, control_);
-    const bool no_better = best_student_ && error > kNoBetter * best_error_;
-    if (!best_student_ || error < best_error_) {
-      best_student_ = form;
-      best_error_ = error;
-    }
-    if (!options_.is_noise || !no_better || control_.out_of_time()) return;
+  // A student that does hardly better than one before it: what is left may be noise.
+  void look_for_noise(const DeepForm& form, bool polished) {
+    if (!options_.structure_left || control_.out_of_time()) return;
+    const double error = relative_error(form, check_, control_), least = least_rough_;
+    least_rough_ = std::min(least, error);
+    overfits_ = !polished && error > kNoGain * least;
+    if (error < kHardlyBetter * least || flops_on_all(form) > kNoisyFlops) return;
     control_.report("noise", 0);
-    if (!options_.is_noise(*best_student_)) return;
-    DeepForm start = *best_student_;
+    if (polished && options_.structure_left(form) > 1) return;  // it has converged, and is not all there is
+    DeepForm start = polished ? form : noisy_student();
     for (std::size_t l = 0; l < start.depth(); ++l) start = merge_units(start, l, kTwins, data_, control_);
-    start = lightened(start, 0, kAsGood * fit_linear_part(start, data_, control_), data_, control_);
-    std::optional<DeepFound> found = finished_in_noise(start, data_, control_);
-    if (!found || !options_.is_noise(found->form)) return;
+    std::optional<DeepFound> found = finished_in_noise(start, data_, options_.structure_left, control_);
+    if (!found) return;
     error_ = relative_error(found->form, check_, control_);
     found_ = std::move(*found);
+  }
+
+  // One that is not shown the noisiest rows more often than others.
+  [[nodiscard]] DeepForm noisy_student() {
+    StudentOptions training;
+    training.steps = kNoisySteps;
+    training.seed = options_.seed + kInNoise + 7919 * attempts_.size();
+    training.hard_rows = false;
+    const std::vector<Index> widths(static_cast<std::size_t>(options_.depth), first_width());
+    const DeepForm start = random_student(data_.x.cols(), data_.y.cols(), widths, training.seed);
+    Student student = train(start, single_, training, control_);
+    attempts_.push_back({widths, student.relative_mse, 0});
+    return std::move(student.form);
+  }
+
+  [[nodiscard]] double flops_on_all(const DeepForm& form) const {
+    const auto p = static_cast<double>(form.unknowns());
+    return p * p * static_cast<double>(data_.y.size());
   }
 
   // Trains a student and polishes what it found; returns the student's error. `known`: lowest layers, up to
@@ -189,7 +210,7 @@ class Search {
     Student student = train(start, single_, training, control_);
     attempts_.push_back({widths, student.relative_mse, 0});
     consider({student.form, student.relative_mse, 0, true});
-    if (student.relative_mse > kTrained && known.empty()) look_for_noise(student.form);
+    if (student.relative_mse > kTrained && known.empty()) look_for_noise(student.form, false);
     if (student.relative_mse > kTrained || control_.out_of_time()) return student.relative_mse;
     DeepForm form = std::move(student.form);
     std::copy(known.begin(), known.end(), form.V.begin());  // as they were, not in single precision
@@ -228,7 +249,7 @@ class Search {
     consider(out.fit, out.left, out.minimal);
     if (!confirmed_ && new_first_layer) {
       remember(out.fit);
-      look_for_noise(out.fit.form);
+      look_for_noise(out.fit.form, true);
     }
     return out.fit.relative_mse;
   }
@@ -388,10 +409,10 @@ class Search {
   std::vector<First> firsts_;
   std::vector<DeepAttempt> attempts_;
   DeepFound found_;
-  std::optional<DeepForm> best_student_;  // of those that no polish was worth
-  double best_error_ = 1;                 // on check_
-  double error_ = 0;                      // of found_, on check_
-  bool confirmed_ = false;                // found_ is exact there too
+  double least_rough_ = 1;  // error on check_ of what no polish made exact
+  bool overfits_ = false;   // the last student did no better on rows that it did not see than one before
+  double error_ = 0;        // of found_, on check_
+  bool confirmed_ = false;  // found_ is exact there too
 };
 
 }  // namespace

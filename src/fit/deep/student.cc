@@ -175,7 +175,7 @@ class Training {
   void piece(Index step, Index at) { update(step, at, std::min(at + kPiece, places_.size)); }
 
   void begin(Index step) {
-    if (looks_at(step, options_.steps)) {
+    if (options_.hard_rows && looks_at(step, options_.steps)) {
       emphasised_ = data_.with_hard_rows(result().form, kHardShare,
                                          options_.seed + static_cast<std::uint64_t>(step), control_);
       rows_from_ = &*emphasised_;

@@ -13,10 +13,6 @@ namespace {
 constexpr int kMissing = 8;  // units that are read off rows, at most
 constexpr int kSteps = 30;   // of a polish that has to explain all rows
 
-DeepData rows_of(const DeepData& data, const std::vector<Index>& rows) {
-  return {data.x(rows, Eigen::all), data.y(rows, Eigen::all)};
-}
-
 class Towards {
  public:
   Towards(DeepData& data, double each, double exact, const Control& control)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exhume/fit/deep/weight_errors.h"
+#include "exhume/fit/polish.h"
 
 namespace exhume {
 namespace {
@@ -17,7 +18,8 @@ ResidualLook look_at_deep_residual(const DeepForm& form, const SamplePtr& standa
       [form](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y = (y - evaluate(form, x)).eval(); });
   SeparableModel units;
   units.V = form.V.front();
-  units.C = Matrix::Zero(units.features(), standard->outputs());
+  // The fit saw other rows too: on these, what is left is not yet free of the features of its units.
+  fit_linear_part(units, *residual, {}, control);
   return look_at_residual(units, residual, control);
 }
 

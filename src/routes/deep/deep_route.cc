@@ -39,8 +39,8 @@ Found search(Job& job, const Start& /*start*/) {
     const auto entries = static_cast<double>(job.data.training()->rows() * job.data.training()->outputs());
     options.exact = std::max({options.exact, kSlack * rounding->level(entries), kSlack * rounding->computed});
   }
-  options.is_noise = [&](const DeepForm& form) {
-    return looks_like_noise(look_at_deep_residual(form, job.data.standard(), job.control));
+  options.structure_left = [&](const DeepForm& form) {
+    return structure_left(look_at_deep_residual(form, job.data.standard(), job.control));
   };
   Found found;
   found.deep = deep_search(*job.data.standard(), options, job.control);

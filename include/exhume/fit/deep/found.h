@@ -1,6 +1,7 @@
 // What the search for a network of several hidden layers found, and what it went through.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "exhume/fit/deep/form.h"
@@ -14,6 +15,8 @@ struct DeepAttempt {
   double trained = 0;          // relative error of the student
   double polished = 0;         // and of what the polish made of it; 0 where it was not polished
 };
+
+using StructureLeft = std::function<double(const DeepForm&)>;
 
 struct DeepFound {
   DeepForm form;            // plain where `plain`, otherwise sign-free; standardised coordinates

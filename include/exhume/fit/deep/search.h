@@ -14,7 +14,6 @@
 // not, and the caller looks at rows that were held out.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -34,8 +33,9 @@ struct DeepSearchOptions {
   Index first_width = 24;  // of the first student's layers
   Index most_width = 768;  // students do not grow beyond
   double exact = 1e-19;    // relative mean squared residual below which a fit is on its way to rounding
-  // Does what this network leaves of the rows look like noise? Without it rows have none.
-  std::function<bool(const DeepForm&)> is_noise;
+  // How much structure there is in what a network leaves of the rows, over what noise would show: up to 1 it looks like
+  // noise. Without it rows have none.
+  StructureLeft structure_left;
 };
 
 // Samples in standardised coordinates.

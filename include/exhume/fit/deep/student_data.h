@@ -30,6 +30,7 @@ struct StudentOptions {
   Index steps = 20'000;
   Index batch = 512;
   double rate = 1e-2;      // of Adam, at first
+  bool hard_rows = true;   // show rows that are fitted worst more often: not where these are the noisiest
   std::size_t frozen = 0;  // lowest layers that stay as they start: known ones
   std::uint64_t seed = 0;
 };
