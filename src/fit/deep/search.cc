@@ -224,12 +224,20 @@ class Search {
     for (const bool all : {false, true}) {
       const DeepForm& begin = all ? form : lighter;
       if (all && (form.widths() == lighter.widths() || flops(form) > most_flops())) break;
-      const double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, known.empty());
+      double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, known.empty());
+      if (fixed && !ended() && !(left < options_.exact))
+        left = polish_and_consider(loose(begin), kSecondPolish, false);
       if (ended() || control_.out_of_time() || left < options_.exact) break;
       // The next students may agree with this one, which costs less than a polish of all units.
       if (known.empty() && attempts_.size() < kStudentsFirst) break;
     }
     return student.relative_mse;
+  }
+
+  // A layer that is given may be so to few digits.
+  [[nodiscard]] static DeepForm loose(DeepForm form) {
+    form.given = 0;
+    return form;
   }
 
   // Of one step of the polish that is still taken.
@@ -303,9 +311,8 @@ class Search {
         found_.out_of_time = true;
         return;
       }
-      // A layer that is given may be so to few digits.
-      const bool fixed = number % 2 == 0;
-      const double trained = attempt(widths, static_cast<Index>(steps), number, lower.V, fixed);
+      const double trained = attempt(widths, static_cast<Index>(steps), number, lower.V, true);
+      if (number == 0 && !confirmed_ && depth == 2) peel_first(lower.V[0], number);
       const Index widest = *std::max_element(widths.begin() + 1, widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
         for (std::size_t l = 1; l < depth; ++l) widths[l] *= 2;
