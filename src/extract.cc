@@ -15,6 +15,7 @@
 #include "exhume/certify/entry_check.h"
 #include "exhume/certify/stored_precision.h"
 #include "exhume/oracle/logged_samples.h"
+#include "extract/averaged.h"
 #include "extract/columns.h"
 #include "extract/deep_columns.h"
 #include "extract/deep_within.h"
@@ -37,7 +38,8 @@ constexpr double kCoarse = 1e-12, kNear = 12;
 constexpr double kSeen = 1e-8;
 // One minus the confidence of what fresh questions show.
 constexpr double kDoubt = 0.001;
-constexpr Index kDeepFresh = 1000;  // fresh questions where there are several hidden layers, at least
+constexpr double kAveragedSeconds = 300;  // of the polish of coarse answers
+constexpr Index kDeepFresh = 1000;        // fresh questions where there are several hidden layers, at least
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -175,6 +177,11 @@ class Extraction {
     const Missed missed = missed_units(meter_, columns.model, missed_options);
     result_.found_outside = missed.found;
     clock_.lap("search");
+    if (noise_.relative > kCoarse && missed.complete) {
+      columns.model =
+          averaged(meter_, columns.model, {options_.seed, noise_, missed_options.spread, kAveragedSeconds});
+      clock_.lap("average");
+    }
 
     const double tolerance = std::min(kLooseSigns, std::max(1e-6, kSignNoise * noise_.relative));
     SignedNetwork found = signed_network(columns.model, tolerance);
@@ -304,7 +311,7 @@ class Extraction {
                    "the questions are answered only with terms that pass a layer by: the function is found, "
                    "its weights are not");
     if (!result_.signs_identifiable) return;
-    const std::vector<double> seen = seen_by_questions(result_.deep, logged, control_);
+    const std::vector<double> seen = seen_by_questions(result_.deep, logged, kSeen, control_);
     for (std::size_t l = 0; l < seen.size(); ++l) {
       checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kSeen, seen[l] >= kSeen,
                      fmt::format("other weights of layer {} answer all questions as well (smallest singular "

@@ -47,6 +47,8 @@ constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 constexpr Index kMostSurprises = 60;
+// Lines in a box are short, and units bend in few of its corners.
+constexpr int kBoxLines = 8, kBoxQuiet = 6, kBoxMost = 40;
 constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
 constexpr std::size_t kBreaks = 3;  // of a surface that are looked at
@@ -74,6 +76,11 @@ class Finder {
     lines.seed = options_.seed;
     lines.farthest = options_.farthest;
     lines.explained = [this](const Vector& u) { return explained(u); };
+    if (space_.bounded()) {
+      lines.least_lines = kBoxLines;
+      lines.quiet_lines = kBoxQuiet;
+      lines.most_lines = kBoxMost;
+    }
     Planes& planes = out_.planes;
     bool closer = false;
     for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {

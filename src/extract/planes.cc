@@ -39,7 +39,10 @@ constexpr double kErrors = 60,
                  kExact = 1e-14;  // how far a kink may be from its plane: in errors, over its size
 constexpr double kLeastSpread = 0.7, kMostSpread = 6;  // of places, in scales
 constexpr double kWithin = 0.97;                       // of the reach in a box
+constexpr double kShortest = 1e-6;                     // distance of two places that a line may pass through
 constexpr double kNearWall = 0.97;                     // of the way from the middle to a wall, at most
+constexpr double kMiddling = 0.25, kMixed = 0.5;       // shares of places in a box, one after the other
+constexpr double kBrightest = 3;                       // mean of all coordinates, over half the box
 
 // A kink of the line, and the plane through it.
 struct Candidate {
@@ -90,8 +93,11 @@ class Lines {
                   .transpose() -
               p;
     if (number < options_.through.size()) {
-      p = options_.through[number].first;
-      along = options_.through[number].second - p;
+      const auto& [from, to] = options_.through[number];
+      if ((to - from).norm() > kShortest * planes_.scale) {
+        p = from;
+        along = to - from;
+      }
     }
     LineTask task = line_through(space_, p, along.normalized(), options_.farthest * planes_.scale);
     if (!space_.bounded()) task.scale = planes_.lines > 0 ? 2 * planes_.scale : planes_.scale;
@@ -336,8 +342,10 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
     } else if (space.whole) {
       const Box& box = space.meter->frame().box();
       const double half = (box.high - box.low) / 2;
-      // Half of them near the middle, half with many coordinates at the walls.
-      u.row(i) *= half * (kind < 0.5 ? 0.6 : 1.5) * (0.3 + 0.7 * r);
+      // Some near the middle, some with many coordinates at the walls, half from dark to bright: there units bend
+      // that are always on or off among the others.
+      u.row(i) *= half * (kind < kMiddling ? 0.6 : 1.5) * (kind < kMixed ? 0.3 + 0.7 * r : 1);
+      if (kind >= kMixed) u.row(i).array() += kBrightest * half * (2 * r - 1);
       u.row(i) = u.row(i).cwiseMax(-kNearWall * half).cwiseMin(kNearWall * half);
       continue;
     } else {
