@@ -38,8 +38,8 @@ constexpr double kCoarse = 1e-12, kNear = 12;
 constexpr double kSeen = 1e-8;
 // One minus the confidence of what fresh questions show.
 constexpr double kDoubt = 0.001;
-constexpr double kAveragedSeconds = 300;  // of the polish of coarse answers
-constexpr Index kDeepFresh = 1000;        // fresh questions where there are several hidden layers, at least
+constexpr std::uint64_t kAveragedRows = 1u << 25;  // of the domain's inputs, where answers are coarse
+constexpr Index kDeepFresh = 1000;  // fresh questions where there are several hidden layers, at least
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -174,14 +174,12 @@ class Extraction {
     missed_options.noise = noise_;
     missed_options.spread = result_.spread =
         columns.model.units() > 0 ? std::max(1e-3, kBeyondPlanes * plane_distance(columns.model)) : 1;
+    const bool coarse = noise_.relative > kCoarse;
+    if (coarse) average(columns.model, kAveragedRows);
     const Missed missed = missed_units(meter_, columns.model, missed_options);
     result_.found_outside = missed.found;
     clock_.lap("search");
-    if (noise_.relative > kCoarse && missed.complete) {
-      columns.model =
-          averaged(meter_, columns.model, {options_.seed, noise_, missed_options.spread, kAveragedSeconds});
-      clock_.lap("average");
-    }
+    if (coarse && missed.found > 0) average(columns.model, 2 * kAveragedRows);
 
     const double tolerance = std::min(kLooseSigns, std::max(1e-6, kSignNoise * noise_.relative));
     SignedNetwork found = signed_network(columns.model, tolerance);
@@ -192,6 +190,11 @@ class Extraction {
     clock_.lap("signs");
     judge();
     clock_.lap("checks");
+  }
+
+  void average(SeparableModel& model, std::uint64_t first) {
+    model = averaged(meter_, model, {options_.seed, result_.spread, first});
+    clock_.lap("average");
   }
 
   // Several hidden layers: in the box itself, or in the subspace with all other columns afterwards.

@@ -48,7 +48,7 @@ constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 constexpr Index kMostSurprises = 60;
 // Lines in a box are short, and units bend in few of its corners.
-constexpr int kBoxLines = 8, kBoxQuiet = 6, kBoxMost = 40;
+constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
 constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
 constexpr std::size_t kBreaks = 3;  // of a surface that are looked at
@@ -479,7 +479,7 @@ class Finder {
   // Places at which units would switch that are on at all questions.
   [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const {
     std::vector<Vector> places;
-    for (std::size_t l = 1; l < form_.depth(); ++l) {
+    for (std::size_t l = 0; l < form_.depth(); ++l) {
       const Matrix& V = form_.V[l];
       const Index k = V.rows();
       Matrix U, R;
