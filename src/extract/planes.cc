@@ -101,7 +101,8 @@ class Lines {
       } else {
         ends.row(1) = places_about(space_, planes_, options_.seed ^ 0x1b873593u, line, 1);
       }
-      along = ends.row(1).transpose() - p;
+      if ((ends.row(1).transpose() - p).norm() > kShortest * planes_.scale)
+        along = ends.row(1).transpose() - p;
     }
     if (number < options_.through.size()) {
       const auto& [from, to] = options_.through[number];
@@ -237,7 +238,10 @@ class Lines {
                                      Index i) {
     const auto height = [&](const Vector& u) { return each.normal.dot(u - each.place); };
     const double here = height(at);
-    const auto way = [&](const Vector& to) -> Vector { return here / (here - height(to)) * (to - at); };
+    const auto way = [&](const Vector& to) -> Vector {
+      const double share = here / (here - height(to));
+      return share >= 0 && share <= 1 ? Vector(share * (to - at)) : Vector(each.place - at);
+    };
     for (Index q = 1; q <= std::min(kTried, others.rows() - 1); ++q) {
       const Vector to = others.row((i + q) % others.rows());
       if ((height(to) < 0) != (here < 0)) return way(to);
@@ -365,6 +369,13 @@ class Lines {
   std::uint64_t drawn_ = static_cast<std::uint64_t>(planes_.lines) << 24;
 };
 
+// Near its walls at most: the middle that places are drawn about is not quite that of the box.
+void keep_inside(const Space& space, RowMatrix& x) {
+  const Box& box = space.meter->frame().box();
+  const double wall = (1 - kNearWall) * (box.high - box.low) / 2;
+  x = x.cwiseMax(box.low + wall).cwiseMin(box.high - wall).eval();
+}
+
 }  // namespace
 
 void more_planes(const Space& space, const PlanesOptions& options, Planes& planes) {
@@ -396,7 +407,6 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
       } else {
         u.row(i) *= half * (kind < kMiddling ? 0.6 : 1.5) * (0.3 + 0.7 * r);
       }
-      u.row(i) = u.row(i).cwiseMax(-kNearWall * half).cwiseMin(kNearWall * half);
       continue;
     } else {
       const Vector along = u.row(i).normalized();
@@ -404,6 +414,7 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
     }
   }
   u.rowwise() += space.middle().transpose();
+  if (space.bounded() && space.whole) keep_inside(space, u);
   return u;
 }
 
@@ -412,9 +423,9 @@ RowMatrix corners_about(const Space& space, const Planes& planes, std::uint64_t 
   RowMatrix drawn(count, planes.slopes.rows());
   Stream(seed, "extract deep corners").fill_normal(first, drawn);
   const Box& box = space.meter->frame().box();
-  const double half = kNearWall * (box.high - box.low) / 2;
-  RowMatrix u = (half * (drawn * planes.slopes).array().sign()).matrix();
+  RowMatrix u = ((box.high - box.low) * (drawn * planes.slopes).array().sign()).matrix();
   u.rowwise() += space.middle().transpose();
+  keep_inside(space, u);
   return u;
 }
 
