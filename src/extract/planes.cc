@@ -155,10 +155,12 @@ class Lines {
     return far.minCoeff() <= kSamePlane * (planes_.scale + (u - space_.middle()).norm());
   }
 
-  // The first ones, and as many as there are dimensions again and again.
+  // Jacobians of a box, and their rows as far as corners need them.
   void keep_slopes(const std::vector<LocalLinear>& pieces) {
     for (const LocalLinear& piece : pieces) {
-      if (!piece.agreed || planes_.slopes.rows() >= kMostSlopes * s_) continue;
+      if (!piece.agreed) continue;
+      planes_.pieces.push_back(piece);
+      if (planes_.slopes.rows() >= kMostSlopes * s_) continue;
       for (Index o = 0; o < piece.jacobian.rows(); ++o) {
         const double size = piece.jacobian.row(o).norm();
         if (!(size > kTiny)) continue;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "extract/jacobian.h"
 #include "extract/space.h"
 
 namespace exhume {
@@ -46,6 +47,7 @@ struct Planes {
   int lines = 0;                    // so far
   std::vector<double> line, kinks;  // t of the first line's ends, and of its kinks
   Matrix slopes;                    // rows of Jacobians that were met in a box, of unit norm: any number x s
+  std::vector<LocalLinear> pieces;  // and these Jacobians
 };
 
 // Adds what further lines show.
