@@ -15,6 +15,7 @@
 #include "exhume/certify/entry_check.h"
 #include "exhume/certify/stored_precision.h"
 #include "exhume/oracle/logged_samples.h"
+#include "extract/averaged.h"
 #include "extract/columns.h"
 #include "extract/deep_columns.h"
 #include "extract/deep_within.h"
@@ -37,6 +38,7 @@ constexpr double kCoarse = 1e-12, kNear = 12;
 constexpr double kSeen = 1e-8;
 // One minus the confidence of what fresh questions show.
 constexpr double kDoubt = 0.001;
+constexpr std::uint64_t kAveragedRows = 1u << 25;  // of the domain's inputs, where answers are coarse
 constexpr Index kDeepFresh = 1000;  // fresh questions where there are several hidden layers, at least
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
@@ -172,9 +174,12 @@ class Extraction {
     missed_options.noise = noise_;
     missed_options.spread = result_.spread =
         columns.model.units() > 0 ? std::max(1e-3, kBeyondPlanes * plane_distance(columns.model)) : 1;
+    const bool coarse = noise_.relative > kCoarse;
+    if (coarse) average(columns.model, kAveragedRows);
     const Missed missed = missed_units(meter_, columns.model, missed_options);
     result_.found_outside = missed.found;
     clock_.lap("search");
+    if (coarse && missed.found > 0) average(columns.model, 2 * kAveragedRows);
 
     const double tolerance = std::min(kLooseSigns, std::max(1e-6, kSignNoise * noise_.relative));
     SignedNetwork found = signed_network(columns.model, tolerance);
@@ -185,6 +190,11 @@ class Extraction {
     clock_.lap("signs");
     judge();
     clock_.lap("checks");
+  }
+
+  void average(SeparableModel& model, std::uint64_t first) {
+    model = averaged(meter_, model, {options_.seed, result_.spread, first});
+    clock_.lap("average");
   }
 
   // Several hidden layers: in the box itself, or in the subspace with all other columns afterwards.
@@ -304,7 +314,7 @@ class Extraction {
                    "the questions are answered only with terms that pass a layer by: the function is found, "
                    "its weights are not");
     if (!result_.signs_identifiable) return;
-    const std::vector<double> seen = seen_by_questions(result_.deep, logged, control_);
+    const std::vector<double> seen = seen_by_questions(result_.deep, logged, kSeen, control_);
     for (std::size_t l = 0; l < seen.size(); ++l) {
       checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kSeen, seen[l] >= kSeen,
                      fmt::format("other weights of layer {} answer all questions as well (smallest singular "

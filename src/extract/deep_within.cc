@@ -8,6 +8,7 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "extract/first_layer.h"
 #include "extract/follow.h"
 #include "extract/one_sided.h"
 #include "extract/pairs.h"
@@ -47,7 +48,13 @@ constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 constexpr Index kMostSurprises = 60;
-constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
+// Lines in a box are short, and units bend in few of its corners.
+constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
+constexpr int kCornerRounds = 4;
+constexpr double kSameDirection = 1e-5;  // of jumps of one unit
+constexpr double kWorthPolish = 1e-2;    // share of the variance that a start may leave
+constexpr double kCorner = 0.97;         // of the way to a corner
+constexpr std::size_t kWorst = 2;        // lines to where most is left, in one pass
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
 constexpr std::size_t kBreaks = 3;  // of a surface that are looked at
 constexpr int kMostBreaks = 24;     // of all
@@ -74,16 +81,23 @@ class Finder {
     lines.seed = options_.seed;
     lines.farthest = options_.farthest;
     lines.explained = [this](const Vector& u) { return explained(u); };
+    if (space_.bounded()) {
+      lines.least_lines = kBoxLines;
+      lines.quiet_lines = kBoxQuiet;
+      lines.most_lines = kBoxMost;
+    }
     Planes& planes = out_.planes;
     bool closer = false;
     for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {
       const Index known = planes.V.rows();
       if (!closer) more_planes(space_, lines, planes);
+      if (!closer && space_.bounded() && space_.whole) planes_in_corners(lines);
       if (planes.V.rows() > known) {
         layers_.assign(1, planes.V);
         units_.clear();
       }
       if (planes.V.rows() == 0) continue;
+      if (two_layers()) break;
       const bool there = grow();
       if ((there || some_open()) && finish(pass + 1 == options_.passes)) break;
       closer = looks < kMostLooks && look_closer(static_cast<std::uint64_t>(looks++));
@@ -98,6 +112,64 @@ class Finder {
   }
 
  private:
+  // Units of the first layer that are on at all questions so far: lines to where they would switch.
+  void planes_in_corners(PlanesOptions lines) {
+    for (int round = 0; round < kCornerRounds; ++round) {
+      const Index known = out_.planes.V.rows();
+      const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
+      lines.through.clear();
+      const Box& box = space_.meter->frame().box();
+      for (const Vector& w : first.left) {
+        Vector corner = (box.high - box.low) / 2 * kCorner * w.array().sign().matrix();
+        corner.array() += (box.low + box.high) / 2;
+        const Vector opposite = Vector::Constant(s_, box.low + box.high) - corner;
+        lines.through.emplace_back(opposite, corner);
+      }
+      if (lines.through.empty()) return;
+      lines.least_lines = lines.most_lines = static_cast<int>(lines.through.size());
+      more_planes(space_, lines, out_.planes);
+      if (out_.planes.V.rows() == known) return;
+    }
+  }
+
+  // Two hidden layers whose first is known with its signs, and whose second is told by the jumps of several outputs: its
+  // kinks alone give its rows.
+  bool two_layers() {
+    const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
+    const Index m = space_.meter->outputs();
+    if (first.signs.size() == 0 || m < kManyOutputs) return false;
+    std::vector<FoundUnit> units;
+    std::vector<bool> used(out_.planes.upper.size(), false);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      const UpperKink& kink = out_.planes.upper[i];
+      if (used[i] || !(kink.error < kSameJump)) continue;
+      FoundUnit unit{{}, {kink}, {}, 1, {}};
+      for (std::size_t j = i + 1; j < used.size(); ++j) {
+        const UpperKink& other = out_.planes.upper[j];
+        const Vector across = other.jump - kink.jump.normalized().dot(other.jump) * kink.jump.normalized();
+        if (used[j] || !(other.error < kSameJump) || across.norm() > kSameDirection * other.jump.norm())
+          continue;
+        used[j] = true;
+        unit.kinks.push_back(other);
+      }
+      if (unit.kinks.size() > 1) units.push_back(std::move(unit));
+    }
+    if (units.empty()) return false;
+    const Control control = space_.meter->control().within(kPolishSeconds);
+    const Index k = out_.planes.V.rows();
+    const auto unknowns = static_cast<double>(k * (s_ + 1) + static_cast<Index>(units.size()) * (k + 1 + m));
+    ask(kPolishShare * unknowns / static_cast<double>(m) + static_cast<double>(k + s_));
+    const DeepForm plain = plain_layers(out_.planes.V, {units}, out_.u, out_.y, first.signs);
+    if (plain.V.empty()) return false;
+    const RowMatrix centred = out_.y.rowwise() - out_.y.colwise().mean();
+    const double left =
+        (out_.y - evaluate(plain, out_.u)).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
+    if (!(left < kWorthPolish) || !polished(plain, control)) return false;
+    ask_where_pairs_act();
+    on_all_questions(control);
+    return !surprised();
+  }
+
   // Of the surface through a kink, near the middle.
   [[nodiscard]] double uncertainty(const UpperKink& kink) const {
     return kink.error * (out_.planes.scale + (kink.place - space_.middle()).norm());
@@ -472,7 +544,7 @@ class Finder {
   // Places at which units would switch that are on at all questions.
   [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const {
     std::vector<Vector> places;
-    for (std::size_t l = 1; l < form_.depth(); ++l) {
+    for (std::size_t l = 0; l < form_.depth(); ++l) {
       const Matrix& V = form_.V[l];
       const Index k = V.rows();
       Matrix U, R;
@@ -603,7 +675,8 @@ class Finder {
   bool finish(bool last) {
     const auto m = static_cast<double>(space_.meter->outputs());
     const Control control = space_.meter->control().within(kPolishSeconds);
-    DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y);
+    const Vector signs = first_layer(layers_.front(), out_.planes.pieces).signs;
+    DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y, signs);
     if (plain.V.empty()) plain = find_signs(form_).form;
     ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
     // Units that act rarely show among more questions.

@@ -79,8 +79,8 @@ Vector place_of_most(const Space& space, const Planes& planes, const KnownLayers
     Vector away = u - space.middle();
     if (space.bounded() && space.whole) {
       const Box& box = space.meter->frame().box();
-      const double half = kWithin * (box.high - box.low) / 2;
-      away = away.cwiseMax(-half).cwiseMin(half);
+      const double wall = (1 - kWithin) * (box.high - box.low) / 2;
+      return u.cwiseMax(box.low + wall).cwiseMin(box.high - wall);
     } else {
       double far = radius;
       if (space.bounded()) far = std::min(far, kWithin * space.reach(space.middle(), away.normalized()));

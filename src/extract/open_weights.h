@@ -11,8 +11,9 @@
 namespace exhume {
 
 // Of every hidden layer the smallest singular value of the Jacobian at the questions, in units of the outputs' spread,
-// rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip terms.
+// rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip terms. Where some
+// of the questions show `enough` in every layer the others are not looked at.
 [[nodiscard]] std::vector<double> seen_by_questions(const DeepNetwork& network, const SampleSource& questions,
-                                                    const Control& control);
+                                                    double enough, const Control& control);
 
 }  // namespace exhume

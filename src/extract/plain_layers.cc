@@ -27,8 +27,8 @@ struct PlainRow {
 class Builder {
  public:
   Builder(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above, const RowMatrix& u,
-          const RowMatrix& y)
-      : above_(above), u_(u), y_(y) {
+          const RowMatrix& y, Vector signs)
+      : above_(above), u_(u), y_(y), first_signs_(std::move(signs)) {
     form_.plain = true;
     form_.inputs = first.cols() - 1;
     sign_free_.push_back(first);
@@ -45,7 +45,7 @@ class Builder {
     for (std::size_t l = 0; l < above_.size(); ++l) {
       if (above_[l].empty()) return {};
       // Units of this layer that are one: signs are those of the first.
-      const Vector s = signs_below(l);
+      const Vector s = l == 0 && first_signs_.size() == rows.rows() ? first_signs_ : signs_below(l);
       if (s.size() == 0) return {};
       form_.V.push_back(kept_signs(l, s).asDiagonal() * rows);
       rows = solve_layer(l);
@@ -159,7 +159,11 @@ class Builder {
   [[nodiscard]] Vector guess_of(std::size_t l, const FoundUnit& unit) const {
     const Index k = form_.V.back().rows();
     Vector out = Vector::Zero(k + 1);
-    for (Index j = 0; j < k; ++j) {
+    if (unit.row.size() == 0) {
+      const UpperKink& kink = unit.kinks.front();
+      out.head(k) = below(kink.place).G.transpose().completeOrthogonalDecomposition().solve(kink.normal);
+    }
+    for (Index j = 0; j < k && unit.row.size() > 0; ++j) {
       const Index from = l == 0 ? j : static_cast<Index>(kept_[l - 1][static_cast<std::size_t>(j)]);
       out(j) = 2 * unit.row(from);
     }
@@ -329,6 +333,7 @@ class Builder {
 
   const std::vector<std::vector<FoundUnit>>& above_;
   const RowMatrix &u_, &y_;
+  Vector first_signs_;
   std::vector<Matrix> sign_free_;
   DeepForm form_;
   std::vector<std::vector<std::size_t>>
@@ -339,9 +344,9 @@ class Builder {
 }  // namespace
 
 DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above,
-                      const RowMatrix& u, const RowMatrix& y) {
+                      const RowMatrix& u, const RowMatrix& y, const Vector& signs) {
   if (above.empty()) return {};
-  return Builder(first, above, u, y).run();
+  return Builder(first, above, u, y, signs).run();
 }
 
 }  // namespace exhume

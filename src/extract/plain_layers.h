@@ -21,16 +21,16 @@ namespace exhume {
 
 // A unit above the first layer, as it was found.
 struct FoundUnit {
-  Vector row;                    // sign-free, on (|Q_l|, ..., |Q_1|, u, 1)
+  Vector row;                    // sign-free, on (|Q_l|, ..., |Q_1|, u, 1); empty where only kinks are known
   std::vector<UpperKink> kinks;  // the one that it was found from first
   std::vector<MetPlace> met;
   Index open = 0;
   Matrix free = {};  // what may be added to the row (extract/follow.h)
 };
 
-// first: V_1; above: the units of every further layer; u, y: random questions. The form is plain, its C fitted;
-// empty where signs are not determined.
+// first: V_1; above: the units of every further layer; u, y: random questions; signs of the first layer where they are
+// known, otherwise empty. The form is plain, its C fitted; empty where signs are not determined.
 [[nodiscard]] DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above,
-                                    const RowMatrix& u, const RowMatrix& y);
+                                    const RowMatrix& u, const RowMatrix& y, const Vector& signs = {});
 
 }  // namespace exhume

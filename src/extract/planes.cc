@@ -38,12 +38,20 @@ constexpr double kManyMedians =
 constexpr double kErrors = 60,
                  kExact = 1e-14;  // how far a kink may be from its plane: in errors, over its size
 constexpr double kLeastSpread = 0.7, kMostSpread = 6;  // of places, in scales
-constexpr double kWithin = 0.97;                       // of the reach in a box
+constexpr Index kTried = 12;                           // places in a box, for one beyond the plane
+constexpr double kShortest = 1e-6;                     // distance of two places that a line may pass through
 constexpr double kNearWall = 0.97;                     // of the way from the middle to a wall, at most
+constexpr double kMiddling = 0.2, kWalls = 0.35,
+                 kMixed = 0.5;    // shares of places in a box, one after another
+constexpr double kJitter = 0.4;   // of places on the way to a corner, over half the box
+constexpr int kOtherLines = 4;    // one line in so many is not between corners
+constexpr Index kMostSlopes = 4;  // that are kept, for every dimension
+constexpr double kBrightest = 3;  // mean of all coordinates, over half the box
 
 // A kink of the line, and the plane through it.
 struct Candidate {
   Vector place, normal, jump;
+  Vector low, high;  // ends of the line
   double error = 0;  // of the normal
   Index alive = 0, bends = 0;
   std::vector<std::pair<Vector, double>> met;  // places of kinks on the plane, with their errors
@@ -83,15 +91,25 @@ class Lines {
               .row(0);
     Vector along = v.row(0).transpose();
     // In a box from one place to another: near the walls random directions lead nowhere.
-    if (space_.bounded() && planes_.lines > 0)
-      along = places_about(space_, planes_, options_.seed ^ 0x1b873593u,
-                           static_cast<std::uint64_t>(planes_.lines), 1)
-                  .row(0)
-                  .transpose() -
-              p;
+    if (space_.bounded() && planes_.lines > 0) {
+      const auto line = static_cast<std::uint64_t>(planes_.lines);
+      const bool corners = space_.whole && planes_.slopes.rows() > 0 && planes_.lines % kOtherLines != 0;
+      RowMatrix ends(2, s_);
+      if (corners) {
+        ends = corners_about(space_, planes_, options_.seed, 2 * line, 2);
+        p = ends.row(0);
+      } else {
+        ends.row(1) = places_about(space_, planes_, options_.seed ^ 0x1b873593u, line, 1);
+      }
+      if ((ends.row(1).transpose() - p).norm() > kShortest * planes_.scale)
+        along = ends.row(1).transpose() - p;
+    }
     if (number < options_.through.size()) {
-      p = options_.through[number].first;
-      along = options_.through[number].second - p;
+      const auto& [from, to] = options_.through[number];
+      if ((to - from).norm() > kShortest * planes_.scale) {
+        p = from;
+        along = to - from;
+      }
     }
     LineTask task = line_through(space_, p, along.normalized(), options_.farthest * planes_.scale);
     if (!space_.bounded()) task.scale = planes_.lines > 0 ? 2 * planes_.scale : planes_.scale;
@@ -137,9 +155,23 @@ class Lines {
     return far.minCoeff() <= kSamePlane * (planes_.scale + (u - space_.middle()).norm());
   }
 
+  // Jacobians of a box, and their rows as far as corners need them.
+  void keep_slopes(const std::vector<LocalLinear>& pieces) {
+    for (const LocalLinear& piece : pieces) {
+      if (!piece.agreed) continue;
+      planes_.pieces.push_back(piece);
+      if (planes_.slopes.rows() >= kMostSlopes * s_) continue;
+      for (Index o = 0; o < piece.jacobian.rows(); ++o) {
+        const double size = piece.jacobian.row(o).norm();
+        if (!(size > kTiny)) continue;
+        planes_.slopes.conservativeResize(planes_.slopes.rows() + 1, s_);
+        planes_.slopes.bottomRows(1) = piece.jacobian.row(o) / size;
+      }
+    }
+  }
+
   // The kinks that no plane explains, with the jumps of the Jacobian there.
-  [[nodiscard]] std::vector<Candidate> at_kinks(const LineTask& task,
-                                                const std::vector<double>& kinks) const {
+  [[nodiscard]] std::vector<Candidate> at_kinks(const LineTask& task, const std::vector<double>& kinks) {
     const std::size_t n = kinks.size();
     std::vector<bool> open(n), wanted(n + 1);
     for (std::size_t i = 0; i < n; ++i) {
@@ -167,6 +199,7 @@ class Lines {
     const std::vector<LocalLinear> pieces =
         jacobians(asking(kJacobians), space_, points, steps,
                   options_.seed + 1000003 * static_cast<std::uint64_t>(planes_.lines));
+    if (space_.bounded()) keep_slopes(pieces);
     for (std::size_t i = 0; i < n; ++i) {
       if (!open[i]) continue;
       const LocalLinear &before = pieces[static_cast<std::size_t>(gap[i])],
@@ -179,6 +212,8 @@ class Lines {
       Candidate one;
       one.place = task.p + kinks[i] * task.v;
       one.normal = svd.V.col(0);
+      one.low = task.p + task.low * task.v;
+      one.high = task.p + task.high * task.v;
       one.jump = (after.jacobian - before.jacobian) * one.normal;
       one.error =
           space_.noise.at(std::max(before.value.cwiseAbs().maxCoeff(), after.value.cwiseAbs().maxCoeff())) /
@@ -199,19 +234,38 @@ class Lines {
         std::max(far[static_cast<std::size_t>(kFarQuantile * static_cast<double>(far.size() - 1))], 1e-6);
   }
 
+  // The way from a place to the plane, towards a place on its other side, so that it ends within the box: one of those
+  // drawn with it, or else an end of the line on which the plane was met.
+  [[nodiscard]] static Vector across(const Candidate& each, const Vector& at, const RowMatrix& others,
+                                     Index i) {
+    const auto height = [&](const Vector& u) { return each.normal.dot(u - each.place); };
+    const double here = height(at);
+    const auto way = [&](const Vector& to) -> Vector {
+      const double share = here / (here - height(to));
+      return share >= 0 && share <= 1 ? Vector(share * (to - at)) : Vector(each.place - at);
+    };
+    for (Index q = 1; q <= std::min(kTried, others.rows() - 1); ++q) {
+      const Vector to = others.row((i + q) % others.rows());
+      if ((height(to) < 0) != (here < 0)) return way(to);
+    }
+    return way((height(each.low) < 0) != (here < 0) ? each.low : each.high);
+  }
+
   // Asks at `count` places of every plane that is listed.
   void ask_at_places(std::vector<Candidate*>& listed, Index count) {
     const Index n = static_cast<Index>(listed.size()) * count;
     if (n == 0) return;
     RowMatrix places = places_about(space_, planes_, options_.seed, drawn_, n), directions(n, s_);
     drawn_ += static_cast<std::uint64_t>(n);
+    const RowMatrix others = places;
     for (Index i = 0; i < n; ++i) {
       const Candidate& each = *listed[static_cast<std::size_t>(i / count)];
-      Vector along = places.row(i).transpose() - each.place;
-      along -= along.dot(each.normal) * each.normal;
-      double share = 1;
-      if (space_.bounded()) share = std::clamp(kWithin * space_.reach(each.place, along), 0.0, 1.0);
-      places.row(i) = (each.place + share * along).transpose();
+      const Vector at = places.row(i);
+      if (space_.bounded()) {
+        places.row(i) = (at + across(each, at, others, i)).transpose();
+      } else {
+        places.row(i) -= (at - each.place).dot(each.normal) * each.normal.transpose();
+      }
       directions.row(i) = each.normal.transpose();
     }
     const double step =
@@ -317,6 +371,13 @@ class Lines {
   std::uint64_t drawn_ = static_cast<std::uint64_t>(planes_.lines) << 24;
 };
 
+// Near its walls at most: the middle that places are drawn about is not quite that of the box.
+void keep_inside(const Space& space, RowMatrix& x) {
+  const Box& box = space.meter->frame().box();
+  const double wall = (1 - kNearWall) * (box.high - box.low) / 2;
+  x = x.cwiseMax(box.low + wall).cwiseMin(box.high - wall).eval();
+}
+
 }  // namespace
 
 void more_planes(const Space& space, const PlanesOptions& options, Planes& planes) {
@@ -327,6 +388,9 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
                        Index count) {
   const Index s = space.dimensions();
   const Stream directions(seed, "extract deep places"), radii(seed, "extract deep radii");
+  RowMatrix corners;
+  if (space.bounded() && space.whole && planes.slopes.rows() > 0)
+    corners = corners_about(space, planes, seed, first, count);
   RowMatrix u(count, s);
   directions.fill_normal(first, u);
   for (Index i = 0; i < count; ++i) {
@@ -336,9 +400,15 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
     } else if (space.whole) {
       const Box& box = space.meter->frame().box();
       const double half = (box.high - box.low) / 2;
-      // Half of them near the middle, half with many coordinates at the walls.
-      u.row(i) *= half * (kind < 0.5 ? 0.6 : 1.5) * (0.3 + 0.7 * r);
-      u.row(i) = u.row(i).cwiseMax(-kNearWall * half).cwiseMin(kNearWall * half);
+      // Some near the middle, some with many coordinates at the walls, some from dark to bright, and half of them on the
+      // way to corners.
+      if (kind >= kMixed && corners.rows() > 0) {
+        u.row(i) = kJitter * half * u.row(i) + r * (corners.row(i) - space.middle().transpose());
+      } else if (kind >= kWalls) {
+        u.row(i) = 1.5 * half * u.row(i) + Eigen::RowVectorXd::Constant(s, kBrightest * half * (2 * r - 1));
+      } else {
+        u.row(i) *= half * (kind < kMiddling ? 0.6 : 1.5) * (0.3 + 0.7 * r);
+      }
       continue;
     } else {
       const Vector along = u.row(i).normalized();
@@ -346,6 +416,18 @@ RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t s
     }
   }
   u.rowwise() += space.middle().transpose();
+  if (space.bounded() && space.whole) keep_inside(space, u);
+  return u;
+}
+
+RowMatrix corners_about(const Space& space, const Planes& planes, std::uint64_t seed, std::uint64_t first,
+                        Index count) {
+  RowMatrix drawn(count, planes.slopes.rows());
+  Stream(seed, "extract deep corners").fill_normal(first, drawn);
+  const Box& box = space.meter->frame().box();
+  RowMatrix u = ((box.high - box.low) * (drawn * planes.slopes).array().sign()).matrix();
+  u.rowwise() += space.middle().transpose();
+  keep_inside(space, u);
   return u;
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "extract/jacobian.h"
 #include "extract/space.h"
 
 namespace exhume {
@@ -45,13 +46,22 @@ struct Planes {
   double scale = 1;                 // distance of planes from the middle
   int lines = 0;                    // so far
   std::vector<double> line, kinks;  // t of the first line's ends, and of its kinks
+  Matrix slopes;                    // rows of Jacobians that were met in a box, of unit norm: any number x s
+  std::vector<LocalLinear> pieces;  // and these Jacobians
 };
 
 // Adds what further lines show.
 void more_planes(const Space& space, const PlanesOptions& options, Planes& planes);
 
 // Places at random about the middle of the domain, as far out as the planes lie: count x s, rows from `first` on.
+//
+// In a box a sum of many weights hardly varies at random places, and most units stay on or off. They switch on the way to
+// corners to which the function itself points: by the signs of random combinations of its slopes.
 [[nodiscard]] RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t seed,
                                      std::uint64_t first, Index count);
+
+// Such corners: count x s.
+[[nodiscard]] RowMatrix corners_about(const Space& space, const Planes& planes, std::uint64_t seed,
+                                      std::uint64_t first, Index count);
 
 }  // namespace exhume

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "exhume/base/error.h"
 #include "exhume/base/random.h"
 #include "extract/missed.h"
 
@@ -24,6 +25,8 @@ constexpr double kSameAnswer = 1e-5;
 constexpr double kSumsToOne = 1e-5;
 // What is left off a straight line may grow by this much from length to length without being curvature.
 constexpr double kCurves = 20;
+// How far about a whole number an oracle is asked that may round its inputs.
+constexpr double kCell = 0.45;
 // Noise that is taken for that of doubles, at least.
 constexpr double kLeastRelative = 1e-15;
 
@@ -58,6 +61,56 @@ bool all_log_probabilities(const RowMatrix& y) {
          ((y.array().exp().rowwise().sum() - 1).abs() < kSumsToOne).all();
 }
 
+const char* const kWholeNumbers =
+    "between them nothing can be asked, and kinks cannot be found: ask the model behind it with real numbers";
+
+// Whole numbers near the inputs, within the box.
+RowMatrix whole_numbers(const Frame& frame, const RowMatrix& x) {
+  RowMatrix z = x.array().round().matrix();
+  if (frame.box().bounded())
+    z = z.cwiseMax(std::ceil(frame.box().low)).cwiseMin(std::floor(frame.box().high)).eval();
+  return z;
+}
+
+// The oracle did not answer at x: does it at whole numbers?
+bool answers_whole_numbers(Meter& meter, const RowMatrix& x) {
+  try {
+    (void)meter.ask(kStage, plain_rows(whole_numbers(meter.frame(), x)));
+  } catch (const Interrupted&) {
+    throw;
+  } catch (...) {
+    return false;
+  }
+  return true;
+}
+
+// Does an oracle whose answers stand still along short steps round its inputs? Then they stand still all about a whole
+// number, and change with the next one, as labels and trees rarely do.
+bool rounds_inputs(Meter& meter, const RowMatrix& x, std::uint64_t seed) {
+  const Index n = x.rows(), d = x.cols();
+  const RowMatrix z = whole_numbers(meter.frame(), x);
+  RowMatrix near(n, d), next = z;
+  const Stream random(seed, "extract whole numbers");
+  random.fill_uniform(0, near);
+  const Box& box = meter.frame().box();
+  for (Index i = 0; i < n; ++i) {
+    const auto [where, side] = random.uniforms(static_cast<std::uint64_t>(n + i), 0);
+    double& moved = next(i, static_cast<Index>(where * static_cast<double>(d)));
+    moved += side < 0.5 ? 1 : -1;
+    if (box.bounded() && moved > box.high) moved -= 2;
+    if (box.bounded() && moved < box.low) moved += 2;
+  }
+  near = z + kCell * (2 * near.array() - 1).matrix();
+  if (box.bounded()) near = near.cwiseMax(box.low).cwiseMin(box.high).eval();
+  RowMatrix asked(3 * n, d);
+  asked << z, near, next;
+  const RowMatrix y = meter.ask(kStage, plain_rows(asked));
+  Index changed = 0;
+  for (Index i = 0; i < n; ++i)
+    if (y.row(2 * n + i) != y.row(i)) ++changed;
+  return y.topRows(n) == y.middleRows(n, n) && 2 * changed >= n;
+}
+
 }  // namespace
 
 RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms) {
@@ -71,7 +124,18 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   const Frame& frame = meter.frame();
   const Index d = frame.inputs();
   const RowMatrix x = domain_inputs(frame, 1, seed, 1u << 20, kPlaces);
-  const RowMatrix y = meter.ask(kStage, plain_rows(x));
+  RowMatrix y;
+  try {
+    y = meter.ask(kStage, plain_rows(x));
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const OutOfQuestions&) {
+    throw;
+  } catch (...) {
+    if (!answers_whole_numbers(meter, x)) throw;
+    out.refusal = fmt::format("the oracle answers whole numbers and fails at others: {}", kWholeNumbers);
+    return out;
+  }
   // The same again, backwards.
   const RowMatrix again = meter.ask(kStage, plain_rows(x.topRows(kAgain).colwise().reverse()));
   const double typical = std::max(y.cwiseAbs().maxCoeff(), kTiny);
@@ -140,6 +204,10 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   }
   std::set<double> different(y.data(), y.data() + y.size());
   const bool differ = different.size() > 1;
+  if (constant == kPlaces && differ && rounds_inputs(meter, x, seed)) {
+    out.refusal = fmt::format("the oracle rounds its inputs to whole numbers: {}", kWholeNumbers);
+    return out;
+  }
   if (constant == kPlaces && differ) {
     out.refusal = fmt::format(
         "outputs do not change at all along short steps and jump in between, as labels and decision trees do "

@@ -6,6 +6,7 @@
 //                   where a kink lies between
 //     curvature     what is left grows as delta^2 everywhere: tanh, sigmoid, GELU
 //     steps         answers do not change at all from step to step, but from input to input: trees, labels
+//     whole numbers answers change with the next whole number only, or there are none in between
 //     probabilities rows of positive numbers that sum to 1, or logarithms of such: logits up to a constant
 #pragma once
 

@@ -33,6 +33,7 @@ class CommandOracle final : public Oracle {
   [[nodiscard]] Index batch_rows() const override { return options_.batch_rows; }
 
   [[nodiscard]] RowMatrix answer(const Eigen::Ref<const RowMatrix>& x, const Control& control) override {
+    if (hung_) fail("did not answer in time before, and is not asked again");
     if (!child_) child_.emplace(command_);
     return options_.text ? as_text(x, control) : raw(x, control);
   }
@@ -47,9 +48,13 @@ class CommandOracle final : public Oracle {
     switch (child_->exchange(out, in, enough, options_.timeout_seconds, control)) {
       case ChildProcess::End::kEnough:
         return;
-      case ChildProcess::End::kClosed:
-        fail(fmt::format("{} before it had answered; run it by hand to see why", child_->ending()));
+      case ChildProcess::End::kClosed: {
+        const std::string ending = child_->ending();
+        child_.reset();  // the next question starts it again
+        fail(fmt::format("{} before it had answered; run it by hand to see why", ending));
+      }
       case ChildProcess::End::kTimeOut:
+        hung_ = true;
         fail(fmt::format("did not answer within {:g} seconds; allow more, or ask for fewer rows at once",
                          options_.timeout_seconds));
     }
@@ -156,6 +161,7 @@ class CommandOracle final : public Oracle {
   std::string command_;
   CommandOptions options_;
   std::optional<ChildProcess> child_;
+  bool hung_ = false;
 };
 
 }  // namespace
