@@ -37,6 +37,7 @@ UnitBlocks::UnitBlocks(const SeparableModel& model, const UnitBlockSums& sums, I
   stiff_ = Matrix::Zero(width, k);
   along_ = Matrix::Zero(width, k);
   weight_ = Vector::Ones(k);
+  stiffness_ = Vector::Zero(k);
   for (Index j = 0; j < k; ++j) {
     Matrix& block = blocks_[alike ? 0 : static_cast<size_t>(j)];
     double& weight = weight_(j);
@@ -49,13 +50,13 @@ UnitBlocks::UnitBlocks(const SeparableModel& model, const UnitBlockSums& sums, I
     }
     diagonal_.col(j) = weight * block.diagonal();
     if (model.scale_is_free()) {
-      const double stiffness = diagonal_.col(j).mean();
+      stiffness_(j) = diagonal_.col(j).mean();
       along_.col(j) = model.V.row(j).normalized().transpose();
-      stiff_.col(j) = stiffness * along_.col(j);
-      diagonal_.col(j) += stiff_.col(j).cwiseProduct(along_.col(j));
-      if (!alike) block += stiff_.col(j) * along_.col(j).transpose();
+      diagonal_.col(j) += stiffness_(j) * along_.col(j).cwiseAbs2();
+      if (!alike) block += stiffness_(j) * along_.col(j) * along_.col(j).transpose();
     }
     diagonal_.col(j).array() += 1e-12 * diagonal_.col(j).mean() + kTiny;
+    stiff_.col(j) = diagonal_.col(j).mean() * along_.col(j);
   }
 }
 
@@ -73,7 +74,7 @@ void UnitBlocks::factor(double lambda) {
   if (static_cast<Index>(blocks_.size()) == k) return;
   weight_ = weight_.cwiseMax(kTiny);
   turned_ = factors_.front().solve(along_);
-  const Vector ratio = stiff_.colwise().norm().transpose().cwiseQuotient(weight_);
+  const Vector ratio = stiffness_.cwiseQuotient(weight_);
   const Vector met = along_.cwiseProduct(turned_).colwise().sum().transpose();
   share_ = ratio.array() / (1 + ratio.array() * met.array());
 }

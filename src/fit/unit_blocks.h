@@ -36,7 +36,7 @@ class UnitBlocks {
   UnitBlocks(const SeparableModel& model, const UnitBlockSums& sums, Index rows);
 
   [[nodiscard]] const Matrix& diagonal() const { return diagonal_; }  // (d+1) x k
-  // s_j v_j, (d+1) x k, and v_j; zero where scales are not free.
+  // What holds a unit's scale, t_j v_j, t_j the mean of diagonal(), and v_j: (d+1) x k, zero where scales are not free.
   [[nodiscard]] const Matrix& stiff() const { return stiff_; }
   [[nodiscard]] const Matrix& along() const { return along_; }
 
@@ -48,6 +48,7 @@ class UnitBlocks {
  private:
   std::vector<Matrix> blocks_;  // full; one for all or one a unit, then with s_j v_j v_j^T
   Vector weight_;               // of the one for all
+  Vector stiffness_;            // s_j
   Matrix diagonal_, stiff_, along_;
   std::vector<Eigen::LLT<Matrix>> factors_;
   Matrix turned_;  // A^-1 v_j of the one factor A
