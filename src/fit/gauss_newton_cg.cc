@@ -5,14 +5,27 @@
 namespace exhume {
 namespace {
 
+// Units at a block of rows: phi(z) and phi'(z), rows x k.
+struct ActiveRows {
+  Matrix features, slopes;
+  ActiveRows(const SeparableModel& model, const Eigen::Ref<const Matrix>& Z)
+      : features(Z.rows(), Z.cols()), slopes(Z.rows(), Z.cols()) {
+    if (model.rectifier) {
+      activate(*model.rectifier, Z, features, slopes);
+    } else {
+      activate(model.activation, Z, features, slopes);
+    }
+  }
+};
+
 constexpr int kMostProducts = 120;
 constexpr double kForcing = 1e-3;  // relative residual at which conjugate gradients stop
 
 struct BlockSums {
-  std::vector<Matrix> GG;
-  Matrix FF, FR, gradient;
+  UnitBlockSums units;
+  Matrix FF, FR, gradient;  // of FF the lower triangle
   void merge(const BlockSums& other) {
-    for (size_t j = 0; j < GG.size(); ++j) GG[j] += other.GG[j];
+    units.merge(other.units);
     FF += other.FF;
     FR += other.FR;
     gradient += other.gradient;
@@ -25,79 +38,71 @@ ConjugateStep::ConjugateStep(const SeparableModel& model, const SampleSource& sa
                              const Control& control)
     : samples_(samples), block_rows_(block_rows), control_(control) {
   const Index q = model.features(), k = model.units(), width = model.V.cols(), m = samples.outputs();
-  BlockSums empty;
-  empty.GG.assign(static_cast<size_t>(k), Matrix::Zero(width, width));
-  empty.FF = Matrix::Zero(q, q);
-  empty.FR = Matrix::Zero(q, m);
-  empty.gradient = Matrix::Zero(width, k);
+  const BlockSums empty{UnitBlockSums(model), Matrix::Zero(q, q), Matrix::Zero(q, m), Matrix::Zero(width, k)};
   BlockSums sums = reduce_blocks(
       samples, empty, control, "",
       [&](BlockSums& to, const SampleBlock& block) {
         const ModelBlock rows(model, block, true);
         const Matrix R = rows.Y - rows.F * model.C;
-        for (Index j = 0; j < k; ++j) {
-          const Matrix Gj = rows.X1.array().colwise() * rows.slopes.col(j).array();
-          to.GG[static_cast<size_t>(j)].noalias() += Gj.transpose() * Gj;
-        }
-        to.FF.noalias() += rows.F.transpose() * rows.F;
+        to.units.add(rows);
+        add_gram(rows.F, 1, to.FF);
         to.FR.noalias() += rows.F.transpose() * R;
         to.gradient.noalias() +=
             rows.X1.transpose() * (R * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);
       },
       block_rows);
-  FF_ = std::move(sums.FF);
+  Matrix FF = sums.FF.selfadjointView<Eigen::Lower>();
+  FF.diagonal() *= 1 + 1e-14;
+  inverse_FF_ = inverse_scaled(FF);
   gradient_ = {std::move(sums.gradient), std::move(sums.FR)};
-  blocks_ = std::move(sums.GG);
-  for (Index j = 0; j < k; ++j) {
-    Matrix& block = blocks_[static_cast<size_t>(j)];
-    block *= model.C.row(j).squaredNorm();
-    if (model.scale_is_free()) {
-      const Vector v = model.V.row(j).normalized();
-      block += block.diagonal().mean() * v * v.transpose();
-    }
-    block.diagonal().array() += 1e-12 * block.diagonal().mean() + kTiny;
-  }
-  FF_.diagonal() *= 1 + 1e-14;
+  blocks_ = UnitBlocks(model, sums.units, samples.rows());
 }
 
 ConjugateStep::Direction ConjugateStep::apply(const Direction& x, double lambda,
                                               const SeparableModel& model) const {
-  const Index k = model.units();
-  Direction empty{Matrix::Zero(x.V.rows(), x.V.cols()), Matrix::Zero(x.C.rows(), x.C.cols())};
+  const Index k = model.units(), d = model.inputs(), m = x.C.cols();
+  const Index linear = model.linear_term ? m : 0;
+  const Matrix C = model.C.topRows(k);
+  // All that X is multiplied with, side by side: Z, dZ and the linear term.
+  Matrix right(d, 2 * k + linear);
+  Vector constant = Vector::Zero(2 * k + linear);
+  right << model.V.leftCols(d).transpose(), x.V.topRows(d),
+      x.C.middleRows(k, linear > 0 ? d : 0).leftCols(linear);
+  constant << model.V.col(d), x.V.row(d).transpose(), Vector::Zero(linear);
   Direction out = reduce_blocks(
-      samples_, empty, control_, "",
+      samples_, Direction{Matrix::Zero(d + 1, k), Matrix::Zero(x.C.rows(), m)}, control_, "",
       [&](Direction& to, const SampleBlock& block) {
-        const ModelBlock rows(model, block, true);
-        const Matrix U = (rows.X1 * x.V).cwiseProduct(rows.slopes) * model.C.topRows(k) + rows.F * x.C;
-        to.V.noalias() +=
-            rows.X1.transpose() * (U * model.C.topRows(k).transpose()).cwiseProduct(rows.slopes);
-        to.C.noalias() += rows.F.transpose() * U;
+        const ConstRows X = block.x();
+        Matrix all = X * right;
+        all.rowwise() += constant.transpose();
+        const ActiveRows rows(model, all.leftCols(k));
+        Matrix U = all.middleCols(k, k).cwiseProduct(rows.slopes) * C + rows.features * x.C.topRows(k);
+        if (linear > 0) U += all.rightCols(m);
+        U.rowwise() += x.C.bottomRows(1).row(0);
+        Matrix left(X.rows(), k + linear);
+        left.leftCols(k) = (U * C.transpose()).cwiseProduct(rows.slopes);
+        if (linear > 0) left.rightCols(m) = U;
+        const Matrix back = X.transpose() * left;
+        to.V.topRows(d) += back.leftCols(k);
+        to.V.row(d) += left.leftCols(k).colwise().sum();
+        to.C.topRows(k).noalias() += rows.features.transpose() * U;
+        if (linear > 0) to.C.middleRows(k, d) += back.rightCols(m);
+        to.C.bottomRows(1) += U.colwise().sum();
       },
       block_rows_);
-  for (Index j = 0; j < k; ++j) {
-    const Matrix& block = blocks_[static_cast<size_t>(j)];
-    out.V.col(j) += lambda * block.diagonal().cwiseProduct(x.V.col(j));
-    if (!model.scale_is_free()) continue;
-    const Vector v = model.V.row(j).normalized();
-    out.V.col(j) += block.diagonal().mean() * v * v.dot(x.V.col(j));
-  }
+  out.V += lambda * blocks_.diagonal().cwiseProduct(x.V);
+  const Vector part = blocks_.along().cwiseProduct(x.V).colwise().sum().transpose();
+  out.V += blocks_.stiff() * part.asDiagonal();
   return out;
 }
 
-ConjugateStep::Direction ConjugateStep::precondition(const Direction& r,
-                                                     const std::vector<Eigen::LLT<Matrix>>& units) const {
-  Direction out{r.V, solve_scaled(FF_, r.C)};
-  for (Index j = 0; j < r.V.cols(); ++j) out.V.col(j) = units[static_cast<size_t>(j)].solve(r.V.col(j));
-  return out;
+ConjugateStep::Direction ConjugateStep::precondition(const Direction& r, const UnitBlocks& units) const {
+  return {units.solve(r.V), inverse_FF_ * r.C};
 }
 
 Matrix ConjugateStep::step(double lambda, const SeparableModel& model) const {
-  std::vector<Eigen::LLT<Matrix>> units;
-  for (const Matrix& block : blocks_) {
-    Matrix damped = block;
-    damped.diagonal() += lambda * block.diagonal();
-    units.emplace_back(damped);
-  }
+  UnitBlocks units = blocks_;
+  units.factor(lambda);
   Direction x{Matrix::Zero(gradient_.V.rows(), gradient_.V.cols()),
               Matrix::Zero(gradient_.C.rows(), gradient_.C.cols())};
   Direction r = gradient_;

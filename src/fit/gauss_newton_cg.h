@@ -5,14 +5,11 @@
 //     J (dV, dC) = (slopes * dZ) C_units + F dC,    J^T U = ( (slopes * U C_units^T)^T X~ , F^T U ),
 //
 // O(n k (d + m)) a product. Conjugate gradients with a block preconditioner (one (d+1) x (d+1) block a unit,
-// one q x q block for C) solve the damped equations; only dV is used, C is solved again exactly.
+// fit/unit_blocks.h, one q x q block for C) solve the damped equations; only dV is used, C is solved again exactly.
 #pragma once
 
-#include <vector>
-
-#include <Eigen/Dense>
-
 #include "fit/normal_sums.h"
+#include "fit/unit_blocks.h"
 
 namespace exhume {
 
@@ -34,14 +31,13 @@ class ConjugateStep {
     }
   };
   [[nodiscard]] Direction apply(const Direction& x, double lambda, const SeparableModel& model) const;
-  [[nodiscard]] Direction precondition(const Direction& r,
-                                       const std::vector<Eigen::LLT<Matrix>>& units) const;
+  [[nodiscard]] Direction precondition(const Direction& r, const UnitBlocks& units) const;
 
   const SampleSource& samples_;
   Index block_rows_;
   const Control& control_;
-  std::vector<Matrix> blocks_;  // |C_j|^2 G_j^T G_j with the scale fixed
-  Matrix FF_;
+  UnitBlocks blocks_;
+  Matrix inverse_FF_;
   Direction gradient_;
 };
 

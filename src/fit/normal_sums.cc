@@ -32,16 +32,14 @@ ResidualSums residual_sums_on_device(const SeparableModel& model, const DeviceRo
   return {fetched(device, RR.view()).diagonal(), fetched(device, FR.view())};
 }
 
-// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS
-// with a transposed factor.
+}  // namespace
+
 void add_gram(const Matrix& G, double factor, Matrix& gram) {
   if (G.size() == 0) return;
   const int size = static_cast<int>(G.cols()), rows = static_cast<int>(G.rows());
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, size, rows, factor, G.data(), rows, 1, gram.data(),
               size);
 }
-
-}  // namespace
 
 LinearSums linear_sums(const SeparableModel& model, const SampleSource& samples, Index block_rows,
                        const Control& control) {

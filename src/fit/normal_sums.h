@@ -40,6 +40,9 @@ struct ResidualSums {
 [[nodiscard]] Matrix residual_products(const SeparableModel& model, const SampleSource& samples,
                                        Index block_rows, const Control& control);
 
+// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed factor.
+void add_gram(const Matrix& G, double factor, Matrix& gram);
+
 // All that a dense Gauss-Newton step needs.
 struct NormalSums {
   Matrix GG, GF, FF;  // only the lower triangle of GG is filled

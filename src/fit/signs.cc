@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
+
+#include "fit/sign_lattice.h"
 
 namespace exhume {
 namespace {
@@ -92,6 +95,33 @@ std::vector<Vector> shortlist(const SignSystem& system, const Eigen::ColPivHouse
   return out;
 }
 
+// More choices than these are made by the lattice where it can; enumeration costs a tenth of a second for them.
+constexpr Index kFewFree = 12;
+// Where the tolerance leaves the lattice too few digits, those of an exact fit: this share of the tolerance.
+constexpr double kExactShare = 1e-4;
+
+// The decision by the lattice of sign_lattice.h, where it tells.
+std::optional<SignDecision> decide_by_lattice(const SignSystem& system,
+                                              const Eigen::ColPivHouseholderQR<Matrix>& qr, double tolerance,
+                                              double scale) {
+  const Index rank = qr.rank();
+  const Matrix R = qr.matrixR().topRows(rank).template triangularView<Eigen::Upper>();
+  const Matrix M = R * qr.colsPermutation().transpose();  // rank equations say what all of them do
+  const Vector v = (qr.householderQ().transpose() * system.right).head(rank);
+  for (const double fits : {tolerance, kExactShare * tolerance}) {
+    const std::optional<SignPoint> only = only_signs(M, v, fits * scale);
+    if (!only) continue;
+    SignDecision decision;
+    decision.signs = only->signs;
+    decision.mismatch = (system.M * only->signs - system.right).norm() / scale;
+    decision.runner_up = only->runner_up / scale;
+    if (decision.mismatch > fits) continue;
+    decision.outcome = SignOutcome::kUnique;
+    return decision;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 SignDecision decide_signs(const SeparableModel& model, const SignOptions& options) {
@@ -107,11 +137,15 @@ SignDecision decide_signs(const SeparableModel& model, const SignOptions& option
   }
   Eigen::ColPivHouseholderQR<Matrix> qr(system.M);
   qr.setThreshold(std::max(options.dependent, options.tolerance / 10));
-  if (k - qr.rank() > options.most_free) {
+  const double scale = std::max(system.right.norm(), system.M.norm());
+  const Index free = k - qr.rank();
+  if (free > (options.most_rivals > 0 ? options.most_free : kFewFree)) {
+    if (const auto decided = decide_by_lattice(system, qr, options.tolerance, scale)) return *decided;
+  }
+  if (free > options.most_free) {
     decision.mismatch = std::numeric_limits<double>::infinity();
     return decision;
   }
-  const double scale = std::max(system.right.norm(), system.M.norm());
   const auto mismatch = [&](const Vector& signs) { return (system.M * signs - system.right).norm() / scale; };
   BestFew best(static_cast<std::size_t>(std::max(options.most_rivals, 1)) + 1);
   for (const Vector& each : shortlist(system, qr)) {

@@ -11,6 +11,7 @@
 #include "exhume/base/remembered.h"
 #include "exhume/data/reduce.h"
 #include "fit/normal_sums.h"
+#include "linalg/orthonormal.h"
 
 namespace exhume {
 namespace {
@@ -19,6 +20,8 @@ namespace {
 // structure of their own, of which a unit may explain more than half.
 constexpr double kRealUnit = 8;
 constexpr Index kRandomDirections = 192;
+// Above this many inputs only so many directions of every output's curvature are looked for: the others are noise.
+constexpr Index kManyInputs = 256, kBendsOfAnOutput = 24;
 constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
@@ -64,6 +67,14 @@ ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSo
       block_rows);
 }
 
+// The space of M's eigenvalues of largest size, by subspace iteration: those that stand out of the others are right.
+Matrix leading_space(const Matrix& M, Index count) {
+  constexpr int kIterations = 8;
+  Matrix Q = Stream(0, "bends").normal_matrix(M.rows(), 2 * count);
+  for (int i = 0; i < kIterations; ++i) Q = orthonormal_columns(M * Q, Q.cols());
+  return Q;
+}
+
 // Directions in which the residual bends most: leading eigenvectors of every output's
 // curvature, at most `count`.
 Matrix bending_directions(const std::vector<Matrix>& curvature, Index count) {
@@ -71,9 +82,13 @@ Matrix bending_directions(const std::vector<Matrix>& curvature, Index count) {
   for (const Matrix& M : curvature) {
     const Matrix centred =
         M - Matrix::Identity(M.rows(), M.cols()) * (M.trace() / static_cast<double>(M.rows()));
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(centred);
-    for (Index i = 0; i < M.rows(); ++i)
-      found.emplace_back(std::abs(eigen.eigenvalues()(i)), eigen.eigenvectors().col(i));
+    const bool many = M.rows() > kManyInputs;
+    const Matrix Q = many ? leading_space(centred, kBendsOfAnOutput) : Matrix();
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(many ? Matrix(Q.transpose() * centred * Q) : centred);
+    for (Index i = 0; i < eigen.eigenvalues().size(); ++i) {
+      const Vector vector = eigen.eigenvectors().col(i);
+      found.emplace_back(std::abs(eigen.eigenvalues()(i)), many ? Vector(Q * vector) : vector);
+    }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });

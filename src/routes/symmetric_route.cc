@@ -6,6 +6,7 @@
 #include "base/in_time.h"
 #include "exhume/certify/symmetry_test.h"
 #include "exhume/data/resident.h"
+#include "exhume/linalg/symmetric_matrix.h"
 #include "routes/fitted.h"
 
 namespace exhume {
@@ -17,6 +18,12 @@ Applies symmetric_inputs(Job& job) {
   if (!job.named && job.control.device && job.data.inspection().gaussian &&
       rows_on_device(*job.data.standard()) != nullptr)
     return {Applicable::kDoubtful, "the inputs are Gaussian, for which moments cost less on a device"};
+  // Moments of all pairs of many inputs drown in their noise; those in the active subspace do not.
+  constexpr Index kManyInputs = 256;
+  const Index d = job.data.rows()->inputs();
+  if (!job.named && d > kManyInputs && symmetric_size(d) > job.data.rows()->rows() &&
+      job.data.inspection().gaussian)
+    return {Applicable::kDoubtful, "the inputs are Gaussian, and there are fewer rows than pairs of them"};
   const SymmetryTest test = test_symmetry(*job.data.training(), job.options.seed, job.control);
   condition = {test.holds() ? Applicable::kYes : Applicable::kNo,
                test.words(),

@@ -7,8 +7,10 @@
 //     L = sum_j xi_j a_j w_j^T      (m d equations; the constant c is free and takes the rest).
 //
 // Solved by least squares where the a_j w_j^T are independent. Where they are not (k > m d, or dependent
-// weights) the choices of the dependent ones are enumerated, 2^(k - rank) of them. If several sign vectors
-// fit, the signs are not identifiable (paper depth2, Claim 4.8) and any of them is an equivalent network.
+// weights) the choices of the dependent ones are enumerated, 2^(k - rank) of them, or, where these are many, the
+// signs are the point of a lattice (fit/sign_lattice.h), which needs an exact fit: up to about 3 signs for every
+// equation. If several sign vectors fit, the signs are not identifiable (paper depth2, Claim 4.8) and any of them
+// is an equivalent network.
 #pragma once
 
 #include <vector>
@@ -27,7 +29,7 @@ struct SignDecision {
   SignOutcome outcome = SignOutcome::kUndecided;
   Vector signs;          // +-1, k of them
   double mismatch = 0;   // |L - sum xi a w^T| / max(|L|, (sum |a w^T|^2)^(1/2))
-  double runner_up = 0;  // the mismatch of the next best sign vector
+  double runner_up = 0;  // the mismatch of the next best sign vector, or a lower bound of it
   // The next best sign vectors, best first, that miss by no more than `rival_mismatch`: at most `most_rivals`.
   std::vector<Vector> rivals;
 };

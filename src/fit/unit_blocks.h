@@ -1,0 +1,58 @@
+// The blocks on the diagonal of the Gauss-Newton matrix, one a unit: what preconditions conjugate gradients.
+//
+//     B_j = |C_j|^2 G_j^T G_j + s_j v_j v_j^T        (d+1) x (d+1)
+//
+//     G_j = slopes_j * X~: rows x (d+1);  s_j: the mean of the diagonal, where the scale of a unit is free
+//
+// Slopes of |z| are +-1, so that G_j^T G_j = X~^T X~ for all units: one sum and one factorisation serve all of them,
+// with the part along v_j by the formula of Sherman and Morrison. Where inputs are many, other units are taken
+// for such ones, times the mean of their squared slopes: a preconditioner need not be exact, and a sum for
+// every unit costs more than the products that it saves.
+#pragma once
+
+#include <tuple>
+#include <vector>
+
+#include <Eigen/Dense>
+
+#include "fit/normal_sums.h"
+
+namespace exhume {
+
+// What the blocks are made of, block of rows by block of rows.
+struct UnitBlockSums {
+  std::vector<Matrix> GG;  // lower triangles: one of every unit, or X~^T X~ alone
+  Vector slopes;           // squared, summed over the rows: k
+
+  explicit UnitBlockSums(const SeparableModel& model);
+  auto fields() { return std::tie(GG, slopes); }
+  void add(const ModelRows& rows);
+  void merge(const UnitBlockSums& other);
+};
+
+class UnitBlocks {
+ public:
+  UnitBlocks() = default;
+  UnitBlocks(const SeparableModel& model, const UnitBlockSums& sums, Index rows);
+
+  [[nodiscard]] const Matrix& diagonal() const { return diagonal_; }  // (d+1) x k
+  // What holds a unit's scale, t_j v_j, t_j the mean of diagonal(), and v_j: (d+1) x k, zero where scales are not free.
+  [[nodiscard]] const Matrix& stiff() const { return stiff_; }
+  [[nodiscard]] const Matrix& along() const { return along_; }
+
+  // To be called before solve: factors B_j + lambda diag B_j.
+  void factor(double lambda);
+  // Columns of r, each by its unit's factor.
+  [[nodiscard]] Matrix solve(const Matrix& r) const;
+
+ private:
+  std::vector<Matrix> blocks_;  // full; one for all or one a unit, then with s_j v_j v_j^T
+  Vector weight_;               // of the one for all
+  Vector stiffness_;            // s_j
+  Matrix diagonal_, stiff_, along_;
+  std::vector<Eigen::LLT<Matrix>> factors_;
+  Matrix turned_;  // A^-1 v_j of the one factor A
+  Vector share_;   // (s_j / weight_j) / (1 + (s_j / weight_j) v_j^T A^-1 v_j)
+};
+
+}  // namespace exhume
