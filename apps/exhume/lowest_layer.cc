@@ -38,6 +38,7 @@ class LowestLayer final : public Command {
         "deep\n"
         "  exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first\n"
         "  exhume recover first/features.npy deep/y.npy --out rest\n"
+        "  exhume recover x.npy y.npy --first-layer first/units.safetensors --out whole    (two layers of ReLUs)\n"
         "  exhume generate --model threshold --activation sigmoid --threshold 5 --upper linear --biased -d "
         "10 "
         "-k 10 \\\n      -m 1 -n 200000 --out kept\n"

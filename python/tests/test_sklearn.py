@@ -53,6 +53,15 @@ def test_several_outputs_and_constant_columns(planted):
     assert model.network_.inputs == 9 and not model.network_.W[:, 2].any()
 
 
+def test_several_hidden_layers_and_constant_columns():
+    planted = exhume.generate(inputs=4, layers=(4, 3), outputs=2, samples=5000, seed=3)
+    x = np.insert(planted.x, 1, -2.0, axis=1)
+    model = TwoLayerReLURegressor(layers=2).fit(x, planted.y)
+    assert model.result_.status == "certified" and model.network_.widths == [4, 3]
+    assert np.allclose(model.predict(x), planted.y, atol=1e-10)
+    assert model.network_.inputs == 5 and not model.network_.layers[0].W[:, 1].any()
+
+
 def test_pipeline_grid_search_and_cross_validation(data):
     x, y, _ = data
     pipe = make_pipeline(StandardScaler(), TwoLayerReLURegressor(hidden=3))

@@ -7,6 +7,7 @@ fit it has.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import DataError, Network, QuadraticNetwork, RecoveryWarning, Result, memorize, recover
+from . import DataError, DeepNetwork, Network, QuadraticNetwork, RecoveryWarning, Result, memorize, recover
 from ._arrays import Floats
 
 __all__ = ["MemorizingRegressor", "TwoLayerReLURegressor"]
@@ -54,14 +55,16 @@ class _Regressor(RegressorMixin, BaseEstimator):
 
 
 class TwoLayerReLURegressor(_Regressor):
-    """Fits a two-layer ReLU network by `exhume.recover`, without gradient descent.
+    """Fits a ReLU network of one hidden layer, or of several, by `exhume.recover`.
 
     Constant columns of X, of which nothing can be learned, get weight 0.
 
     Parameters
     ----------
-    hidden : int or "auto"
-        Number of hidden units.
+    hidden : int, sequence of ints or "auto"
+        Number of hidden units, one number a layer where there are several.
+    layers : int or "auto"
+        Number of hidden layers. "auto" tries one first, then more while structure is left and time remains.
     route : str
         "auto", or a route by name (see `exhume.routes`).
     budget : float
@@ -74,8 +77,8 @@ class TwoLayerReLURegressor(_Regressor):
 
     Attributes
     ----------
-    network_ : Network
-        The network.
+    network_ : Network or DeepNetwork
+        The network; a DeepNetwork where it has several hidden layers.
     result_ : Result or None
         All that `exhume.recover` said; None where it could not be asked (too few rows, for example) and `network_`
         is a linear least-squares fit.
@@ -83,19 +86,21 @@ class TwoLayerReLURegressor(_Regressor):
         Number of columns of X.
     """
 
-    network_: Network
+    network_: Network | DeepNetwork
     result_: Result | None
 
     def __init__(
         self,
-        hidden: int | str = "auto",
+        hidden: int | Sequence[int] | str = "auto",
         *,
+        layers: int | str = 1,
         route: str = "auto",
         budget: float = 300.0,
         threads: int = 0,
         random_state: Any = None,
     ) -> None:
         self.hidden = hidden
+        self.layers = layers
         self.route = route
         self.budget = budget
         self.threads = threads
@@ -113,6 +118,7 @@ class TwoLayerReLURegressor(_Regressor):
                 rows,
                 y,
                 self.hidden,
+                layers=self.layers,
                 route=self.route,
                 seed=self._seed(),
                 budget=self.budget,
@@ -231,11 +237,11 @@ def _linear_fit(x: Floats, y: Floats) -> Network:
     return Network(*none, mean_y - slopes @ mean_x, slopes)
 
 
-def _squares(network: Network, x: Floats, y: Floats) -> float:
+def _squares(network: Network | DeepNetwork, x: Floats, y: Floats) -> float:
     return float(np.square(network(x) - y).sum())
 
 
-def _widened(network: Network, used: Any) -> Network:
+def _widened(network: Network | DeepNetwork, used: Any) -> Network | DeepNetwork:
     """The network on all columns, of which it saw the `used` ones."""
     if used.all():
         return network
@@ -245,6 +251,13 @@ def _widened(network: Network, used: Any) -> Network:
         full[:, used] = weights
         return full
 
+    if isinstance(network, DeepNetwork):
+        inputs = int(used.sum())  # the first columns of every skip term too
+        layers = []
+        for number, (W, b, L) in enumerate(network.layers):
+            skips = None if L is None else np.hstack([wide(L[:, :inputs]), L[:, inputs:]])
+            layers.append((wide(W) if number == 0 else W, b, skips))
+        return DeepNetwork(layers)
     linear = None if network.L is None else wide(network.L)
     return Network(wide(network.W), network.b, network.A, network.c, linear)
 
