@@ -3,13 +3,13 @@
 #include <cmath>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "engine/transfer.h"
 #include "exhume/base/parallel.h"
 #include "exhume/data/resident.h"
 #include "fit/device_features.h"
 #include "fit/polish_sums.h"
+#include "fit/unit_blocks.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -171,29 +171,42 @@ class MatrixFreeThere final : public PolishSteps {
 
   [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const override {
     const Index size = gradient_.view().rows;
-    const Doubles inverses = inverse_blocks(lambda), x = zeros(device_, size, 1), r(device_, size, 1),
-                  z(device_, size, 1), p(device_, size, 1), Ap(device_, size, 1);
-    Matrix damping(k_, width_), stiff(k_, width_);
-    const Matrix directions = model.V.rowwise().normalized();
-    for (Index j = 0; j < k_; ++j) {
-      const Vector diagonal = blocks_[static_cast<std::size_t>(j)].diagonal();
-      damping.row(j) = lambda * diagonal.transpose();
-      stiff.row(j) = diagonal.mean() * directions.row(j);
-    }
-    const Doubles damp = sent(device_, damping), along = sent(device_, directions),
-                  hold = sent(device_, stiff), parts(device_, k_, 1), held(device_, k_, width_);
+    const Doubles x = zeros(device_, size, 1), r(device_, size, 1), z(device_, size, 1), p(device_, size, 1),
+                  Ap(device_, size, 1);
+    const Doubles damp = sent(device_, lambda * blocks_.diagonal().transpose()),
+                  along = sent(device_, blocks_.along().transpose()),
+                  hold = sent(device_, blocks_.stiff().transpose()), parts(device_, k_, 1),
+                  held(device_, k_, width_);
+    // held = (along_j . rows of `of`) times the rows of `by`
+    const auto project = [&](const View& of, const Doubles& by) {
+      device_.fill(parts.view(), 0.0);
+      device_.row_dots(along.view(), of, parts.view());
+      device_.row_products(parts.view(), by.view(), held.view());
+    };
     const auto apply = [&](const Doubles& from, const Doubles& to) {
       product(from, to);
       device_.add_products(damp.view(), V(from), V(to));
       if (!model.scale_is_free()) return;
-      device_.fill(parts.view(), 0.0);
-      device_.row_dots(along.view(), V(from), parts.view());
-      device_.row_products(parts.view(), hold.view(), held.view());
+      project(V(from), hold);
       device_.add(1, held.view(), V(to));
     };
+    const Matrix inverse = inverses(lambda);
+    const Doubles inverted = sent(device_, inverse);
+    Matrix turned = Matrix::Zero(1, 1), weights = turned;  // of one block for all
+    if (blocks_.alike()) {
+      turned = inverse * blocks_.along();
+      turned = (turned * blocks_.shares(turned).asDiagonal()).transpose().eval();
+      weights = blocks_.weights().cwiseInverse();
+    }
+    const Doubles turn = sent(device_, turned), weight = sent(device_, weights);
     const auto precondition = [&] {
-      device_.product_each(inverses.view(), V(r), V(z));
       device_.product(1, inverse_FF_->view(), false, C(r), false, 0, C(z));
+      if (!blocks_.alike()) return device_.product_each(inverted.view(), V(r), V(z));
+      device_.product(1, V(r), false, inverted.view(), false, 0, V(z));
+      project(V(z), turn);
+      device_.add(-1, held.view(), V(z));
+      device_.row_products(weight.view(), V(z), held.view());
+      device_.copy(held.view(), V(z));
     };
     device_.copy(gradient_.view(), r.view());
     precondition();
@@ -233,51 +246,45 @@ class MatrixFreeThere final : public PolishSteps {
     device_.product(1, F, true, U_.view(), false, 0, C(to));
   }
 
-  // |C_j|^2 G_j^T G_j with the scale fixed.
   void make_blocks(const SeparableModel& model) {
-    const Doubles GG(device_, width_, width_);
-    const View X1 = rows_.X1.view();
-    Matrix same;
-    if (features_.kind() == Device::Kind::kAbsolute) {  // slopes are +-1: the same for all units
-      device_.product(1, X1, true, X1, false, 0, GG.view());
-      same = fetched(device_, GG.view());
-    }
-    const Doubles G(device_, rows_.n, same.size() > 0 ? 0 : width_), ones(device_, rows_.n, 1);
+    UnitBlockSums sums(model);
+    const Doubles GG(device_, width_, width_), ones(device_, rows_.n, k_), active(device_, 1, k_);
+    const View X1 = rows_.X1.view(), one = ones.view().columns(0, 1);
     device_.fill(ones.view(), 1.0);
-    for (Index j = 0; j < k_; ++j) {
-      Matrix block = same;
-      if (same.size() == 0) {
-        const View s = S_.view().columns(0, 1);
-        device_.slope(features_.kind(), features_.Z(rows_.n).columns(j, 1), ones.view(), s);
-        device_.row_products(s, X1, G.view());
-        device_.product(1, G.view(), true, X1, false, 0, GG.view());
-        block = fetched(device_, GG.view());
+    device_.slope(features_.kind(), features_.Z(rows_.n), ones.view(), S_.view());
+    if (sums.alike()) {
+      device_.product(1, X1, true, X1, false, 0, GG.view());
+      sums.GG.front() = fetched(device_, GG.view());
+    } else {
+      const Doubles G(device_, rows_.n, width_);
+      for (Index j = 0; j < k_; ++j) {
+        device_.row_products(S_.view().columns(j, 1), X1, G.view());
+        device_.product(1, G.view(), true, G.view(), false, 0, GG.view());
+        sums.GG[static_cast<std::size_t>(j)] = fetched(device_, GG.view());
       }
-      block *= model.C.row(j).squaredNorm();
-      if (model.scale_is_free()) {
-        const Vector v = model.V.row(j).normalized();
-        block += block.diagonal().mean() * v * v.transpose();
-      }
-      block.diagonal().array() += 1e-12 * block.diagonal().mean() + kTiny;
-      blocks_.push_back(std::move(block));
     }
+    // Slopes times themselves, summed over the rows.
+    device_.slope(features_.kind(), features_.Z(rows_.n), S_.view(), S_.view());
+    device_.product(1, one, true, S_.view(), false, 0, active.view());
+    sums.slopes = fetched(device_, active.view()).transpose();
+    blocks_ = UnitBlocks(model, sums, rows_.n);
   }
 
-  // (block + lambda diag block)^-1, side by side.
-  [[nodiscard]] Doubles inverse_blocks(double lambda) const {
-    Matrix all(width_, width_ * k_);
-    parallel_for(k_, control_, [&](Index j) {
-      Matrix block = blocks_[static_cast<std::size_t>(j)];
-      block.diagonal() *= 1 + lambda;
+  // Of every damped block, side by side.
+  [[nodiscard]] Matrix inverses(double lambda) const {
+    Matrix all(width_, width_ * blocks_.count());
+    parallel_for(blocks_.count(), control_, [&](Index i) {
+      Matrix block = blocks_.damped(i, lambda);
+      const Vector diagonal = block.diagonal();
       if (lapack::potrf(block) == 0) {
         lapack::potri(block);
         block.triangularView<Eigen::StrictlyUpper>() = block.transpose();
       } else {
-        block = Matrix(blocks_[static_cast<std::size_t>(j)].diagonal().cwiseInverse().asDiagonal());
+        block = Matrix(diagonal.cwiseInverse().asDiagonal());
       }
-      all.middleCols(j * width_, width_) = block;
+      all.middleCols(i * width_, width_) = block;
     });
-    return sent(device_, all);
+    return all;
   }
 
   const Rows& rows_;
@@ -286,7 +293,7 @@ class MatrixFreeThere final : public PolishSteps {
   DeviceFeatures features_;
   Index k_, width_, q_;
   std::optional<Doubles> inverse_FF_;
-  std::vector<Matrix> blocks_;
+  UnitBlocks blocks_;
   Doubles gradient_, U_, S_;
 };
 

@@ -17,7 +17,7 @@ UnitBlockSums::UnitBlockSums(const SeparableModel& model) : slopes(Vector::Zero(
 
 void UnitBlockSums::add(const ModelRows& rows) {
   slopes += rows.slopes.colwise().squaredNorm().transpose();
-  if (GG.size() == 1 && rows.slopes.cols() != 1) return add_gram(rows.X1, 1, GG.front());
+  if (alike()) return add_gram(rows.X1, 1, GG.front());
   for (size_t j = 0; j < GG.size(); ++j) {
     const Matrix G = rows.X1.array().colwise() * rows.slopes.col(static_cast<Index>(j)).array();
     add_gram(G, 1, GG[j]);
@@ -31,7 +31,7 @@ void UnitBlockSums::merge(const UnitBlockSums& other) {
 
 UnitBlocks::UnitBlocks(const SeparableModel& model, const UnitBlockSums& sums, Index rows) {
   const Index k = model.units(), width = model.V.cols();
-  const bool alike = sums.GG.size() == 1 && k != 1;
+  const bool alike = sums.alike();
   for (const Matrix& each : sums.GG) blocks_.emplace_back(each.selfadjointView<Eigen::Lower>());
   diagonal_.resize(width, k);
   stiff_ = Matrix::Zero(width, k);
@@ -58,25 +58,31 @@ UnitBlocks::UnitBlocks(const SeparableModel& model, const UnitBlockSums& sums, I
     diagonal_.col(j).array() += 1e-12 * diagonal_.col(j).mean() + kTiny;
     stiff_.col(j) = diagonal_.col(j).mean() * along_.col(j);
   }
+  weight_ = weight_.cwiseMax(kTiny);
+}
+
+Matrix UnitBlocks::damped(Index i, double lambda) const {
+  Matrix out = blocks_[static_cast<size_t>(i)];
+  const double least = 1e-12 * out.diagonal().mean() + kTiny;
+  out.diagonal() *= 1 + lambda;
+  out.diagonal().array() += least;
+  return out;
+}
+
+// Sherman and Morrison: with t = s_j / weight_j, t / (1 + t v_j^T A^-1 v_j).
+Vector UnitBlocks::shares(const Matrix& turned) const {
+  const Vector t = stiffness_.cwiseQuotient(weight_);
+  const Vector met = along_.cwiseProduct(turned).colwise().sum().transpose();
+  return t.array() / (1 + t.array() * met.array());
 }
 
 void UnitBlocks::factor(double lambda) {
-  const Index k = diagonal_.cols();
   factors_.clear();
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    Matrix damped = blocks_[i];
-    const double least = 1e-12 * damped.diagonal().mean() + kTiny;
-    damped.diagonal() *= 1 + lambda;
-    damped.diagonal().array() += least;
-    factors_.emplace_back(damped);
-  }
+  for (Index i = 0; i < count(); ++i) factors_.emplace_back(damped(i, lambda));
   turned_.resize(0, 0);
-  if (static_cast<Index>(blocks_.size()) == k) return;
-  weight_ = weight_.cwiseMax(kTiny);
+  if (!alike()) return;
   turned_ = factors_.front().solve(along_);
-  const Vector ratio = stiffness_.cwiseQuotient(weight_);
-  const Vector met = along_.cwiseProduct(turned_).colwise().sum().transpose();
-  share_ = ratio.array() / (1 + ratio.array() * met.array());
+  share_ = shares(turned_);
 }
 
 Matrix UnitBlocks::solve(const Matrix& r) const {

@@ -26,6 +26,7 @@ struct UnitBlockSums {
 
   explicit UnitBlockSums(const SeparableModel& model);
   auto fields() { return std::tie(GG, slopes); }
+  [[nodiscard]] bool alike() const { return GG.size() == 1 && slopes.size() != 1; }
   void add(const ModelRows& rows);
   void merge(const UnitBlockSums& other);
 };
@@ -40,6 +41,14 @@ class UnitBlocks {
   [[nodiscard]] const Matrix& stiff() const { return stiff_; }
   [[nodiscard]] const Matrix& along() const { return along_; }
 
+  // One A for all units, B_j = weight_j A + s_j v_j v_j^T, or a block of every unit: how many, and each with its damping.
+  [[nodiscard]] Index count() const { return static_cast<Index>(blocks_.size()); }
+  [[nodiscard]] bool alike() const { return count() < diagonal_.cols(); }
+  [[nodiscard]] Matrix damped(Index i, double lambda) const;
+  // Of one for all: B_j^-1 r = (A^-1 r - share_j (v_j . A^-1 r) turned_j) / weight_j, turned_j = A^-1 v_j.
+  [[nodiscard]] Vector shares(const Matrix& turned) const;
+  [[nodiscard]] const Vector& weights() const { return weight_; }
+
   // To be called before solve: factors B_j + lambda diag B_j.
   void factor(double lambda);
   // Columns of r, each by its unit's factor.
@@ -52,7 +61,7 @@ class UnitBlocks {
   Matrix diagonal_, stiff_, along_;
   std::vector<Eigen::LLT<Matrix>> factors_;
   Matrix turned_;  // A^-1 v_j of the one factor A
-  Vector share_;   // (s_j / weight_j) / (1 + (s_j / weight_j) v_j^T A^-1 v_j)
+  Vector share_;
 };
 
 }  // namespace exhume
