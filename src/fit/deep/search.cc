@@ -27,7 +27,7 @@ constexpr double kTrained = 1e-4;         // relative error of a student that is
 constexpr double kTwins = 0.9999;         // correlation of features above which units are merged
 constexpr double kStudentEquations = 20;  // an unknown, of the first student
 constexpr Index kLeastWidth = 8;
-constexpr double kFirstEquations = 12;                     // an unknown, for the first polish
+constexpr double kFirstEquations = 8;                      // an unknown, for the first polish
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14;  // of one step of the polish that is still taken
 // Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
 // time, one of so many.
@@ -44,6 +44,7 @@ constexpr double kAgree = 1e-3;       // distance of units that two students agr
 constexpr double kDistinct = 5e-3;    // and below which two of one student are the same
 // Steps of the first student, factor when one led nowhere, and where that ends.
 constexpr double kFirstSteps = 60'000, kLonger = 1.5, kMostSteps = 400'000;
+constexpr double kDeeper = 4;           // times the steps, for more than two hidden layers
 constexpr double kKnownSteps = 30'000;  // of a student on a known first layer
 // Numbers of the students that look for a plainer network, and of those on a known first layer.
 constexpr std::uint64_t kAgain = 1'000'003, kOnKnown = 2'000'003, kInNoise = 3'000'003;
@@ -117,7 +118,7 @@ class Search {
       found_.attempts = std::move(attempts_);
       return std::move(found_);
     }
-    double steps = kFirstSteps;
+    double steps = kFirstSteps * (depth > 2 ? kDeeper : 1);
     for (std::uint64_t number = 0; !ended(); ++number) {
       if (control_.out_of_time()) {
         found_.out_of_time = true;
@@ -149,7 +150,7 @@ class Search {
   // With few rows, as many units as these can tell apart.
   [[nodiscard]] Index first_width() const {
     const auto equations = static_cast<double>(data_.rows() * data_.y.cols());
-    Index width = options_.first_width;
+    Index width = options_.depth > 2 ? 4 * options_.first_width / 3 : options_.first_width;
     for (; width > kLeastWidth; --width) {
       const DeepForm form = random_student(
           data_.x.cols(), 1, std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
