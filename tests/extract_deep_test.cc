@@ -139,6 +139,27 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
   EXPECT_TRUE(bad);
 }
 
+TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
+  const DeepNetwork network = planted(12, {8, 5}, 4, 3);
+  double least = 0, most = 0;
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        least = std::min(least, x.minCoeff());
+        most = std::max(most, x.maxCoeff());
+        return evaluate(network, x);
+      },
+      12);
+  ExtractOptions options;
+  options.seed = 3;
+  options.box = {-2, 2};
+  const ExtractResult result = extract(oracle, options);
+  EXPECT_GE(least, -2);
+  EXPECT_LE(most, 2);
+  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_TRUE(result.is_deep());
+  EXPECT_LT(align(canonical(network), result.deep).worst_error, 1e-9);
+}
+
 TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
   ExtractOptions options;
   options.queries = 1500;

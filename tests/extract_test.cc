@@ -244,5 +244,26 @@ TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
   EXPECT_TRUE(caught);
 }
 
+TEST(Extract, WholeNumbersAreNotEnough) {
+  const Matrix W = Stream(5, "W").normal_matrix(6, 4);
+  const auto network = [&](const RowMatrix& x) {
+    return RowMatrix((x * W.transpose()).cwiseMax(0.0).rowwise().sum());
+  };
+  const OraclePtr rounds = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) { return network(x.array().round().matrix()); }, 4);
+  const OraclePtr fails = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        if (x != RowMatrix(x.array().round().matrix())) throw DataError("pixels are whole numbers");
+        return network(x);
+      },
+      4);
+  for (const OraclePtr& oracle : {rounds, fails}) {
+    const ExtractResult result = extract(oracle, {});
+    EXPECT_EQ(result.status, Status::kRefused);
+    EXPECT_NE(result.reason.find("whole numbers"), std::string::npos) << result.reason;
+    EXPECT_LE(result.queries, 130);
+  }
+}
+
 }  // namespace
 }  // namespace exhume

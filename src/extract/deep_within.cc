@@ -52,9 +52,11 @@ constexpr Index kMostSurprises = 60;
 constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
 constexpr int kCornerRounds = 4;
 constexpr double kSameDirection = 1e-5;  // of jumps of one unit
-constexpr double kWorthPolish = 1e-2;    // share of the variance that a start may leave
-constexpr double kCorner = 0.97;         // of the way to a corner
-constexpr std::size_t kWorst = 2;        // lines to where most is left, in one pass
+constexpr double kExactStart =
+    1e-8;  // share of the variance that rows from kinks leave where none is missing
+constexpr int kJumpRounds = 12;
+constexpr double kCorner = 0.97;   // of the way to a corner
+constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
 constexpr std::size_t kBreaks = 3;  // of a surface that are looked at
 constexpr int kMostBreaks = 24;     // of all
@@ -97,7 +99,7 @@ class Finder {
         units_.clear();
       }
       if (planes.V.rows() == 0) continue;
-      if (two_layers()) break;
+      if (two_layers(lines)) break;
       const bool there = grow();
       if ((there || some_open()) && finish(pass + 1 == options_.passes)) break;
       closer = looks < kMostLooks && look_closer(static_cast<std::uint64_t>(looks++));
@@ -132,42 +134,65 @@ class Finder {
     }
   }
 
-  // Two hidden layers whose first is known with its signs, and whose second is told by the jumps of several outputs: its
-  // kinks alone give its rows.
-  bool two_layers() {
-    const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
-    const Index m = space_.meter->outputs();
-    if (first.signs.size() == 0 || m < kManyOutputs) return false;
+  // Units of the last hidden layer by the directions of their jumps.
+  [[nodiscard]] std::vector<FoundUnit> units_by_jumps() const {
+    const std::vector<UpperKink>& upper = out_.planes.upper;
     std::vector<FoundUnit> units;
-    std::vector<bool> used(out_.planes.upper.size(), false);
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      const UpperKink& kink = out_.planes.upper[i];
-      if (used[i] || !(kink.error < kSameJump)) continue;
-      FoundUnit unit{{}, {kink}, {}, 1, {}};
-      for (std::size_t j = i + 1; j < used.size(); ++j) {
-        const UpperKink& other = out_.planes.upper[j];
-        const Vector across = other.jump - kink.jump.normalized().dot(other.jump) * kink.jump.normalized();
-        if (used[j] || !(other.error < kSameJump) || across.norm() > kSameDirection * other.jump.norm())
+    std::vector<bool> used(upper.size(), false);
+    for (std::size_t i = 0; i < upper.size(); ++i) {
+      if (used[i] || !(upper[i].error < kSameJump)) continue;
+      FoundUnit unit{{}, {upper[i]}, {}, 1, {}};
+      const Vector along = upper[i].jump.normalized();
+      for (std::size_t j = i + 1; j < upper.size(); ++j) {
+        const Vector across = upper[j].jump - along.dot(upper[j].jump) * along;
+        if (used[j] || !(upper[j].error < kSameJump) || across.norm() > kSameDirection * upper[j].jump.norm())
           continue;
         used[j] = true;
-        unit.kinks.push_back(other);
+        unit.kinks.push_back(upper[j]);
       }
       if (unit.kinks.size() > 1) units.push_back(std::move(unit));
     }
-    if (units.empty()) return false;
+    return units;
+  }
+
+  // Two hidden layers whose first is known with its signs, and whose second is told by the jumps of several outputs: its
+  // kinks alone give its rows. Where questions are left unanswered, lines lead to them.
+  bool two_layers(PlanesOptions lines) {
+    const Index m = space_.meter->outputs();
+    if (m < kManyOutputs) return false;
     const Control control = space_.meter->control().within(kPolishSeconds);
-    const Index k = out_.planes.V.rows();
-    const auto unknowns = static_cast<double>(k * (s_ + 1) + static_cast<Index>(units.size()) * (k + 1 + m));
-    ask(kPolishShare * unknowns / static_cast<double>(m) + static_cast<double>(k + s_));
-    const DeepForm plain = plain_layers(out_.planes.V, {units}, out_.u, out_.y, first.signs);
-    if (plain.V.empty()) return false;
-    const RowMatrix centred = out_.y.rowwise() - out_.y.colwise().mean();
-    const double left =
-        (out_.y - evaluate(plain, out_.u)).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
-    if (!(left < kWorthPolish) || !polished(plain, control)) return false;
-    ask_where_pairs_act();
-    on_all_questions(control);
-    return !surprised();
+    for (int round = 0; round < kJumpRounds; ++round) {
+      const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
+      const std::vector<FoundUnit> units = units_by_jumps();
+      if (first.signs.size() == 0 || units.empty()) return false;
+      const Index k = out_.planes.V.rows();
+      const auto unknowns =
+          static_cast<double>(k * (s_ + 1) + static_cast<Index>(units.size()) * (k + 1 + m));
+      ask(kPolishShare * unknowns / static_cast<double>(m) + static_cast<double>(k + s_));
+      const DeepForm plain = plain_layers(out_.planes.V, {units}, out_.u, out_.y, first.signs);
+      if (plain.V.empty()) return false;
+      const RowMatrix centred = out_.y.rowwise() - out_.y.colwise().mean();
+      const double left =
+          (out_.y - evaluate(plain, out_.u)).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
+      if (left < kExactStart) {
+        if (!polished(plain, control)) return false;
+        ask_where_pairs_act();
+        on_all_questions(control);
+        if (!surprised()) return true;
+      }
+      form_ = plain;
+      lines.through = where_most_is_left();
+      lines.least_lines = lines.most_lines = static_cast<int>(lines.through.size());
+      const std::size_t kinks = out_.planes.upper.size();
+      more_planes(space_, lines, out_.planes);
+      if (out_.planes.V.rows() > k) {
+        layers_.assign(1, out_.planes.V);
+        units_.clear();
+      } else if (out_.planes.upper.size() == kinks) {
+        return false;
+      }
+    }
+    return false;
   }
 
   // Of the surface through a kink, near the middle.

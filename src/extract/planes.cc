@@ -360,6 +360,15 @@ class Lines {
       apart(s_) /= planes_.scale;
       if (apart.norm() < kSameNormal) return;
     }
+    // A unit above others bends f along combinations of their planes, in places all along.
+    if (space_.bounded() && space_.whole && planes_.V.rows() > 0 && planes_.V.rows() < s_) {
+      const Matrix rows = planes_.V.leftCols(s_).transpose();
+      const Vector normal = plane.head(s_);
+      if ((normal - rows * rows.colPivHouseholderQr().solve(normal)).norm() < kSameNormal) {
+        planes_.upper.push_back({each.place, each.normal, each.jump, each.error});
+        return;
+      }
+    }
     planes_.V.conservativeResize(planes_.V.rows() + 1, Eigen::NoChange);
     planes_.V.bottomRows(1) = plane.transpose();
   }

@@ -204,7 +204,7 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   }
   std::set<double> different(y.data(), y.data() + y.size());
   const bool differ = different.size() > 1;
-  if (constant == kPlaces && differ && rounds_inputs(meter, x, seed)) {
+  if (constant >= kPlaces - 2 && differ && rounds_inputs(meter, x, seed)) {
     out.refusal = fmt::format("the oracle rounds its inputs to whole numbers: {}", kWholeNumbers);
     return out;
   }

@@ -32,9 +32,10 @@ constexpr double kRadius = 1.5;
 // of the search that takes over, and its seconds.
 constexpr double kTooNoisyForLines = 100, kSearchShare = 16, kSearchSeconds = 60;
 // Units that are enough to tell a single hidden layer, those that are looked at, the step across their planes over
-// the planes' distance, or over the error of an answer as a kink, and how far a jump may be from what it was on the line.
+// the planes' distance, and how far a jump may be from what it was on the line.
 constexpr Index kFewUnits = 4, kLookedAt = 12;
-constexpr double kLookStep = 2e-4, kLookErrors = 100, kSameJump = 0.2;
+constexpr double kLookStep = 2e-4, kSameJump = 0.2;
+constexpr double kCoarse = 1e-12;  // noise from which jumps on a line are too rough to be told from others
 constexpr double kWithin = 0.93;   // of the reach in a box
 constexpr int kFewIntervals = 16;  // of lines along which few kinks are left
 
@@ -52,7 +53,7 @@ class Finder {
     for (out_.lines = 0; out_.lines < options_.most_lines; ++out_.lines) {
       const Index changed = follow_line(polished ? kPolishedError * options_.noise.relative : start_error_);
       if (changed == 0 && polished) break;
-      if (!looked_ && model_.units() >= kFewUnits && deeper()) {
+      if (!looked_ && options_.noise.relative <= kCoarse && model_.units() >= kFewUnits && deeper()) {
         out_.deeper = true;
         break;
       }
@@ -85,12 +86,7 @@ class Finder {
       if (const double reach = space_.reach(Vector::Zero(s_), u.row(i).transpose()); reach < 1)
         u.row(i) *= 0.9 * reach;
     }
-    // As short as noise allows: a second kink within reach would be taken for another jump.
-    Vector steps(n);
-    for (Index i = 0; i < n; ++i)
-      steps(i) = std::max(kLookStep * spread, kLookErrors * options_.noise.at(0) /
-                                                  std::max(2 * model_.C.row(i * k / n).norm(), kTiny));
-    const std::vector<Bend> bends = bends_at(space_, "depth", u, w, steps);
+    const std::vector<Bend> bends = bends_at(space_, "depth", u, w, Vector::Constant(n, kLookStep * spread));
     Index other = 0, judged = 0;
     for (Index i = 0; i < n; ++i) {
       const Index j = i * k / n;
