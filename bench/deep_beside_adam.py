@@ -133,7 +133,7 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="first seed")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("networks", nargs="*", default=DEFAULT)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     rows = []
     for network in arguments.networks:
         shape, count = network.split(":")

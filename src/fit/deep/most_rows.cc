@@ -12,7 +12,8 @@
 namespace exhume {
 namespace {
 
-constexpr double kLeftOut = 0.01;  // of the rows
+// Of the rows, at first; times that where it is not enough, and at most.
+constexpr double kLeftOut = 0.01, kMoreLeftOut = 4, kMostLeftOut = 0.17;
 constexpr int kStepsARound = 6;
 constexpr double kFalls = 0.3;       // a round that leaves more of the error than this is a slow one
 constexpr int kSlowRounds = 2;       // in a row, that end it
@@ -67,20 +68,30 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
   Vector squares = data.squares(out.fit.form, control);
   const double limit = std::pow(most_off(data, exact), 2);
   double before = squares.sum() / data.variation;
-  for (int round = 0, slow = 0; round < rounds && slow < kSlowRounds; ++round) {
-    const DeepData kept = rows_of(data, but_the_worst(squares, kLeftOut));
+  double share = kLeftOut;
+  for (int round = 0, slow = 0; round < rounds;) {
+    const DeepData kept = rows_of(data, but_the_worst(squares, share));
     const DeepPolished polished =
         polish(out.fit.form, enough_rows(kept, out.fit.form, each), polishing, control);
     out.fit.form = polished.form;
     out.fit.iterations += polished.iterations;
     out.fit.in_time = polished.in_time;
     squares = data.squares(out.fit.form, control);
-    const std::vector<Index> best = but_the_worst(squares, kLeftOut);
+    const std::vector<Index> best = but_the_worst(squares, share);
     out.fit.relative_mse = squares(best).sum() / data.variation;
     out.exact = out.fit.relative_mse < exact && squares(best).maxCoeff() < limit;
     if (out.exact || !out.fit.in_time) break;
-    slow = out.fit.relative_mse > kFalls * before ? slow + 1 : 0;
+    const bool falls = out.fit.relative_mse < kFalls * before;
+    slow = falls ? 0 : slow + 1;
+    round += falls ? 0 : 1;
     before = out.fit.relative_mse;
+    if (slow < kSlowRounds) continue;
+    // More rows may be off, where the others are much better than these.
+    share *= kMoreLeftOut;
+    if (share > kMostLeftOut) break;
+    const std::vector<Index> fewer = but_the_worst(squares, share);
+    if (squares(fewer).sum() > kFalls * squares(best).sum()) break;
+    slow = 0;
   }
   if (!out.exact) return out;
   out.left = not_reproduced(out.fit.form, data, exact, control);

@@ -3,8 +3,8 @@
 // A unit that a student has missed, or that bends on the wrong side of a few rows, spoils those rows alone. Least
 // squares spreads their error over all weights and stalls, at 1e-8 of the variance or so. With one row in a hundred
 // left out, those fitted worst, chosen anew every few steps, the others fall to rounding; and so do most of those
-// that were left out, because weights that are exact are exact for them too. Rows that do not are those on the far
-// side of a kink that no unit has. There
+// that were left out, because weights that are exact are exact for them too. Where a hundredth is not enough, four and
+// sixteen are tried. Rows that do not are those on the far side of a kink that no unit has. There
 //
 //     y - f(x) = a (v.P_{l-1}(x))                                                    (fit/deep/form.h)
 //
@@ -22,11 +22,12 @@ namespace exhume {
 
 struct MostRows {
   DeepPolished fit;         // its relative_mse is of the rows that it reproduces
-  bool exact = false;       // those are all but a hundredth at most, and reproduced to `exact`
+  bool exact = false;       // those are most rows, and reproduced to `exact`
   std::vector<Index> left;  // the others, in increasing order; empty where it is not exact
 };
 
-// each: equations an unknown that are polished on; rounds: of a few steps, after each of which rows are chosen.
+// each: equations an unknown that are polished on; rounds: of a few steps, after each of which rows are chosen; those in
+// which the error falls do not count.
 [[nodiscard]] MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact,
                                    int rounds, const Control& control);
 

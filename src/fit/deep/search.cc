@@ -27,11 +27,12 @@ constexpr double kTrained = 1e-4;         // relative error of a student that is
 constexpr double kTwins = 0.9999;         // correlation of features above which units are merged
 constexpr double kStudentEquations = 20;  // an unknown, of the first student
 constexpr Index kLeastWidth = 8;
-constexpr double kFirstEquations = 8;                      // an unknown, for the first polish
-constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14;  // of one step of the polish that is still taken
+constexpr double kFirstEquations = 8;  // an unknown, for the first polish
+// Of one step of the polish that is still taken, and of one that costs less than the next student.
+constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
 // Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
 // time, one of so many.
-constexpr double kLighter = 50, kLightest = 1e-7;
+constexpr double kLighter = 50, kLittleLighter = 4, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
 // A student's error on rows that were not fitted, over that of another, from which on rows are looked at for noise,
@@ -219,18 +220,22 @@ class Search {
     for (std::size_t l = known.size(); l < form.depth(); ++l)
       form = merge_units(form, l, kTwins, data_, control_);
     // The fewer units, the cheaper the polish; but with too few it gets stuck.
-    const double limit =
-        known.empty() ? std::clamp(kLighter * student.relative_mse, kLightest, kTrained) : kTrained;
-    const DeepForm lighter = lightened(form, known.size(), limit, data_, control_);
-    for (const bool all : {false, true}) {
-      const DeepForm& begin = all ? form : lighter;
-      if (all && (form.widths() == lighter.widths() || flops(form) > most_flops())) break;
+    std::vector<Index> before;
+    for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
+      const bool all = lighter == 0;
+      const double limit =
+          known.empty() ? std::clamp(lighter * student.relative_mse, kLightest, kTrained) : kTrained;
+      // The next students may agree with this one, which costs less than a polish of all units.
+      if (all && known.empty() && attempts_.size() < kStudentsFirst) break;
+      if (!all && !known.empty() && !before.empty()) continue;
+      const DeepForm begin = all ? form : lightened(form, known.size(), limit, data_, control_);
+      if (begin.widths() == before) continue;
+      if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
+      before = begin.widths();
       double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, known.empty());
       if (fixed && !ended() && !(left < options_.exact))
         left = polish_and_consider(loose(begin), kSecondPolish, false);
       if (ended() || control_.out_of_time() || left < options_.exact) break;
-      // The next students may agree with this one, which costs less than a polish of all units.
-      if (known.empty() && attempts_.size() < kStudentsFirst) break;
     }
     return student.relative_mse;
   }
@@ -313,7 +318,7 @@ class Search {
         return;
       }
       const double trained = attempt(widths, static_cast<Index>(steps), number, lower.V, true);
-      if (number == 0 && !confirmed_ && depth == 2) peel_first(lower.V[0], number);
+      if (number == 1 && !confirmed_ && depth == 2) peel_first(lower.V[0], number);
       const Index widest = *std::max_element(widths.begin() + 1, widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width) {
         for (std::size_t l = 1; l < depth; ++l) widths[l] *= 2;
