@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program build demo check test bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program first configured build demo check test bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -17,22 +17,30 @@ help:  ## print this list
 	@echo '  JOBS=$(JOBS) parallel jobs   PRESET=$(PRESET) (dev, release, asan, tsan)   PREFIX=$(PREFIX) of install'
 
 # The library and the command line, nothing that tests or measures them.
-program:
-	@scripts/setup.sh build
-	@echo "exhume: building the library and the command line in $(BUILD) with $(JOBS) jobs; some minutes, once"
-	@mkdir -p build
-	@cmake --preset $(PRESET) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $$(scripts/without_tests.sh $(BUILD)) > $(BUILD).log 2>&1 || \
-	{ cat $(BUILD).log; exit 1; }
+program: PARTS := all
+program: configured
 	@cmake --build $(BUILD) -j $(JOBS) --target exhume_cli --target exhume_pages
+
+# Of these only what the demo runs (cmake/parts.cmake), or all where that was built before.
+first: PARTS := $(if $(wildcard $(BUILD)/CMakeCache.txt),$(if $(shell grep EXHUME_PARTS:STRING=first $(BUILD)/CMakeCache.txt),first,all),first)
+first: configured
+	@cmake --build $(BUILD) -j $(JOBS) --target exhume_cli
+
+configured:
+	@scripts/setup.sh build
+	@echo "exhume: building $(if $(filter first,$(PARTS)),what the demo runs,the library and the command line) in $(BUILD) with $(JOBS) jobs; some minutes, once"
+	@mkdir -p build
+	@cmake --preset $(PRESET) -DEXHUME_PARTS=$(PARTS) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $$(scripts/without_tests.sh $(BUILD)) \
+	> $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 
 # Everything.
 build:
 	@scripts/setup.sh test
 	@mkdir -p build
-	@cmake --preset $(PRESET) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --preset $(PRESET) -DEXHUME_PARTS=all -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@$(RUN) cmake --build $(BUILD) -j $(JOBS)
 
-demo: program  ## ask a trained network, recover it from its answers, compare
+demo: first  ## ask a trained network, recover it from its answers, compare
 	@scripts/demo.sh $(BUILD)/apps/exhume
 
 check: build

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace exhume::experiments {
 
@@ -31,9 +32,9 @@ void Bench::write(const std::string& name, const std::string& bytes) {
 }
 
 Report Bench::finish(const std::string& findings_name) {
-  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  Json findings = Json::array();
   for (const Finding& f : report_.findings) {
-    nlohmann::ordered_json one = {{"name", f.name}, {"value", nullptr}};
+    Json one = {{"name", f.name}, {"value", nullptr}};
     if (std::isfinite(f.value)) one["value"] = f.value;
     if (!f.should.empty()) {
       one["should_be"] = f.should;
@@ -41,7 +42,7 @@ Report Bench::finish(const std::string& findings_name) {
     }
     findings.push_back(one);
   }
-  write(findings_name, findings.dump(2) + "\n");
+  write(findings_name, to_text(findings) + "\n");
   folder_.commit();
   return std::move(report_);
 }

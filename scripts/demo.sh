@@ -22,3 +22,6 @@ echo "3. Compare with the network that was asked (up to the order and scale of i
 step compare "$out/asked/network.safetensors" "$out/recovered/network.safetensors"
 echo
 echo "Open $out/recovered/report.html in a browser for the pictures."
+if "$exhume" extract --help | grep -q "Not in this build"; then
+  echo "This program has what the demo needs; \`make program\` builds the rest (extract, memorize, lowest-layer, ...)."
+fi

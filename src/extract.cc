@@ -53,7 +53,7 @@ std::string header(Index inputs, const std::string& oracle, const ExtractOptions
                      {"high", number(options.box.high)},
                      {"fresh", options.fresh},
                      {"dimensions", options.dimensions}};
-  return json.dump();
+  return to_line(json);
 }
 
 ExtractOptions options_of(const Json& head) {
@@ -392,7 +392,7 @@ ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, co
 
 ExtractResult replay_extraction(const std::string& bytes, const Control& control) {
   LogContents contents = parse_question_log(bytes, "the log of questions");
-  const Json head = Json::parse(contents.header, nullptr, false);
+  const Json head = parsed(contents.header);
   const ExtractOptions options = options_of(head);
   options.validate();
   const double inputs = number_of(at(head, "inputs"));

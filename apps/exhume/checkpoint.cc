@@ -39,7 +39,7 @@ void Checkpoint::open(const Session& session, const OpenedSamples& samples, cons
   }
   for (const auto& [key, value] : about.items()) header[key] = value;
   if (session.force && !resume_ && leads_) std::filesystem::remove(file_, failed);
-  journal_ = std::make_shared<Journal>(file_, header.dump(), resume_, control.passes, leads_);
+  journal_ = std::make_shared<Journal>(file_, to_line(header), resume_, control.passes, leads_);
   if (session.ranks) session.ranks->meet();
   control.passes = journal_;
   session.checkpoint = folder_;

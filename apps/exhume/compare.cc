@@ -125,7 +125,7 @@ class Compare final : public Command {
       json["first_units"] = units_of_layers(found.first);
       json["second_units"] = units_of_layers(found.second);
       json["layers"] = layers_as_json(found);
-      put(json.dump(2) + "\n");
+      put(to_text(json) + "\n");
     } else if (!session.quiet) {
       put(alignment.comparable ? errors(alignment.worst_error, alignment.rms_error) + layers_as_text(found)
                                : not_comparable(shape_of_layers(found.first), shape_of_layers(found.second)));
@@ -149,7 +149,7 @@ class Compare final : public Command {
                                {"bias", u.bias},
                                {"outputs", u.outputs}});
     }
-    return json.dump(2);
+    return to_text(json);
   }
 
   std::string text(const Network& first, const Network& second, const Alignment& alignment,

@@ -43,8 +43,8 @@ std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
 
 // How far the network is from the true one.
 Fact truth_fact(const std::string& json) {
-  const Json parsed = Json::parse(json, nullptr, false);
-  const Json& truth = at(parsed, "truth");
+  const Json certificate = parsed(json);
+  const Json& truth = at(certificate, "truth");
   if (!is_true(at(truth, "comparable"))) return {"truth", "cannot be compared: " + words(at(truth, "why"))};
   return {"truth", fmt::format("worst parameter {:.2e} off, root mean square {:.2e}",
                                number_of(at(truth, "worst_error")), number_of(at(truth, "rms_error")))};

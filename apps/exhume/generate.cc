@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +19,7 @@
 #include "exhume/io/open.h"
 #include "exhume/io/output_folder.h"
 #include "exhume/io/safetensors.h"
-#include "exhume/routes/rectified/hardness.h"
+#include "generate_formula.h"
 #include "generate_threshold.h"
 #include "overwrite.h"
 #include "terminal.h"
@@ -140,7 +138,7 @@ class Generate final : public Command {
 
   int run(const Session& session) override {
     if (!session.force) refuse_result_folder(out_);
-    if (!cnf_.empty()) return run_cnf(session);
+    if (!cnf_.empty()) return generate_formula(cnf_, out_, session);
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
     if (threshold_.wanted() && layers_->count() > 0) {
       throw std::invalid_argument(
@@ -172,40 +170,6 @@ class Generate final : public Command {
   }
 
  private:
-  // Paper rectified, Section 3: two units with these outputs exist exactly where the formula is satisfiable.
-  int run_cnf(const Session& session) {
-    std::ifstream file(cnf_, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw DataError(fmt::format("{} cannot be read; give a formula in DIMACS format", cnf_));
-    Separability instance;
-    try {
-      instance = relu_separability(with_complements(parse_dimacs(text)));
-    } catch (const std::invalid_argument& error) {
-      throw DataError(fmt::format("{}: {}", cnf_, error.what()));
-    } catch (const DataError& error) {
-      throw DataError(fmt::format("{}: {}", cnf_, error.what()));
-    }
-    OutputFolder folder(out_);
-    NpyWriter x(folder.open("x.npy"), instance.x.rows(), instance.x.cols());
-    NpyWriter y(folder.open("y.npy"), instance.y.rows(), 1);
-    x.append(instance.x);
-    y.append(instance.y);
-    x.finish();
-    y.finish();
-    folder.commit();
-    if (session.json) {
-      const Json json = {
-          {"inputs", instance.x.cols()}, {"hidden_units", 2}, {"outputs", 1}, {"samples", instance.x.rows()}};
-      put(to_text(json) + "\n");
-    } else if (!session.quiet) {
-      put(
-          fmt::format("{} rows of {} inputs, in {}: x.npy, y.npy. Two units with equal output weights have "
-                      "these outputs exactly where the formula is satisfiable.\n",
-                      instance.x.rows(), instance.x.cols(), out_));
-    }
-    return kOk;
-  }
-
   int run_threshold(const Session& session) {
     const auto planted = threshold_.make(network_.inputs, network_.hidden, sampling_.samples, sampling_.noise,
                                          seed_, session.control);

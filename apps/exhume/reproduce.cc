@@ -65,12 +65,11 @@ class Reproduce final : public Command {
         findings.push_back(
             {{"name", f.name}, {"value", number(f.value)}, {"should_be", f.should}, {"holds", f.holds}});
       }
-      put(Json{{"experiment", name_},
-               {"holds", good},
-               {"findings", findings},
-               {"folder", out_},
-               {"files", report.files}}
-              .dump(2) +
+      put(to_text(Json{{"experiment", name_},
+                       {"holds", good},
+                       {"findings", findings},
+                       {"folder", out_},
+                       {"files", report.files}}) +
           "\n");
     } else if (!session.quiet) {
       for (const auto& f : report.findings) {

@@ -188,7 +188,7 @@ class Verify final : public Command {
     }
     if (network_only_ || !fs::exists(beside)) return;
     text_ = read_certificate(beside);
-    const Json json = Json::parse(text_, nullptr, false);
+    const Json json = parsed(text_);
     status_ = words(at(json, "status"));
     reason_ = words(at(json, "reason"));
   }
@@ -247,7 +247,7 @@ class Verify final : public Command {
   // report.html is made from the certificate alone, so it can be made again.
   void compare_page() {
     const fs::path page = folder_ / "report.html";
-    const Json json = Json::parse(text_, nullptr, false);
+    const Json json = parsed(text_);
     if (!fs::exists(page) || !digest_matches(text_)) return;
     if (read_certificate(page) == to_html(text_)) {
       good("report", "report.html says what the certificate says");
@@ -312,7 +312,7 @@ class Verify final : public Command {
   }
 
   [[nodiscard]] std::vector<std::string> stated_names(const char* key) const {
-    const Json json = Json::parse(text_, nullptr, false);
+    const Json json = parsed(text_);
     std::vector<std::string> names;
     if (at(json, key).is_array()) {
       for (const Json& name : at(json, key)) names.push_back(words(name));
@@ -331,10 +331,10 @@ class Verify final : public Command {
   // The names of the columns are those of the files.
   void compare_names(const char* key, const std::vector<std::string>& names) {
     if (text_.empty()) return;
-    const Json json = Json::parse(text_, nullptr, false);
+    const Json json = parsed(text_);
     const Json& stated = at(json, key);
     // Bytes that are no UTF-8 were replaced when the certificate was written.
-    const Json found = Json::parse(to_text(Json(names)));
+    const Json found = parsed(to_text(Json(names)));
     if (!stated.is_array() || stated.empty()) return;
     if (names.empty()) {
       unchecked("certificate", fmt::format("the samples have no names, so its {} were not checked", key));
@@ -345,7 +345,7 @@ class Verify final : public Command {
 
   // The true network, where the certificate compares with one: it states what the two networks give.
   void compare_truth(const StoredModel& model) {
-    const Json json = Json::parse(text_, nullptr, false);
+    const Json json = parsed(text_);
     const Json& truth = at(json, "truth");
     if (!truth.is_object()) return;
     const std::string path = words(at(truth, "path"));

@@ -13,10 +13,11 @@ using Json = nlohmann::ordered_json;
 // A number, or null where it is not finite.
 [[nodiscard]] inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// With an indent of two. Whatever is not UTF-8 (file names, say) is replaced, never thrown over.
-[[nodiscard]] inline std::string to_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
+// Whatever is not UTF-8 (file names, say) is replaced, never thrown over. to_line: without blanks and breaks.
+[[nodiscard]] std::string to_text(const Json& json);
+[[nodiscard]] std::string to_line(const Json& json);
+// What is not JSON is a value with is_discarded().
+[[nodiscard]] Json parsed(const std::string& text);
 
 // Reading what may have been edited by hand: what is missing or of another type is simply absent.
 [[nodiscard]] inline const Json& at(const Json& json, const char* key) {

@@ -143,9 +143,9 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
 std::string sealed(Json json) {
   json.erase("digest");
   const std::string text = to_text(json);
-  json = Json::parse(text);  // now with valid strings
+  json = parsed(text);  // now with valid strings
   json["digest"] = sha256(text);
-  return json.dump(2) + "\n";
+  return to_text(json) + "\n";
 }
 
 Json parse_certificate(const std::string& text) {
@@ -153,7 +153,7 @@ Json parse_certificate(const std::string& text) {
     throw DataError(
         fmt::format("the certificate is nested more than {} deep; is it a certificate.json?", kDeepest));
   }
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = parsed(text);
   if (!json.is_object() || !at(json, "status").is_string())
     throw DataError("the certificate is not valid JSON or has no status; is it a certificate.json?");
   return json;
@@ -161,7 +161,7 @@ Json parse_certificate(const std::string& text) {
 
 bool digest_matches(const std::string& text) {
   if (too_deep(text)) return false;
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = parsed(text);
   if (!json.is_object() || !at(json, "digest").is_string()) return false;
   const auto stated = json["digest"].get<std::string>();
   json.erase("digest");

@@ -20,7 +20,7 @@ void normalise(Matrix& factor, Vector& norms) {
 // M G^+ for the Gram matrix G of the two fixed modes.
 Matrix solve_right(const Matrix& M, const Matrix& first, const Matrix& second) {
   const Matrix gram = (first.transpose() * first).cwiseProduct(second.transpose() * second);
-  return Eigen::CompleteOrthogonalDecomposition<Matrix>(gram).solve(M.transpose()).transpose();
+  return Eigen::CompleteOrthogonalDecomposition<Matrix>(gram).solve(Matrix(M.transpose())).transpose();
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
-#include <Eigen/Eigenvalues>
 #include <stdexcept>
 
 #include "exhume/base/random.h"
 #include "exhume/decompose/cp_als.h"
+#include "linalg/lapack.h"
 
 namespace exhume {
 namespace {
@@ -46,18 +46,20 @@ Compressed compress(const std::vector<Matrix>& slices, Index rank) {
 // The factors of mode 1 from the pencil (X, Y): r x r, unit columns.
 Matrix first_factors(const Matrix& X, const Matrix& Y) {
   const Index r = X.rows();
-  const Eigen::GeneralizedEigenSolver<Matrix> qz(X, Y, true);
-  if (qz.info() != Eigen::Success) return {};
-  const Eigen::VectorXcd alphas = qz.alphas();
-  const Vector betas = qz.betas();
-  const Eigen::MatrixXcd Z = qz.eigenvectors();
+  lapack::Pencil pencil;
+  if (lapack::ggev(X, Y, pencil) != 0) return {};
+  const Matrix X_real = X * pencil.Z, X_imaginary = X * pencil.Z_imaginary;
+  const Matrix Y_real = Y * pencil.Z, Y_imaginary = Y * pencil.Z_imaginary;
   Matrix U(r, r);
   for (Index i = 0; i < r; ++i) {
-    // beta X z = alpha Y z: of the two images take the larger mixture, which no zero eigenvalue can spoil.
-    const Eigen::VectorXcd image = std::conj(alphas(i)) * (X * Z.col(i)) + betas(i) * (Y * Z.col(i));
-    const bool second_of_pair = alphas(i).imag() < 0;
-    const Vector real = image.real(), imaginary = image.imag();
-    U.col(i) = second_of_pair && imaginary.norm() > 0 ? imaginary : real;
+    // beta X z = alpha Y z: of the two images take the larger mixture, conj(alpha) X z + beta Y z, which no zero
+    // eigenvalue can spoil.
+    const double real = pencil.alpha(i), imaginary = pencil.alpha_imaginary(i), beta = pencil.beta(i);
+    U.col(i) = real * X_real.col(i) + imaginary * X_imaginary.col(i) + beta * Y_real.col(i);
+    if (imaginary < 0) {  // the second of a pair gives the other half
+      const Vector other = real * X_imaginary.col(i) - imaginary * X_real.col(i) + beta * Y_imaginary.col(i);
+      if (other.norm() > 0) U.col(i) = other;
+    }
     const double norm = U.col(i).norm();
     if (!(norm > 0) || !std::isfinite(norm)) return {};
     U.col(i) /= norm;

@@ -60,7 +60,9 @@ class Pieces {
 
  private:
   [[nodiscard]] Matrix fitted(Index first, Index end) const {
-    return X1_.middleRows(first, end - first).colPivHouseholderQr().solve(Y_.middleRows(first, end - first));
+    return X1_.middleRows(first, end - first)
+        .colPivHouseholderQr()
+        .solve(Matrix(Y_.middleRows(first, end - first)));
   }
   [[nodiscard]] bool holds(const Run& run, Index first, Index end) const {
     const Matrix left = Y_.middleRows(first, end - first) - X1_.middleRows(first, end - first) * run.M;

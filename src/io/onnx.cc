@@ -19,7 +19,7 @@ std::string with_names(std::string onnx, const std::vector<std::string>& inputs,
     if (names.empty()) return;
     ProtobufMessage entry, model;
     entry.bytes(kKey, key);
-    entry.bytes(kValue, Json(names).dump(-1, ' ', false, Json::error_handler_t::replace));
+    entry.bytes(kValue, to_line(Json(names)));
     model.message(kMetadata, entry);
     onnx += model.str();
   };

@@ -75,14 +75,14 @@ std::string read_log(const std::filesystem::path& path, std::string_view remedy)
 }
 
 std::string header_difference(const std::string& logged, const std::string& now, std::string_view what) {
-  const Json a = Json::parse(logged, nullptr, false), b = Json::parse(now, nullptr, false);
+  const Json a = parsed(logged), b = parsed(now);
   if (a == b) return "";
   if (!a.is_object() || !b.is_object()) return fmt::format("{} has no header of this version", what);
   for (const auto& [key, value] : b.items()) {
     const auto found = a.find(key);
     if (found == a.end()) return fmt::format("{} does not say its {}", what, key);
     if (*found != value)
-      return fmt::format("{} was made with {} {}, now it is {}", what, key, found->dump(), value.dump());
+      return fmt::format("{} was made with {} {}, now it is {}", what, key, to_line(*found), to_line(value));
   }
   return fmt::format("{} was made by another version", what);
 }

@@ -27,4 +27,15 @@ EXHUME_INSTANCE class LDLT<MatrixXd>;
 EXHUME_INSTANCE LDLT<MatrixXd>& LDLT<MatrixXd>::compute<MatrixXd>(const EigenBase<MatrixXd>&);
 EXHUME_INSTANCE class PartialPivLU<MatrixXd>;
 
+// Least squares with a right side that is a matrix or a vector, not an expression.
+#define EXHUME_SOLVES(Decomposition)                                                                        \
+  EXHUME_INSTANCE void Decomposition<MatrixXd>::_solve_impl<MatrixXd, MatrixXd>(const MatrixXd&, MatrixXd&) \
+      const;                                                                                                \
+  EXHUME_INSTANCE void Decomposition<MatrixXd>::_solve_impl<VectorXd, VectorXd>(const VectorXd&, VectorXd&) \
+      const;
+EXHUME_SOLVES(HouseholderQR)
+EXHUME_SOLVES(ColPivHouseholderQR)
+EXHUME_SOLVES(CompleteOrthogonalDecomposition)
+#undef EXHUME_SOLVES
+
 }  // namespace Eigen

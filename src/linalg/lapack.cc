@@ -69,4 +69,30 @@ int ormqr(const Eigen::Ref<const Matrix>& a, const Vector& tau, Eigen::Ref<Matri
   return info;
 }
 
+int ggev(Matrix a, Matrix b, Pencil& pencil) {
+  const int n = size(a.rows()), one = 1, query = -1;
+  Vector none(1);
+  for (Vector* part : {&pencil.alpha, &pencil.alpha_imaginary, &pencil.beta}) part->resize(n);
+  pencil.Z.resize(n, n);
+  int info = 0;
+  double wanted = 0;
+  const auto call = [&](double* work, const int* length) {
+    LAPACK_dggev("N", "V", &n, a.data(), &n, b.data(), &n, pencil.alpha.data(), pencil.alpha_imaginary.data(),
+                 pencil.beta.data(), none.data(), &one, pencil.Z.data(), &n, work, length, &info);
+  };
+  call(&wanted, &query);
+  const int length = static_cast<int>(wanted);
+  Vector work(length);
+  call(work.data(), &length);
+  pencil.Z_imaginary.setZero(n, n);
+  if (info != 0) return info;
+  for (int i = 0; i + 1 < n; ++i) {  // of a pair the first column holds real parts, the second imaginary ones
+    if (!(pencil.alpha_imaginary(i) > 0)) continue;
+    pencil.Z_imaginary.col(i) = pencil.Z.col(i + 1);
+    pencil.Z_imaginary.col(i + 1) = -pencil.Z.col(i + 1);
+    pencil.Z.col(i + 1) = pencil.Z.col(i);
+  }
+  return info;
+}
+
 }  // namespace exhume::lapack

@@ -29,7 +29,7 @@ class ScaleSearch {
   [[nodiscard]] double misfit(double log_scale) const {
     const Vector t = inverse(std::exp(log_scale));
     const double variation = (t.array() - t.mean()).matrix().norm();
-    return variation > 0 ? (t - X1_ * qr_.solve(t)).norm() / variation : 1.0;
+    return variation > 0 ? (t - X1_ * Vector(qr_.solve(t))).norm() / variation : 1.0;
   }
 
   // The best scale between two bounds of its logarithm.

@@ -91,7 +91,7 @@ class CommandOracle final : public Oracle {
   }
 
   [[nodiscard]] Index outputs_of(const std::string& header, Index rows) const {
-    const Json json = Json::parse(header, nullptr, false);
+    const Json json = parsed(header);
     const Json &n = at(json, "rows"), &m = at(json, "outputs");
     if (!n.is_number_integer() || !m.is_number_integer()) {
       fail(fmt::format("began its answer with '{}', not with {{\"rows\": {}, \"outputs\": m}}",

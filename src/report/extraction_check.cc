@@ -75,7 +75,7 @@ class Checker {
   }
 
   void check_answers(LogContents& contents) {
-    const Json head = Json::parse(contents.header, nullptr, false);
+    const Json head = parsed(contents.header);
     const double stated = number_of(at(head, "inputs")), dimensions = number_of(at(head, "dimensions"));
     if (!(stated == static_cast<double>(inputs())) || !(dimensions >= 1) || contents.blocks.empty() ||
         contents.blocks.back().answers.cols() != outputs()) {

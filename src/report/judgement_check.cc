@@ -176,7 +176,7 @@ class Comparison {
                       to_string(found.status), found.reason));
       return;
     }
-    again_ = Json::parse(to_json(found));
+    again_ = parsed(to_json(found));
     rounding_ = found.precision == "double precision";
     deviation_ = found.heldout_relative_mse > 0
                      ? std::sqrt(found.heldout_mean_square / found.heldout_relative_mse)

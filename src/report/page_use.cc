@@ -37,7 +37,10 @@ bool wrote(const Json& json, std::string_view name) {
 
 std::string lines(const char* language, const std::vector<std::string>& text) {
   std::string escaped;
-  for (const std::string& line : text) escaped += (escaped.empty() ? "" : "\n") + escape(line);
+  for (const std::string& line : text) {
+    if (!escaped.empty()) escaped += '\n';
+    escaped += escape(line);
+  }
   return fmt::format("<div><h3>{}</h3>\n<pre>{}</pre></div>\n", language, escaped);
 }
 
@@ -140,10 +143,10 @@ std::string reproduce_section(const Json& json) {
     std::string said;
     for (const auto& [name, value] : options.items())
       said += (said.empty() ? "" : ", ") + escape(name) + " " +
-              escape(value.is_string() ? words(value) : value.dump());
+              escape(value.is_string() ? words(value) : to_line(value));
     content += row("options", said);
   }
-  if (const Json& seed = at(json, "seed"); seed.is_number()) content += row("seed", seed.dump());
+  if (const Json& seed = at(json, "seed"); seed.is_number()) content += row("seed", to_line(seed));
   for (const auto& [key, name] : {std::pair{"host", "machine"}, std::pair{"date", "date"}}) {
     if (const std::string text = words(at(json, key)); !text.empty()) content += row(name, escape(text));
   }

@@ -29,8 +29,8 @@ Index most_units(Index rows, Index d, Index m) {
 double linear_share(const SecondMoments& moments) {
   const Vector variance = moments.covariance_y().diagonal();
   const Matrix yx = moments.covariance_yx();
-  const Matrix explained =
-      yx * moments.covariance_x().completeOrthogonalDecomposition().solve(yx.transpose());
+  const Matrix slope = moments.covariance_x().completeOrthogonalDecomposition().solve(Matrix(yx.transpose()));
+  const Matrix explained = yx * slope;
   double share = 0;
   Index counted = 0;
   for (Index o = 0; o < variance.size(); ++o) {

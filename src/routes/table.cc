@@ -14,11 +14,15 @@ namespace exhume {
 #undef ROUTE
 
 const std::vector<Route>& routes() {
-  static const std::vector<Route> kTable = {
+  static const std::vector<Route> kTable = [] {
+    std::vector<Route> table = {
 #define ROUTE(make) make(),
 #include "routes/table.def"
 #undef ROUTE
-  };
+    };
+    std::erase_if(table, [](const Route& route) { return *route.name == 0; });  // what is not built
+    return table;
+  }();
   return kTable;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "exhume/base/random.h"
@@ -35,7 +35,7 @@ class DeviceTraining {
         control_(control),
         places_(start),
         batch_(std::min(options.batch, data.rows())),
-        sent_(std::in_place, *device_, data),
+        sent_(std::make_unique<Sent>(*device_, data)),
         parameters_(*device_, places_.size, 1),
         gradient_(*device_, places_.size, 1),
         mean_(*device_, places_.size, 1),
@@ -63,7 +63,7 @@ class DeviceTraining {
         const StudentData emphasised = data_.with_hard_rows(
             now(), kHardShare, options_.seed + static_cast<std::uint64_t>(step), control_);
         sent_.reset();
-        sent_.emplace(*device_, emphasised);
+        sent_ = std::make_unique<Sent>(*device_, emphasised);
       }
       if (step % kCheckEvery == 0) {
         control_.check();
@@ -152,7 +152,7 @@ class DeviceTraining {
   const Control& control_;
   Places places_;
   Index batch_;
-  std::optional<Sent> sent_;  // the rows, or with hard rows shown more
+  std::unique_ptr<Sent> sent_;  // the rows, or with hard rows shown more
   DeviceFloats parameters_, gradient_, mean_, square_, P_, g_, E_;
   DeviceMatrix<double> squares_;
   std::vector<DeviceFloats> Q_, S_;

@@ -35,6 +35,12 @@ std::vector<Index> but_the_worst(const Vector& squares, double share) {
   return rows;
 }
 
+double sum_of(const Vector& values, const std::vector<Index>& rows) {
+  double sum = 0;
+  for (const Index i : rows) sum += values(i);
+  return sum;
+}
+
 }  // namespace
 
 DeepData rows_of(const DeepData& data, const std::vector<Index>& rows) {
@@ -90,7 +96,7 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
     share *= kMoreLeftOut;
     if (share > kMostLeftOut) break;
     const std::vector<Index> fewer = but_the_worst(squares, share);
-    if (squares(fewer).sum() > kFalls * squares(best).sum()) break;
+    if (sum_of(squares, fewer) > kFalls * sum_of(squares, best)) break;
     slow = 0;
   }
   if (!out.exact) return out;
@@ -133,14 +139,15 @@ std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, c
   const Matrix P = rows.P().middleCols(from, count);
   const Matrix R = left.y - rows.F() * form.C;
   // The direction in outputs that most of it has.
-  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(R.transpose() * R);
+  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(R.transpose() * R));
   const Vector r = R * outputs.eigenvectors().rightCols(1);
   const double largest = r.cwiseAbs().maxCoeff();
   if (!(largest > 0)) return std::nullopt;
   // Least absolute residuals: rows of another unit, or where an upper one bends, do not count.
   Vector v, weight = Vector::Ones(r.size()), off;
   for (int i = 0; i < kReweighted; ++i) {
-    v = Eigen::ColPivHouseholderQR<Matrix>(weight.asDiagonal() * P).solve(weight.cwiseProduct(r));
+    v = Eigen::ColPivHouseholderQR<Matrix>(Matrix(weight.asDiagonal() * P))
+            .solve(Vector(weight.cwiseProduct(r)));
     off = (r - P * v).cwiseAbs();
     weight = (off.array() + 1e-12 * largest).rsqrt();
   }

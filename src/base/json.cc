@@ -1,0 +1,9 @@
+#include "base/json.h"
+
+namespace exhume {
+
+std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+Json parsed(const std::string& text) { return Json::parse(text, nullptr, /*allow_exceptions=*/false); }
+
+}  // namespace exhume

@@ -1,0 +1,47 @@
+// What stands for the library's later parts where EXHUME_PARTS is `first` (cmake/parts.cmake).
+#include <stdexcept>
+
+#include "exhume/memorize.h"
+#include "exhume/memorize/closed_form.h"
+#include "exhume/memorize/descent.h"
+#include "exhume/report/extraction_check.h"
+#include "routes/route.h"
+
+namespace exhume {
+namespace {
+
+[[noreturn]] void not_built(const char* what) {
+  throw std::invalid_argument(std::string(what) +
+                              " is not in this build, which has what `make demo` runs; "
+                              "`make program` builds the rest");
+}
+
+}  // namespace
+
+// Rows without a name are left out of the table.
+Route rectified_any_route() { return {}; }
+Route rectified_arbitrary_noise_route() { return {}; }
+Route rectified_few_outputs_route() { return {}; }
+Route rectified_ica_route() { return {}; }
+Route rectified_noise_route() { return {}; }
+Route rectified_sparse_noise_route() { return {}; }
+Route rectified_symmetric_route() { return {}; }
+Route rectified_tensor_route() { return {}; }
+Route threshold_route() { return {}; }
+Route threshold_sigmoid_route() { return {}; }
+
+CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
+  not_built("the check of an extraction");
+}
+CertificateCheck check_extraction(const std::string&, const DeepNetwork&, const std::string&,
+                                  const Control&) {
+  not_built("the check of an extraction");
+}
+
+// Words of results that this build cannot make.
+const char* to_string(DescentOutcome) { not_built("memorize"); }
+const char* to_string(MemorizeMethod) { not_built("memorize"); }
+const char* to_string(KernelSolver) { not_built("memorize"); }
+const char* to_string(LowestActivation) { not_built("lowest-layer"); }
+
+}  // namespace exhume
