@@ -28,9 +28,10 @@ def main(root: pathlib.Path, build: pathlib.Path) -> None:
     for place in later:
         assert (root / place).exists(), f"cmake/parts.cmake names {place}, which is not there"
     objects = {"first": [], "later": []}
-    for folder, target in ((build, "exhume"), (build / "apps", "exhume_cli_objects")):
-        for path in (folder / "CMakeFiles" / f"{target}.dir").rglob("*.o"):
-            objects["later" if is_later(str(path.relative_to(folder)), later) else "first"].append(path)
+    # Those that Ninja makes: others may lie there from an earlier build.
+    for name in re.findall(r"^build (\S+\.o):", (build / "build.ninja").read_text(), re.MULTILINE):
+        if name.startswith(("CMakeFiles/exhume.dir/", "apps/CMakeFiles/exhume_cli_objects.dir/")):
+            objects["later" if is_later(name, later) else "first"].append(build / name)
     assert objects["first"] and objects["later"], f"no objects in {build}"
     needed = symbols(objects["first"], "U") & symbols(objects["later"], "TDBR")
     stands_for = "".join((root / place / "not_built.cc").read_text() for place in ("src", "apps/exhume"))

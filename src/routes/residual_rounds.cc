@@ -49,7 +49,9 @@ class Rounder {
       if (over() || is_noise() || round == options_.most_rounds) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
-      const Matrix more = new_units(round);
+      Matrix more = new_units(round);
+      // A unit that moments do not show may still be seen by trying many, as the test for noise does.
+      if (more.rows() == 0 && !control_.out_of_time()) more = tried_units(round);
       if (more.rows() == 0) break;
       Matrix all(model_.V.rows() + more.rows(), more.cols());
       all << model_.V, more;
@@ -136,6 +138,13 @@ class Rounder {
       return Matrix(0, standard_->inputs() + 1);
     }
     return best_biased(found.V);
+  }
+
+  Matrix tried_units(int round) {
+    const Candidates tried = candidate_units(
+        model_, *rows_, kMostNew, options_.spectral.seed + static_cast<std::uint64_t>(round), control_);
+    const double chance = chance_level(standard_->outputs(), tried.tested);
+    return tried.V.topRows((tried.scores.array() > chance).count());  // best first
   }
 
   Matrix best_biased(const Matrix& directions) {
