@@ -74,6 +74,8 @@ def test_an_unknown_plot_is_refused(fitted):
 def test_report(fitted, tmp_path):
     assert fitted.to_html().startswith("<!") and fitted._repr_html_().startswith("<iframe srcdoc=")
     assert "<script" not in fitted._repr_html_()
+    # Beside a notebook lie none of the files that the page in a result's folder links to.
+    assert 'href="./network.onnx"' in fitted.to_html() and "./network.onnx" not in fitted._repr_html_()
     assert repr(fitted) == "<exhume.Result: estimated, 4 inputs, 3 hidden units, 3 outputs, route depth2>"
     fitted.save(tmp_path / "out")
     names = {"network.safetensors", "network.onnx", "errors.safetensors", "certificate.json", "report.html"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -129,8 +130,8 @@ class Certified:
         return hash((self.status, self._network))
 
     def _repr_html_(self) -> str:
-        # The page has styles of its own, which must not reach the notebook.
-        page = html.escape(self.to_html(), quote=True)
+        # The page has styles of its own, which must not reach the notebook, beside which none of its files lie.
+        page = html.escape(re.sub(r'<a href="\./[^"]*"[^>]*>(.*?)</a>', r"\1", self.to_html()), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:42em;border:0" title="Exhume report"></iframe>'
 
     def __repr__(self) -> str:
