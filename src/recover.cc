@@ -228,10 +228,11 @@ class Judge {
     conclude(exact || found_.exact_only, held_out, given, route);
     result_.predicted = std::move(held_out.predicted);
     result_.observed = std::move(held_out.observed);
-    for (std::size_t i = 0; i < fit_.descent.size(); ++i) {
-      result_.descent.push_back({fit_.descent[i].signed_form ? "signed" : "sign-free", static_cast<int>(i),
-                                 fit_.descent[i].relative_mse});
-    }
+    const auto step = [this](const char* stage, double relative_mse) {
+      result_.descent.push_back({stage, static_cast<int>(result_.descent.size()), relative_mse});
+    };
+    for (const double value : found_.start_descent) step("rounds on the residual", value);
+    for (const FitDescent& at : fit_.descent) step(at.signed_form ? "signed" : "sign-free", at.relative_mse);
   }
 
  private:

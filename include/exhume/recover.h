@@ -29,7 +29,7 @@ struct RecoverOptions : RouteOptions {
 
 // One accepted step of the polish.
 struct PolishStep {
-  std::string stage;  // "sign-free" or "signed"
+  std::string stage;  // "rounds on the residual", "sign-free" or "signed"
   int iteration = 0;
   double relative_mse = 0;  // mean squared residual / variance of the outputs
 };

@@ -102,7 +102,9 @@ Start orders2to4(Job& job) {
             });
   RoundsOptions rounds;
   rounds.spectral = depth2_options(job);
-  start.V = residual_rounds(start.V, job.data.standard(), rounds, job.control).V;
+  Rounds found = residual_rounds(start.V, job.data.standard(), rounds, job.control);
+  start.V = std::move(found.V);
+  start.descent = std::move(found.descent);
   job.clock.lap("rounds on the residual");
   return start;
 }

@@ -81,6 +81,7 @@ class Traveller {
     }
     Found found = route.finish(job, start);
     if (!found.spectrum && start.spectrum.singular_values.size() > 0) found.spectrum = start.spectrum;
+    found.start_descent = start.descent;
     found.support = repaired.support;
     certificate_.tried.push_back({route.name, found.said + (start.said.empty() ? "" : "; " + start.said)});
     if (!found.refusal.empty()) {

@@ -45,7 +45,6 @@ class Rounder {
       const double before = result_.relative_mse;
       polish_units();
       if (!over()) drop_worthless();
-      result_.descent.push_back(result_.relative_mse);
       if (over() || is_noise() || round == options_.most_rounds) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
@@ -86,6 +85,7 @@ class Rounder {
     PolishSummary summary = polish(model_, *rows_, few, control_);
     model_ = std::move(summary.model);
     result_.relative_mse = summary.relative_mse;
+    result_.descent.insert(result_.descent.end(), summary.descent.begin(), summary.descent.end());
     control_.best(summary.relative_mse, model_.units());
   }
 

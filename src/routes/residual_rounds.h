@@ -45,7 +45,7 @@ struct Rounds {
   Matrix V;  // units, (any number) x (d+1)
   RoundsEnd end = RoundsEnd::kTime;
   double relative_mse = 1;      // on the rows of the polish; 1 where nothing was done
-  std::vector<double> descent;  // relative_mse after every round
+  std::vector<double> descent;  // relative_mse along all polishes
 };
 
 // From the units V, possibly none.

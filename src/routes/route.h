@@ -62,6 +62,7 @@ struct Start {
   bool usable = true;  // false: nothing to go on, and nothing may be found in the name of this route
   std::string said;    // what it has to say for itself
   Spectrum spectrum;
+  std::vector<double> descent{};  // relative mse on the way there, where there is one
 };
 
 struct Found {
@@ -75,6 +76,7 @@ struct Found {
   Checks checks;            // of the route's own, before those that all share
   std::optional<ResidualLook> look;  // at what an inexact fit leaves
   std::optional<Spectrum> spectrum;
+  std::vector<double> start_descent{};           // of the start
   Vector gaps;                                   // exact finish: of every start
   std::vector<std::pair<Index, Index>> support;  // entries (row, output) that were hit by noise
   std::optional<LowestLayer> layer;
