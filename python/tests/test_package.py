@@ -134,3 +134,8 @@ def test_every_route_of_the_table_has_a_name_here():
     assert not hasattr(exhume.routes, "threshold")  # finds no network
     with pytest.raises(ValueError, match="leak"):
         exhume.routes.depth2(np.zeros((100, 2)), np.zeros(100), leak=0.5)
+
+
+def test_the_module_is_the_command_line_and_warns_of_nothing():
+    done = run("-W", "error", "-m", "exhume", "--version")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.strip() == f"exhume {exhume.__version__}"

@@ -1,11 +1,10 @@
 """The command line: `exhume` and `python -m exhume` run the program that lies in the package."""
 
 import os
-import pathlib
 import sys
 from typing import NoReturn
 
-PROGRAM = pathlib.Path(__file__).parent / "bin" / "exhume"
+from ._program import PROGRAM
 
 
 def main() -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -14,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .__main__ import PROGRAM
 from ._arrays import as_rows
 from ._samples import is_path, spooled
+
+PROGRAM = pathlib.Path(__file__).parent / "bin" / "exhume"
 
 
 def program() -> str:
