@@ -12,6 +12,7 @@ endif()
 set(EXHUME_LATER
   experiments/
   src/extract/ src/extract.cc src/oracle/ src/report/extraction_check.cc apps/exhume/extract.cc
+  src/fit/deep/ src/routes/deep/
   src/memorize/ src/memorize.cc apps/exhume/memorize.cc
   src/routes/rectified/ apps/exhume/generate_formula.cc
   src/routes/threshold/ apps/exhume/generate_threshold.cc apps/exhume/halfspaces.cc apps/exhume/layer_files.cc

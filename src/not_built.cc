@@ -5,6 +5,7 @@
 #include "exhume/memorize/closed_form.h"
 #include "exhume/memorize/descent.h"
 #include "exhume/report/extraction_check.h"
+#include "exhume/routes/deep/deep.h"
 #include "routes/route.h"
 
 namespace exhume {
@@ -19,6 +20,7 @@ namespace {
 }  // namespace
 
 // Rows without a name are left out of the table.
+Route deep_route() { return {}; }
 Route rectified_any_route() { return {}; }
 Route rectified_arbitrary_noise_route() { return {}; }
 Route rectified_few_outputs_route() { return {}; }
@@ -30,6 +32,9 @@ Route rectified_tensor_route() { return {}; }
 Route threshold_route() { return {}; }
 Route threshold_sigmoid_route() { return {}; }
 
+DeepResult recover_deep(const SamplePtr&, const DeepOptions&, const Control&) {
+  not_built("recovery of several hidden layers");
+}
 CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");
 }
