@@ -130,6 +130,30 @@ TEST(ReportHtml, IsWellFormedWithoutScriptsOrRequests) {
   }
 }
 
+TEST(ReportHtml, DrawsTheIntervalsOfAnEstimatedDeepNetwork) {
+  DeepResult result;
+  result.status = Status::kEstimated;
+  result.input_names = {"age", "size", "cost"};
+  result.network.layers = {{Matrix::Random(9, 3), Vector::Random(9), {}},
+                           {Matrix::Random(2, 9), Vector::Random(2), {}},
+                           {Matrix::Random(1, 2), Vector::Random(1), {}}};
+  result.standard_errors = result.network;
+  for (Layer& layer : result.standard_errors.layers) {
+    layer.W.setConstant(0.01);
+    layer.b.setConstant(0.02);
+  }
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  // The nine biases have the largest errors of the 36, then come 15 weights in order.
+  EXPECT_NE(page.find("Layer 1: the 24 least certain of 36"), std::string::npos);
+  EXPECT_NE(page.find("Layer 2: all 20"), std::string::npos);
+  EXPECT_NE(page.find("Outputs: all 3"), std::string::npos);
+  for (const char* name : {"unit 1, age", "unit 9, bias", "unit 2, unit 9 below", "output 1, constant"})
+    EXPECT_NE(page.find(name), std::string::npos) << name;
+  result.status = Status::kUncertified;
+  EXPECT_EQ(to_html(to_json(result)).find("Weights with intervals"), std::string::npos);
+}
+
 TEST(ReportHtml, ShowsAScriptTagAsText) {
   RecoverResult result = example(2, 2, 1);
   const std::string attack = "<script>alert('x')</script>\"&";

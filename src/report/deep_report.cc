@@ -8,6 +8,7 @@
 #include "certify/certificate_writer.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
+#include "report/deep_intervals.h"
 #include "report/rounded.h"
 #include "report/sections.h"
 
@@ -96,6 +97,7 @@ Json sections(const DeepResult& result) {
             shown, shown < result.held_out ? fmt::format(" of {}", result.held_out) : std::string()),
         heldout_chart(result)));
   }
+  if (Json intervals = deep_intervals(result); !intervals.is_null()) list.push_back(std::move(intervals));
   if (!result.attempts.empty()) list.push_back(student_section(result));
   return list;
 }

@@ -96,6 +96,25 @@ std::string draw_network(const Json& json) {
   return section(words(at(json, "heading")), typeset(words(at(json, "text"))), svg::draw(picture), "wide");
 }
 
+std::string draw_forest(const Json& json) {
+  std::string charts;
+  if (!at(json, "charts").is_array()) return "";
+  for (const Json& chart : at(json, "charts")) {
+    svg::Forest forest{.title = words(at(chart, "heading")), .label = words(at(chart, "label"))};
+    if (!at(chart, "names").is_array()) return "";
+    for (const Json& name : at(chart, "names")) forest.names.push_back(words(name));
+    forest.values = numbers(at(chart, "values"));
+    forest.reaches = numbers(at(chart, "reaches"));
+    if (forest.names.size() != forest.values.size() || forest.names.size() != forest.reaches.size())
+      return "";
+    if (!forest.names.empty())
+      charts += fmt::format("<div><h3>{}</h3>\n{}</div>\n", escape(forest.title), svg::draw(forest));
+  }
+  if (charts.empty()) return "";
+  return section(words(at(json, "heading")), typeset(words(at(json, "text"))),
+                 "<div class=\"lines\">\n" + charts + "</div>\n", "wide");
+}
+
 }  // namespace
 
 Json facts_section(const std::vector<Fact>& facts) {
@@ -147,6 +166,21 @@ Json network_section(std::string heading, std::string text, const svg::NetworkPi
           {"skips", picture.skips},  {"lines", std::move(layers)}};
 }
 
+Json forest_section(std::string heading, std::string text, const std::vector<svg::Forest>& charts) {
+  Json list = Json::array();
+  for (const svg::Forest& chart : charts) {
+    list.push_back({{"heading", chart.title},
+                    {"label", chart.label},
+                    {"names", chart.names},
+                    {"values", rounded_list(chart.values)},
+                    {"reaches", rounded_list(chart.reaches)}});
+  }
+  return {{"kind", "forest"},
+          {"heading", std::move(heading)},
+          {"text", std::move(text)},
+          {"charts", std::move(list)}};
+}
+
 std::string draw_section(const Json& json) {
   const std::string kind = words(at(json, "kind"));
   if (kind == "facts") return draw_facts(at(json, "facts"));
@@ -154,6 +188,7 @@ std::string draw_section(const Json& json) {
     return draw_table(json);
   if (kind == "chart") return draw_chart(json);
   if (kind == "network") return draw_network(json);
+  if (kind == "forest") return draw_forest(json);
   return "";
 }
 

@@ -6,6 +6,7 @@
 //            "series": [{name, x, y, dashed, points}]}
 //   network {"kind": "network", "heading", "text", "columns": [[units, circles], ...], "skips",
 //            "lines": [[[from, to, weight], ...], ...]}      report/network_picture.h
+//   forest  {"kind": "forest", "heading", "text", "charts": [{heading, label, names, values, reaches}]}
 #pragma once
 
 #include <string>
@@ -15,6 +16,7 @@
 #include "exhume/report/network_picture.h"
 #include "exhume/report/report.h"
 #include "exhume/report/svg.h"
+#include "exhume/report/weight_charts.h"
 
 namespace exhume {
 
@@ -23,6 +25,9 @@ namespace exhume {
                                  Json rows);
 [[nodiscard]] Json chart_section(std::string heading, std::string text, const svg::Chart& chart);
 [[nodiscard]] Json network_section(std::string heading, std::string text, const svg::NetworkPicture& picture);
+
+[[nodiscard]] Json forest_section(std::string heading, std::string text,
+                                  const std::vector<svg::Forest>& charts);
 
 // One section as HTML; empty where it is not one.
 [[nodiscard]] std::string draw_section(const Json& json);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "report/least_certain.h"
 #include "report/rounded.h"
 
 namespace exhume {
@@ -14,8 +15,6 @@ namespace {
 // Fewer inputs than 4 x 4 are a table, not an image.
 constexpr Index kLeastPixels = 16;
 constexpr Index kMostImages = 16, kMostPixels = 12000;  // of all images together
-constexpr std::size_t kMostIntervals = 24;              // of a layer
-constexpr double kReach = 1.96;                         // standard errors: 95% of a normal distribution
 
 std::array<Index, 2> shape_of(const RecoverResult& result) {
   const Index d = result.network.inputs();
@@ -39,20 +38,6 @@ void add(std::vector<Entry>& list, const char* part, const Matrix& values, const
   for (Index i = 0; i < values.rows(); ++i) {
     for (Index j = 0; j < values.cols(); ++j) list.push_back({part, i, j, values(i, j), errors(i, j)});
   }
-}
-
-// Those with the largest errors, in their old order.
-std::vector<Entry> least_certain(std::vector<Entry> list) {
-  if (list.size() <= kMostIntervals) return list;
-  std::vector<std::size_t> order(list.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return list[a].error > list[b].error; });
-  order.resize(kMostIntervals);
-  std::sort(order.begin(), order.end());
-  std::vector<Entry> kept;
-  for (const std::size_t i : order) kept.push_back(list[i]);
-  return kept;
 }
 
 }  // namespace
@@ -85,7 +70,7 @@ Json interval_picture(const RecoverResult& result) {
        {least_certain(std::move(first)), least_certain(std::move(second))}) {
     for (const Entry& e : layer) list.push_back({e.part, e.i, e.j, rounded(e.value), rounded(e.error)});
   }
-  return {{"standard_errors", kReach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
+  return {{"standard_errors", kIntervalReach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
 }
 
 }  // namespace exhume
