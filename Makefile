@@ -115,7 +115,7 @@ bundle:  ## one folder that runs where nothing is installed but a CUDA driver; n
 	@scripts/setup.sh test
 	@mkdir -p build
 	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
-	@cmake --build build/cuda -j $(JOBS) --target exhume_cli exhume_tests exhume_cuda
+	@cmake --build build/cuda -j $(JOBS) --target exhume_cli exhume_tests exhume_wide_rates exhume_cuda
 	@scripts/bundle.sh build/cuda build/bundle $(BUNDLE)
 
 test-gpu:  ## the tests of devices, where there is a card

@@ -16,6 +16,7 @@
 #include "exhume/moments/polynomial_fit.h"
 #include "linalg/orthonormal.h"
 #include "moments/device_moments.h"
+#include "moments/device_order4.h"
 #include "moments/stack.h"
 
 namespace exhume {
@@ -208,7 +209,7 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
     const SamplePtr rough = residualised(samples, 1, control);
     Matrix Omega = output_whitening(*rough, control);
     const auto most = static_cast<Index>(
-        there != nullptr ? kMostFlopsThere / order4_flops(samples->rows(), r)
+        there != nullptr ? kMostFlopsThere / order4_flops(samples->rows(), r, order4_plan(r))
                          : options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
     const Index keep = std::clamp<Index>(most, 1, Omega.cols());
     if (keep < Omega.cols()) {
