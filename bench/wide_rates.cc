@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -208,5 +209,10 @@ int run(const std::string& name, const std::string& inputs, const std::string& w
 
 int main(int count, char** arguments) {
   const auto argument = [&](int i, const char* otherwise) { return count > i ? arguments[i] : otherwise; };
-  return exhume::run(argument(1, "auto"), argument(2, ""), argument(3, "plan"));
+  try {
+    return exhume::run(argument(1, "auto"), argument(2, ""), argument(3, "plan"));
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "exhume_wide_rates: {}\n", failure.what());
+    return 1;
+  }
 }

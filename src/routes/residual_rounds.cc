@@ -139,6 +139,9 @@ class Rounder {
     const SamplePtr residual = less_model(standard_, model_, control_);
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
+    // Few units take few directions, however many others the residual shows.
+    if (result_.relative_mse < kFewMissing)
+      spectral.most_active_there = std::min(spectral.most_active_there, spectral.most_active);
     spectral.seed += static_cast<std::uint64_t>(round) * 7919;
     SpectralStart found;
     if (!finished_in_time(

@@ -59,7 +59,10 @@ struct Started {
   static Started start() {
     Started on;
     must(cudaSetDevice(0), "choosing it");
-    must(cudaStreamCreateWithFlags(&on.stream, cudaStreamNonBlocking), "making a queue");
+    // Before the queues of products (start_products): what they wait for is made first.
+    int least = 0, greatest = 0;
+    must(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a queue");
+    must(cudaStreamCreateWithPriority(&on.stream, cudaStreamNonBlocking, greatest), "making a queue");
     must(cudaEventCreateWithFlags(&on.ready, cudaEventDisableTiming), "making a queue");
     must(cublasCreate(&on.blas), "starting cuBLAS");
     must(cublasSetStream(on.blas, on.stream), "starting cuBLAS");

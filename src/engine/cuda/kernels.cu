@@ -60,9 +60,11 @@ struct Pair {
   }
 };
 
-// A few b and all their a a block, a thread a row: an entry of x is read once for several entries of Q, so that writing
-// these is all it costs. Few registers, by asking for many blocks at once: it runs beside products.
+// A few b and all their a an item, a thread a row: an entry of x is read once for several entries of Q, so that writing
+// these is all it costs. It runs beside products: few blocks, which suffice for the memory, with few registers, by
+// asking for many at once.
 constexpr int kPairColumns = 4;
+constexpr Size kPairGrid = 264;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kPairBlocks = 4;
 #else
@@ -70,42 +72,46 @@ constexpr int kPairBlocks = 6;
 #endif
 __global__ void __launch_bounds__(kThreads, kPairBlocks)
     pairs_kernel(DeviceView<double> X, const double* weights, bool reversed, DeviceView<double> Q) {
-  const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= X.rows) return;
-  // Those with many a first: they take longest.
-  const Size from = static_cast<Size>(gridDim.y - 1 - blockIdx.y) * kPairColumns;
+  const Size across = (X.rows + kThreads - 1) / kThreads;
+  const Size groups = (X.cols + kPairColumns - 1) / kPairColumns;
   const Size step = reversed ? -X.stride : X.stride;
-  const double* x = X.data + i + (reversed ? (X.cols - 1) * X.stride : 0);
-  const double weight = weights != nullptr ? weights[i] : 1.0;
-  double second[kPairColumns];
-  double* q[kPairColumns];
-#pragma unroll
-  for (int j = 0; j < kPairColumns; ++j) {
-    const Size b = from + j < X.cols ? from + j : X.cols - 1;
-    second[j] = x[b * step] * weight;
-    q[j] = Q.data + i + position(0, b) * Q.stride;  // those past the last b write it again
-  }
-#pragma unroll 2
-  for (Size a = 0; a < from; ++a) {
-    const double first = kRoot * *x;
+  for (Size item = blockIdx.x; item < across * groups; item += gridDim.x) {
+    const Size i = item % across * kThreads + threadIdx.x;
+    if (i >= X.rows) continue;
+    // Those with many a first: they take longest.
+    const Size from = (groups - 1 - item / across) * kPairColumns;
+    const double* x = X.data + i + (reversed ? (X.cols - 1) * X.stride : 0);
+    const double weight = weights != nullptr ? weights[i] : 1.0;
+    double second[kPairColumns];
+    double* q[kPairColumns];
 #pragma unroll
     for (int j = 0; j < kPairColumns; ++j) {
-      *q[j] = first * second[j];
-      q[j] += Q.stride;
+      const Size b = from + j < X.cols ? from + j : X.cols - 1;
+      second[j] = x[b * step] * weight;
+      q[j] = Q.data + i + position(0, b) * Q.stride;  // those past the last b write it again
     }
-    x += step;
-  }
+#pragma unroll 2
+    for (Size a = 0; a < from; ++a) {
+      const double first = kRoot * *x;
 #pragma unroll
-  for (int k = 0; k < kPairColumns; ++k) {
-    if (from + k >= X.cols) break;
-    const double own = *x;
-#pragma unroll
-    for (int j = k; j < kPairColumns; ++j) {
-      if (from + j >= X.cols) break;
-      *q[j] = (j == k ? own : kRoot * own) * second[j];
-      q[j] += Q.stride;
+      for (int j = 0; j < kPairColumns; ++j) {
+        *q[j] = first * second[j];
+        q[j] += Q.stride;
+      }
+      x += step;
     }
-    x += step;
+#pragma unroll
+    for (int k = 0; k < kPairColumns; ++k) {
+      if (from + k >= X.cols) break;
+      const double own = *x;
+#pragma unroll
+      for (int j = k; j < kPairColumns; ++j) {
+        if (from + j >= X.cols) break;
+        *q[j] = (j == k ? own : kRoot * own) * second[j];
+        q[j] += Q.stride;
+      }
+      x += step;
+    }
   }
 }
 
@@ -244,8 +250,8 @@ void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H, cudaSt
 void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q,
            cudaStream_t stream) {
   if (X.rows == 0 || Q.cols == 0) return;
-  const dim3 blocks(static_cast<unsigned>((X.rows + kThreads - 1) / kThreads),
-                    static_cast<unsigned>((X.cols + kPairColumns - 1) / kPairColumns));
+  const Size items = ((X.rows + kThreads - 1) / kThreads) * ((X.cols + kPairColumns - 1) / kPairColumns);
+  const auto blocks = static_cast<unsigned>(items < kPairGrid ? items : kPairGrid);
   pairs_kernel<<<blocks, kThreads, 0, stream>>>(X, weights.data, reversed, Q);
 }
 
