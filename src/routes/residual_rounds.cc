@@ -22,6 +22,8 @@ constexpr double kProgress = 0.9;
 // A unit worth less than this share of the residual is dropped: if it is real, a later round finds it again
 // in a smaller residual.
 constexpr double kWorthless = 0.01;
+// One worth no more than this share of the variance does nothing in an exact fit.
+constexpr double kIdle = 1e-18;
 // Units that a round may add: a share of those there are, and a few.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
@@ -29,8 +31,9 @@ constexpr Index kMostNew = 8;
 // added that score at least this share of the best; where that leaves more than a share of the residual, moments are next.
 constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
 constexpr Index kMostTried = 64;
-// |cosine| above which two new directions are the same.
-constexpr double kSame = 0.95;
+// |cosine| above which two new directions are the same; of those that were tried, which every output shows in its own
+// noise, a smaller one.
+constexpr double kSame = 0.95, kSameTried = 0.7;
 constexpr double kLargestBias = 2.4, kBiasStep = 0.2;
 
 class Rounder {
@@ -50,6 +53,7 @@ class Rounder {
       const double before = result_.relative_mse;
       polish_units();
       if (!over() || too_many()) drop_worthless();
+      if (result_.end == RoundsEnd::kExact) drop_idle();
       if (over() || is_noise(round) || round == options_.most_rounds) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
@@ -134,6 +138,24 @@ class Rounder {
     polish_units();
   }
 
+  // Units that an exact fit does without, if it stays exact.
+  void drop_idle() {
+    const Vector worth = unit_worth(model_, *rows_, control_);
+    const Index keep = (worth.array() > kIdle).count();
+    if (keep == 0 || keep == model_.units()) return;
+    const SeparableModel all = model_;
+    const double left = result_.relative_mse;
+    model_.V.resize(keep, all.V.cols());
+    for (Index i = 0, to = 0; i < worth.size(); ++i) {
+      if (worth(i) > kIdle) model_.V.row(to++) = all.V.row(i);
+    }
+    polish_units();
+    if (over() && result_.end == RoundsEnd::kExact) return;
+    model_ = all;
+    result_.relative_mse = left;
+    result_.end = RoundsEnd::kExact;
+  }
+
   // Directions from the moments of the residual, with their best biases: those that the residual asks for.
   Matrix new_units(int round) {
     const SamplePtr residual = less_model(standard_, model_, control_);
@@ -157,7 +179,7 @@ class Rounder {
     return strongest(
         tried_.V, tried_.scores,
         std::max(chance_level(standard_->outputs(), tried_.tested), kBesideBest * tried_.scores.maxCoeff()),
-        kMostNew);
+        kMostNew, kSameTried);
   }
 
   [[nodiscard]] Matrix best_biased(const Matrix& directions) const {
@@ -170,13 +192,13 @@ class Rounder {
         grid(i * per + b, d) = kBiasStep * static_cast<double>(b - half);
       }
     }
-    return strongest(grid, unit_scores(model_, *rows_, grid, control_),
-                     chance_level(standard_->outputs(), grid.rows()),
-                     kMostNew + static_cast<Index>(kMostNewShare * static_cast<double>(model_.units())));
+    return strongest(
+        grid, unit_scores(model_, *rows_, grid, control_), chance_level(standard_->outputs(), grid.rows()),
+        kMostNew + static_cast<Index>(kMostNewShare * static_cast<double>(model_.units())), kSame);
   }
 
   // At most so many of the units V whose scores exceed `least`, the best first, one of each direction.
-  static Matrix strongest(const Matrix& V, const Vector& scores, double least, Index most) {
+  static Matrix strongest(const Matrix& V, const Vector& scores, double least, Index most, double same) {
     const Index d = V.cols() - 1;
     std::vector<Index> order;
     for (Index i = 0; i < V.rows(); ++i) {
@@ -186,7 +208,7 @@ class Rounder {
     Matrix out(0, d + 1);
     for (const Index i : order) {
       if (out.rows() == most) break;
-      if (out.rows() > 0 && (out.leftCols(d) * V.row(i).head(d).transpose()).cwiseAbs().maxCoeff() > kSame)
+      if (out.rows() > 0 && (out.leftCols(d) * V.row(i).head(d).transpose()).cwiseAbs().maxCoeff() > same)
         continue;
       out.conservativeResize(out.rows() + 1, Eigen::NoChange);
       out.bottomRows(1) = V.row(i);
