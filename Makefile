@@ -114,16 +114,16 @@ sanitize:  ## the tests under address+undefined and thread sanitizers
 bundle:  ## one folder that runs where nothing is installed but a CUDA driver; needs the CUDA toolkit
 	@scripts/setup.sh test
 	@mkdir -p build
-	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
-	@cmake --build build/cuda -j $(JOBS) --target exhume_cli exhume_tests exhume_cuda
-	@scripts/bundle.sh build/cuda build/bundle $(BUNDLE)
+	@cmake --preset $(PRESET) -DEXHUME_CUDA=ON > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) --target exhume_cli exhume_tests exhume_wide_rates exhume_cuda
+	@scripts/bundle.sh $(BUILD) build/bundle $(BUNDLE)
 
 test-gpu:  ## the tests of devices, where there is a card
 	@scripts/setup.sh test
 	@mkdir -p build
-	@cmake --preset cuda > build/cuda.log 2>&1 || { cat build/cuda.log; exit 1; }
-	@cmake --build build/cuda -j $(JOBS) --target exhume_tests exhume_cuda
-	@build/cuda/tests/exhume_tests --gtest_filter='Device.*'
+	@cmake --preset $(PRESET) -DEXHUME_CUDA=ON > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) --target exhume_tests exhume_cuda
+	@$(BUILD)/tests/exhume_tests --gtest_filter='Device.*'
 
 install: program  ## install library, headers, command line, manual pages and completion into PREFIX
 	@cmake --install $(BUILD)

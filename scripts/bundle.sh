@@ -2,8 +2,8 @@
 # bundle.sh BUILD OUT [--without-cuda-libraries]
 #
 # Makes OUT, one folder that runs where nothing is installed but, for devices, their driver: the programs of BUILD that
-# are there (exhume, exhume_tests), the module for CUDA, every shared library they need, the C library among them, and a
-# small script a program that starts it with those. The libraries of the CUDA toolkit are large; a machine that has
+# are there (exhume, exhume_tests, exhume_wide_rates), the module for CUDA, every shared library they need, the C library among
+# them, and a small script a program that starts it with those. The libraries of the CUDA toolkit are large; a machine that has
 # them needs no second copy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ build=$1 out=$2 toolkit=${3:-}
 rm -rf "$out"
 mkdir -p "$out/lib"
 programs=()
-for program in "$build"/apps/exhume "$build"/tests/exhume_tests; do
+for program in "$build"/apps/exhume "$build"/tests/exhume_tests "$build"/bench/exhume_wide_rates; do
   [[ -x $program ]] && programs+=("$program")
 done
 ((${#programs[@]})) || { echo "bundle: $build holds no program; build it first" >&2; exit 1; }

@@ -17,6 +17,7 @@
 #include "fit/less_model.h"
 #include "fit/polish_sums.h"
 #include "moments/device_moments.h"
+#include "moments/device_order4.h"
 #include "moments/stack.h"
 
 namespace exhume {
@@ -123,6 +124,34 @@ TEST(Device, HighMomentsAreTheProcessors) {
                           at += sum.cols;
                         });
       EXPECT_EQ(at, T.cols());
+    }
+  }
+}
+
+TEST(Device, EveryPlanOfOrder4GivesTheSame) {
+  const Planted planted;
+  const Control control;
+  const HermiteMoments moments = hermite_moments(*planted.here, 4, control);
+  const Matrix T = moments.estimate(4), D = moments.noise(4);
+  for (const auto& device : devices()) {
+    const SamplePtr there = planted.there(device);
+    for (const Index parts : {1, 3}) {
+      for (const bool ahead : {false, true}) {
+        Order4Plan plan;
+        plan.narrow = 4;
+        plan.parts = parts;
+        plan.queues = parts;
+        plan.strip_bytes = 1;  // as few rows as there may be
+        plan.ahead = ahead;
+        Index at = 0;
+        order4_on_device(*rows_on_device(*there), plan, control,
+                         [&](const DeviceView<double>& sum, const DeviceView<double>& difference) {
+                           expect_close(T.middleCols(at, sum.cols), 0.5 * fetched(*device, sum));
+                           expect_close(D.middleCols(at, sum.cols), 0.5 * fetched(*device, difference));
+                           at += sum.cols;
+                         });
+        EXPECT_EQ(at, T.cols());
+      }
     }
   }
 }

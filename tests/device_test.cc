@@ -58,6 +58,25 @@ TEST(Device, ProductsOfBlocks) {
   }
 }
 
+TEST(Device, ProductsInSharesOfTheirRows) {
+  const Matrix A = Stream(2, "A").normal_matrix(105, 5), B = Stream(3, "B").normal_matrix(105, 4);
+  for (const auto& device : devices()) {
+    constexpr Index kParts = 3;
+    DeviceMatrix<double> a(*device, 105, 5), b(*device, 105, 4), c(*device, 5, 4 * kParts);
+    upload(*device, A.data(), 105, a.view());
+    upload(*device, B.data(), 105, b.view());
+    device->fill(c.view(), 1.0);
+    for (int batch = 0; batch < 6; ++batch)
+      device->finish_products(
+          device->start_products({{a.view(), b.view(), c.view().columns(0, 4), kParts, 20}}, 2));
+    Matrix C(5, 4 * kParts);
+    download(*device, c.view(), C.data(), 5);
+    const Matrix sum = C.leftCols(4) + C.middleCols(4, 4) + C.rightCols(4);
+    EXPECT_LT((sum - (6 * A.transpose() * B + kParts * Matrix::Ones(5, 4))).cwiseAbs().maxCoeff(), 1e-11);
+    EXPECT_GT((C.leftCols(4) - C.rightCols(4)).cwiseAbs().maxCoeff(), 1e-3);
+  }
+}
+
 TEST(Device, CholeskySaysWhatIsNotPositive) {
   const Matrix A = Stream(4, "A").normal_matrix(9, 6), H = A.transpose() * A;
   for (const auto& device : devices()) {

@@ -15,8 +15,8 @@ constexpr double kLeastWork = 2e11;
 constexpr double kMostActive = 64;
 // Rows and their views take at most this share of a device's memory; moments need the rest.
 constexpr double kMostMemory = 0.3;
-// Bytes of the features of a strip: many, so that sums are seldom read and written again.
-constexpr double kMostStrip = 1.0 * (1ULL << 30U), kStripMemory = 0.06;
+// Share of a device's memory for the features of a strip.
+constexpr double kStripMemory = 0.06;
 constexpr Index kSentRows = 1 << 17;
 
 class ResidentSamples final : public SampleView {
@@ -50,8 +50,8 @@ void for_strips(const DeviceRows& rows, Index most, const Control& control,
   }
 }
 
-Index strip_rows(const Device& device, Index numbers) {
-  const double bytes = std::min(kMostStrip, kStripMemory * device.bytes_free());
+Index strip_rows(const Device& device, Index numbers, double most_bytes) {
+  const double bytes = std::min(most_bytes, kStripMemory * device.bytes_free());
   const auto rows = static_cast<Index>(bytes / (8.0 * static_cast<double>(numbers + 1)));
   return std::max<Index>(256, rows - rows % 64);
 }

@@ -135,15 +135,29 @@ class HostDevice final : public Device {
     map(L).triangularView<Eigen::Lower>().transpose().solveInPlace(b);
   }
 
-  void products(const std::vector<DeviceProduct>& all) override {
-    for (const auto& [A, B, C] : all) multiply<double>(1, A, true, B, false, 1, C);
+  [[nodiscard]] int start_products(const std::vector<DeviceProduct>& all, Size /*queues*/) override {
+    const auto multiply_rows = [](const DeviceProduct& one) {
+      multiply<double>(1, one.A, true, one.B, false, 1, one.C);
+    };
+    for (const DeviceProduct& each : all) {
+      const Size share = each.share(), in_shares = share * each.parts;
+      for (Size i = 0; i < each.parts; ++i) multiply_rows(each.rows(i * share, share, i));
+      multiply_rows(each.rows(in_shares, each.A.rows - in_shares, 0));
+    }
+    return 0;
   }
+  void finish_products(int /*batch*/) override {}
   void mirror(DeviceView<double> A) override {
     auto a = map(A);
     a.triangularView<Eigen::StrictlyUpper>() = a.transpose();
   }
   void add(double alpha, DeviceView<double> A, DeviceView<double> B) override { map(B) += alpha * map(A); }
   void scale(double alpha, DeviceView<double> A) override { map(A) *= alpha; }
+  void sum_and_difference(DeviceView<double> A, DeviceView<double> B) override {
+    const Matrix difference = map(A) - map(B);
+    map(A) += map(B);
+    map(B) = difference;
+  }
   [[nodiscard]] double dot(DeviceView<double> A, DeviceView<double> B) override {
     return map(A).cwiseProduct(map(B)).sum();
   }

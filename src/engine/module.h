@@ -8,7 +8,7 @@
 namespace exhume {
 
 // Changes with the interface in device.h: a module of another build is refused.
-inline constexpr int kDeviceInterface = 2;
+inline constexpr int kDeviceInterface = 3;
 
 // extern "C" names and types of the module.
 inline constexpr const char* kInterfaceSymbol = "exhume_device_interface";

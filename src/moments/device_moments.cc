@@ -6,15 +6,13 @@
 
 #include "engine/transfer.h"
 #include "exhume/linalg/symmetric_matrix.h"
+#include "moments/device_order4.h"
 
 namespace exhume {
 namespace {
 
 using Doubles = DeviceMatrix<double>;
 using View = DeviceView<double>;
-
-// Share of the device's memory for sums of order 4 of several outputs at once.
-constexpr double kMostMemory = 0.25;
 
 // p x 1: 1 at (a, a), 0 elsewhere, so that products with it take traces.
 Matrix trace_coordinates(Index d) {
@@ -169,33 +167,6 @@ void precondition(Device& device, const DeviceCoefficients& r, const DeviceCoeff
   if (r.degree >= 3) device.scale(1.0 / 6, z.order(3));
 }
 
-// Runs of coordinates (a, b), each with the columns that its first b asks for: use(from, size, columns). Narrow ones where
-// there are many columns, wide ones where there are few, so that little is summed in vain and products are large; in
-// multiples of what products like.
-template <class Use>
-void for_runs(Index d, const Use& use) {
-  constexpr Index kNarrow = 128, kNarrowUpTo = 512, kMiddle = 256, kMiddleUpTo = 2048, kWide = 512,
-                  kMultiple = 32;
-  const Index p = symmetric_size(d);
-  for (Index from = 0, b = 0; from < p;) {
-    while (symmetric_size(b + 1) <= from) ++b;
-    const Index size = std::min(from < kNarrowUpTo   ? kNarrow
-                                : from < kMiddleUpTo ? kMiddle
-                                                     : kWide,
-                                p - from);
-    const Index columns = (symmetric_size(d - b) + kMultiple - 1) / kMultiple * kMultiple;
-    use(from, size, std::min(columns, p));
-    from += size;
-  }
-}
-
-// sum and difference of two halves, in their places.
-void sum_and_difference(Device& device, const View& even, const View& odd) {
-  device.add(1, odd, even);
-  device.scale(-2, odd);
-  device.add(1, even, odd);
-}
-
 }  // namespace
 
 std::array<LowSums, 2> low_sums_on_device(const DeviceRows& rows, int order, const Control& control) {
@@ -294,102 +265,45 @@ void moments_on_device(const DeviceRows& rows, int order, const Control& control
                        const std::function<void(const View& sum, const View& difference)>& use) {
   Device& device = *rows.device;
   const Index d = rows.inputs(), m = rows.outputs(), p = symmetric_size(d);
-  const Index columns = order == 2 ? m : order == 3 ? d * m : p;
+  if (order == 4) {
+    order4_on_device(rows, order4_plan(d), control, use);
+    return;
+  }
+  const Index columns = order == 2 ? m : d * m;
   const auto factor = [&](int half) {
     return 1.0 / static_cast<double>(std::max<Index>(rows.count[half], 1));
   };
   const Doubles traces = sent(device, trace_coordinates(d));
-  const Index strip =
-      std::min(rows.rows(), strip_rows(device, order == 4 ? 2 * p : p + (order == 3 ? columns : 0)));
-  const Doubles K(device, strip, p), other(device, strip, order == 2 ? 0 : columns), ones(device, strip, 1);
+  const Index strip = std::min(rows.rows(), strip_rows(device, p + (order == 3 ? columns : 0)));
+  const Doubles K(device, strip, p), other(device, strip, order == 3 ? columns : 0), ones(device, strip, 1);
   device.fill(ones.view(), 1.0);
-  if (order < 4) {
-    const Doubles halves[2] = {zeros(device, p, columns), zeros(device, p, columns)};
-    const Doubles first[2] = {zeros(device, d, m), zeros(device, d, m)};
-    const Doubles zeroth[2] = {zeros(device, 1, m), zeros(device, 1, m)};
-    for_strips(rows, strip, control, [&](const DeviceStrip& at) {
-      const Index size = at.x.rows;
-      const View k = K.view().block(0, 0, size, p);
-      device.pairs(at.x, {}, false, k);
-      if (order == 2) {
-        device.product(1, k, true, at.y, false, 1, halves[at.half].view());
-        device.product(1, ones.view().block(0, 0, size, 1), true, at.y, false, 1, zeroth[at.half].view());
-        return;
-      }
-      const View xr = other.view().block(0, 0, size, columns);
-      device.row_products(at.y, at.x, xr);
-      device.product(1, k, true, xr, false, 1, halves[at.half].view());
-      device.product(1, at.x, true, at.y, false, 1, first[at.half].view());
-    });
-    for (int h = 0; h < 2; ++h) {
-      if (order == 2) {
-        device.product(-1, traces.view(), false, zeroth[h].view(), false, 1, halves[h].view());
-        device.scale(factor(h), halves[h].view());
-      } else {
-        device.hermite3(factor(h), first[h].view(), halves[h].view());
-      }
+  const Doubles halves[2] = {zeros(device, p, columns), zeros(device, p, columns)};
+  const Doubles first[2] = {zeros(device, d, m), zeros(device, d, m)};
+  const Doubles zeroth[2] = {zeros(device, 1, m), zeros(device, 1, m)};
+  for_strips(rows, strip, control, [&](const DeviceStrip& at) {
+    const Index size = at.x.rows;
+    const View k = K.view().block(0, 0, size, p);
+    device.pairs(at.x, {}, false, k);
+    if (order == 2) {
+      device.product(1, k, true, at.y, false, 1, halves[at.half].view());
+      device.product(1, ones.view().block(0, 0, size, 1), true, at.y, false, 1, zeroth[at.half].view());
+      return;
     }
-    sum_and_difference(device, halves[0].view(), halves[1].view());
-    use(halves[0].view(), halves[1].view());
-    device.synchronise();
-    return;
-  }
-  // Some outputs at once: they share features.
-  const double each = 3 * 8.0 * static_cast<double>(p) * static_cast<double>(p);
-  const Index group = std::clamp<Index>(static_cast<Index>(kMostMemory * device.bytes_free() / each), 1, m);
-  const Doubles scaled(device, strip, d);
-  std::vector<Doubles> sums, second, zeroth, halves[2];
-  for (Index o = 0; o < group; ++o) {
-    sums.emplace_back(device, p, p);
-    second.emplace_back(device, d, d);
-    zeroth.emplace_back(device, 1, 1);
-    for (auto& half : halves) half.emplace_back(device, p, p);
-  }
-  for (Index from = 0; from < m; from += group) {
-    const auto outputs = static_cast<std::size_t>(std::min(group, m - from));
-    int half = -1;
-    const auto finish = [&] {
-      for (std::size_t o = 0; half >= 0 && o < outputs; ++o)
-        device.hermite4(factor(half), sums[o].view(), second[o].view(), zeroth[o].view(),
-                        halves[half][o].view());
-    };
-    for_strips(rows, strip, control, [&](const DeviceStrip& at) {
-      if (at.half != half) {
-        finish();
-        half = at.half;
-        for (const auto* place : {&sums, &second, &zeroth}) {
-          for (const Doubles& each_output : *place) device.fill(each_output.view(), 0.0);
-        }
-      }
-      control.report("moments", (static_cast<double>(from) + static_cast<double>(outputs) *
-                                                                 static_cast<double>(at.first) /
-                                                                 static_cast<double>(rows.rows())) /
-                                    static_cast<double>(m));
-      const Index size = at.x.rows;
-      const View weighted = K.view().block(0, 0, size, p), reversed = other.view().block(0, 0, size, p),
-                 one = ones.view().block(0, 0, size, 1);
-      device.pairs(at.x, {}, true, reversed);
-      for (std::size_t o = 0; o < outputs; ++o) {
-        const View r = at.y.columns(from + static_cast<Index>(o), 1);
-        device.pairs(at.x, r, false, weighted);
-        device.row_products(r, at.x, scaled.view().block(0, 0, size, d));
-        device.product(1, at.x, true, scaled.view().block(0, 0, size, d), false, 1, second[o].view());
-        device.product(1, r, true, one, false, 1, zeroth[o].view());
-        std::vector<DeviceProduct> runs;
-        for_runs(d, [&](Index first, Index count, Index wide) {
-          runs.push_back({weighted.columns(first, count), reversed.columns(0, wide),
-                          sums[o].view().block(first, 0, count, wide)});
-        });
-        device.products(runs);
-      }
-    });
-    finish();
-    for (std::size_t o = 0; o < outputs; ++o) {
-      if (rows.count[1] == 0) device.fill(halves[1][o].view(), 0.0);
-      sum_and_difference(device, halves[0][o].view(), halves[1][o].view());
-      use(halves[0][o].view(), halves[1][o].view());
+    const View xr = other.view().block(0, 0, size, columns);
+    device.row_products(at.y, at.x, xr);
+    device.product(1, k, true, xr, false, 1, halves[at.half].view());
+    device.product(1, at.x, true, at.y, false, 1, first[at.half].view());
+  });
+  for (int h = 0; h < 2; ++h) {
+    if (order == 2) {
+      device.product(-1, traces.view(), false, zeroth[h].view(), false, 1, halves[h].view());
+      device.scale(factor(h), halves[h].view());
+    } else {
+      device.hermite3(factor(h), first[h].view(), halves[h].view());
     }
   }
+  device.sum_and_difference(halves[0].view(), halves[1].view());
+  use(halves[0].view(), halves[1].view());
   device.synchronise();
 }
 
@@ -407,14 +321,6 @@ DirectionMoments direction_moments(const DeviceRows& rows, const Matrix& W, cons
     }
   });
   return {fetched(device, sums[0].view()), fetched(device, sums[1].view())};
-}
-
-double order4_flops(Index rows, Index inputs) {
-  double products = 0;
-  for_runs(inputs, [&](Index, Index count, Index columns) {
-    products += static_cast<double>(count) * static_cast<double>(columns);
-  });
-  return 2.0 * static_cast<double>(rows) * products;
 }
 
 }  // namespace exhume

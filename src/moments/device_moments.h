@@ -2,7 +2,7 @@
 //
 //     K: rows x p, coordinates of x x^T, p = d(d+1)/2;   R: rows x m
 //     orders 0, 1, 2     1^T R, X^T R, K^T R             order 3     K^T (R_o * X), output by output
-//     order 4            (r_o * K_ab)^T K_ce over a <= b <= c <= e: n d^4 / 12 multiplications an output
+//     order 4            moments/device_order4.h
 //
 // Rows come in strips, features of a strip are made on the device, products are cuBLAS's. Sums over even and over odd
 // rows are kept apart as in moments/moments.h.
@@ -51,8 +51,5 @@ struct DirectionMoments {
 };
 [[nodiscard]] DirectionMoments direction_moments(const DeviceRows& rows, const Matrix& W,
                                                  const Control& control);
-
-// Flops that order 4 of one output takes there.
-[[nodiscard]] double order4_flops(Index rows, Index inputs);
 
 }  // namespace exhume

@@ -16,6 +16,7 @@
 #include "exhume/moments/polynomial_fit.h"
 #include "linalg/orthonormal.h"
 #include "moments/device_moments.h"
+#include "moments/device_order4.h"
 #include "moments/stack.h"
 
 namespace exhume {
@@ -23,8 +24,7 @@ namespace {
 
 // Projected samples of up to this many numbers (1 GB) are kept in memory.
 constexpr Index kKeptReduced = 125'000'000;
-// On a device: the largest active subspace in which orders 3 and 4 are formed, and flops that order 4 may take.
-constexpr Index kMostActiveThere = 256;
+// Flops that order 4 may take on a device.
 constexpr double kMostFlopsThere = 4e15;
 
 // m x r with Omega^T Cov Omega = I on the directions in which the outputs vary at all.
@@ -194,7 +194,7 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
   const Matrix found_active = active_subspace(standard, control);
   if (found_active.cols() > 0 && found_active.cols() < d) U = found_active;
   const DeviceRows* there = rows_on_device(*standard);
-  const Index most_active = there != nullptr ? kMostActiveThere : options.most_active;
+  const Index most_active = there != nullptr ? options.most_active_there : options.most_active;
   if (U.cols() > most_active) U = U.leftCols(most_active).eval();
   const Index r = U.cols(), p = symmetric_size(r);
   start.active = r;
@@ -208,7 +208,7 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
     const SamplePtr rough = residualised(samples, 1, control);
     Matrix Omega = output_whitening(*rough, control);
     const auto most = static_cast<Index>(
-        there != nullptr ? kMostFlopsThere / order4_flops(samples->rows(), r)
+        there != nullptr ? kMostFlopsThere / order4_flops(samples->rows(), r, order4_plan(r))
                          : options.stack_bytes / (8.0 * static_cast<double>(p) * static_cast<double>(p)));
     const Index keep = std::clamp<Index>(most, 1, Omega.cols());
     if (keep < Omega.cols()) {

@@ -54,7 +54,7 @@ bool too_few_outputs(const Start& start, const SamplePtr& standard, const Contro
 
 Start order2(Job& job) {
   // Weights from which a search that starts with too few units costs more than the next route.
-  constexpr Index kManyWeights = 4000;
+  constexpr Index kManyWeights = 1000;
   return in_time(job, "moments of order 2", [&](const SamplePtr& standard, const Control& control) {
     SpectralStart found = order2_start(standard, depth2_options(job), control);
     const bool saturated = found.saturated;

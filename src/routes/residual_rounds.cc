@@ -22,11 +22,18 @@ constexpr double kProgress = 0.9;
 // A unit worth less than this share of the residual is dropped: if it is real, a later round finds it again
 // in a smaller residual.
 constexpr double kWorthless = 0.01;
+// One worth no more than this share of the variance does nothing in an exact fit.
+constexpr double kIdle = 1e-18;
 // Units that a round may add: a share of those there are, and a few.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
-// |cosine| above which two new directions are the same.
-constexpr double kSame = 0.95;
+// Share of the variance below which few units are missing. Of those that are tried then, so many are looked at, and those
+// added that score at least this share of the best; where that leaves more than a share of the residual, moments are next.
+constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
+constexpr Index kMostTried = 64;
+// |cosine| above which two new directions are the same; of those that were tried, which every output shows in its own
+// noise, a smaller one.
+constexpr double kSame = 0.95, kSameTried = 0.7;
 constexpr double kLargestBias = 2.4, kBiasStep = 0.2;
 
 class Rounder {
@@ -39,18 +46,24 @@ class Rounder {
     model_.linear_term = true;
     model_.V = V;
     int fruitless = 0;
+    bool tried = false;  // whether the last round added units that were tried, not found by moments
     result_.end = RoundsEnd::kStalled;
     for (int round = 0; enough_rows(model_.units()) && model_.units() > 0; ++round) {
       control_.report("rounds", static_cast<double>(round) / options_.most_rounds);
       const double before = result_.relative_mse;
       polish_units();
-      if (!over()) drop_worthless();
-      if (over() || is_noise() || round == options_.most_rounds) break;
+      if (!over() || too_many()) drop_worthless();
+      if (result_.end == RoundsEnd::kExact) drop_idle();
+      if (over() || is_noise(round) || round == options_.most_rounds) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
-      Matrix more = new_units(round);
-      // A unit that moments do not show may still be seen by trying many, as the test for noise does.
-      if (more.rows() == 0 && !control_.out_of_time()) more = tried_units(round);
+      // Few units are missing: trying many shows them for less than moments cost. Those that moments do not show may be
+      // seen so too, as the test for noise does.
+      const bool few =
+          result_.relative_mse < kFewMissing && !(tried && result_.relative_mse > kWorthTrying * before);
+      tried = few;
+      Matrix more = few ? tried_units() : new_units(round);
+      if (more.rows() == 0 && !control_.out_of_time()) more = few ? new_units(round) : tried_units();
       if (more.rows() == 0) break;
       Matrix all(model_.V.rows() + more.rows(), more.cols());
       all << model_.V, more;
@@ -91,21 +104,21 @@ class Rounder {
 
   // Whether the polish just made was the last; says why.
   bool over() {
-    if (result_.relative_mse <= SearchOptions().exact_relative) {
-      result_.end = RoundsEnd::kExact;
-      return true;
-    }
-    if (control_.out_of_time()) {
-      result_.end = RoundsEnd::kTime;
-      return true;
-    }
-    return false;
+    result_.end = result_.relative_mse <= SearchOptions().exact_relative ? RoundsEnd::kExact
+                  : control_.out_of_time()                               ? RoundsEnd::kTime
+                                                                         : RoundsEnd::kStalled;
+    return result_.end != RoundsEnd::kStalled;
+  }
+
+  [[nodiscard]] bool too_many() const {
+    return options_.spectral.hidden && model_.units() > *options_.spectral.hidden;
   }
 
   // Whether the residual has no structure left on these rows, by the test of the search.
-  bool is_noise() {
-    const Candidates left = candidate_units(model_, *rows_, 1, options_.spectral.seed, control_);
-    if (left.scores.size() > 0 && left.scores(0) >= chance_level(standard_->outputs(), left.tested))
+  bool is_noise(int round) {
+    tried_ = candidate_units(model_, *rows_, kMostTried,
+                             options_.spectral.seed + static_cast<std::uint64_t>(round), control_);
+    if (tried_.scores.size() > 0 && tried_.scores(0) >= chance_level(standard_->outputs(), tried_.tested))
       return false;
     result_.end = RoundsEnd::kNoise;
     return true;
@@ -125,11 +138,32 @@ class Rounder {
     polish_units();
   }
 
+  // Units that an exact fit does without, if it stays exact.
+  void drop_idle() {
+    const Vector worth = unit_worth(model_, *rows_, control_);
+    const Index keep = (worth.array() > kIdle).count();
+    if (keep == 0 || keep == model_.units()) return;
+    const SeparableModel all = model_;
+    const double left = result_.relative_mse;
+    model_.V.resize(keep, all.V.cols());
+    for (Index i = 0, to = 0; i < worth.size(); ++i) {
+      if (worth(i) > kIdle) model_.V.row(to++) = all.V.row(i);
+    }
+    polish_units();
+    if (over() && result_.end == RoundsEnd::kExact) return;
+    model_ = all;
+    result_.relative_mse = left;
+    result_.end = RoundsEnd::kExact;
+  }
+
   // Directions from the moments of the residual, with their best biases: those that the residual asks for.
   Matrix new_units(int round) {
     const SamplePtr residual = less_model(standard_, model_, control_);
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
+    // Few units take few directions, however many others the residual shows.
+    if (result_.relative_mse < kFewMissing)
+      spectral.most_active_there = std::min(spectral.most_active_there, spectral.most_active);
     spectral.seed += static_cast<std::uint64_t>(round) * 7919;
     SpectralStart found;
     if (!finished_in_time(
@@ -140,14 +174,15 @@ class Rounder {
     return best_biased(found.V);
   }
 
-  Matrix tried_units(int round) {
-    const Candidates tried = candidate_units(
-        model_, *rows_, kMostNew, options_.spectral.seed + static_cast<std::uint64_t>(round), control_);
-    const double chance = chance_level(standard_->outputs(), tried.tested);
-    return tried.V.topRows((tried.scores.array() > chance).count());  // best first
+  // The best of those that the test for noise tried.
+  [[nodiscard]] Matrix tried_units() const {
+    return strongest(
+        tried_.V, tried_.scores,
+        std::max(chance_level(standard_->outputs(), tried_.tested), kBesideBest * tried_.scores.maxCoeff()),
+        kMostNew, kSameTried);
   }
 
-  Matrix best_biased(const Matrix& directions) {
+  [[nodiscard]] Matrix best_biased(const Matrix& directions) const {
     const Index d = standard_->inputs(), count = directions.rows();
     const auto half = static_cast<Index>(std::lround(kLargestBias / kBiasStep)), per = 2 * half + 1;
     Matrix grid(count * per, d + 1);
@@ -157,24 +192,26 @@ class Rounder {
         grid(i * per + b, d) = kBiasStep * static_cast<double>(b - half);
       }
     }
-    const Vector scores = unit_scores(model_, *rows_, grid, control_);
-    const double chance = chance_level(standard_->outputs(), grid.rows());
-    std::vector<std::pair<double, Index>> best;
-    for (Index i = 0; i < count; ++i) {
-      Index b = 0;
-      const double score = scores.segment(i * per, per).maxCoeff(&b);
-      if (score > chance) best.emplace_back(score, i * per + b);
+    return strongest(
+        grid, unit_scores(model_, *rows_, grid, control_), chance_level(standard_->outputs(), grid.rows()),
+        kMostNew + static_cast<Index>(kMostNewShare * static_cast<double>(model_.units())), kSame);
+  }
+
+  // At most so many of the units V whose scores exceed `least`, the best first, one of each direction.
+  static Matrix strongest(const Matrix& V, const Vector& scores, double least, Index most, double same) {
+    const Index d = V.cols() - 1;
+    std::vector<Index> order;
+    for (Index i = 0; i < V.rows(); ++i) {
+      if (scores(i) > least) order.push_back(i);
     }
-    std::stable_sort(best.begin(), best.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    const Index most = kMostNew + static_cast<Index>(kMostNewShare * static_cast<double>(model_.units()));
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return scores(i) > scores(j); });
     Matrix out(0, d + 1);
-    for (const auto& [score, i] : best) {
+    for (const Index i : order) {
       if (out.rows() == most) break;
-      if (out.rows() > 0 && (out.leftCols(d) * grid.row(i).head(d).transpose()).cwiseAbs().maxCoeff() > kSame)
+      if (out.rows() > 0 && (out.leftCols(d) * V.row(i).head(d).transpose()).cwiseAbs().maxCoeff() > same)
         continue;
       out.conservativeResize(out.rows() + 1, Eigen::NoChange);
-      out.bottomRows(1) = grid.row(i);
+      out.bottomRows(1) = V.row(i);
     }
     return out;
   }
@@ -183,6 +220,7 @@ class Rounder {
   const RoundsOptions& options_;
   const Control& control_;
   SeparableModel model_;
+  Candidates tried_;  // by the last test for noise, for model_
   Rounds result_;
 };
 

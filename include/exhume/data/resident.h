@@ -40,8 +40,10 @@ struct DeviceStrip {
 // Strips of at most so many rows, the even half first. Looks at `control` before each.
 void for_strips(const DeviceRows& rows, Index most, const Control& control,
                 const std::function<void(const DeviceStrip&)>& use);
-// As many rows as fit into the memory that passes take for a strip, with so many numbers each.
-[[nodiscard]] Index strip_rows(const Device& device, Index numbers);
+// As many rows as fit into the memory that passes take for a strip, with so many numbers each: many, so that sums are
+// seldom read and written again.
+inline constexpr double kStripBytes = 1.0 * (1ULL << 30U);
+[[nodiscard]] Index strip_rows(const Device& device, Index numbers, double most_bytes = kStripBytes);
 
 // The samples, in the memory of control's device too where there is one, nobody shares the passes, so much work is worth
 // the way and there is room. Elsewhere the samples as they are.

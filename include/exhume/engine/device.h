@@ -37,9 +37,19 @@ struct AdamStep {
   float rate = 0, root = 1, first = 0.9F, second = 0.999F, epsilon = 1e-8F;
 };
 
-// C = A^T B + C
+// C = A^T B + C. The rows of A and B may be summed in equal shares beside each other: share i goes to C moved by i `step`
+// numbers, and what is left over to the first.
 struct DeviceProduct {
   DeviceView<double> A, B, C;
+  std::ptrdiff_t parts = 1, step = 0;
+
+  // Rows of a share: in multiples of what products like.
+  [[nodiscard]] std::ptrdiff_t share() const { return parts == 1 ? A.rows : A.rows / parts / 16 * 16; }
+  [[nodiscard]] DeviceProduct rows(std::ptrdiff_t first, std::ptrdiff_t count, std::ptrdiff_t part) const {
+    return {A.block(first, 0, count, A.cols),
+            B.block(first, 0, count, B.cols),
+            {C.data + part * step, C.rows, C.cols, C.stride}};
+  }
 };
 
 class Device {
@@ -98,13 +108,18 @@ class Device {
   // B = (L L^T)^-1 B
   virtual void solve_cholesky(DeviceView<double> L, DeviceView<double> B) = 0;
 
-  // C = A^T B + C for each: independent of each other, at once where the device can.
-  virtual void products(const std::vector<DeviceProduct>& all) = 0;
+  // C = A^T B + C for each, beside what is asked for next and, in so many queues, beside each other. Batches that add to the
+  // same C list their products in the same order. At most two batches are under way; finish_products, with the
+  // number that came back, waits for one.
+  [[nodiscard]] virtual int start_products(const std::vector<DeviceProduct>& all, Size queues) = 0;
+  virtual void finish_products(int batch) = 0;
   // The upper triangle of A = its lower one.
   virtual void mirror(DeviceView<double> A) = 0;
   // B += alpha A; A = alpha A
   virtual void add(double alpha, DeviceView<double> A, DeviceView<double> B) = 0;
   virtual void scale(double alpha, DeviceView<double> A) = 0;
+  // A and B = A + B and A - B
+  virtual void sum_and_difference(DeviceView<double> A, DeviceView<double> B) = 0;
   // sum over all entries of A * B, without gaps between columns; waits.
   [[nodiscard]] virtual double dot(DeviceView<double> A, DeviceView<double> B) = 0;
   // C += A * B, entry by entry

@@ -34,8 +34,9 @@ namespace exhume {
 struct Depth2Options {
   std::optional<Index> hidden;  // number of units, if known
   std::uint64_t seed = 0;
-  double stack_bytes = 256e6;  // most memory for one copy of the fourth-order moments
-  Index most_active = 64;      // largest active subspace in which orders 3 and 4 are formed
+  double stack_bytes = 256e6;     // most memory for one copy of the fourth-order moments
+  Index most_active = 64;         // largest active subspace in which orders 3 and 4 are formed
+  Index most_active_there = 256;  // the same on a device
   double polynomial_tolerance = kPolynomialTolerance;  // of polynomial parts in orders 2 to 4
 };
 

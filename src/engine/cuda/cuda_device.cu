@@ -2,8 +2,10 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -45,42 +47,63 @@ cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t a, cublasOperation_t b, 
 
 int whole(Device::Size size) { return static_cast<int>(size); }
 
+// What takes its time to start: queue, cuBLAS, cuSOLVER, memory.
+struct Started {
+  cudaMemPool_t pool = nullptr;
+  cudaStream_t stream = nullptr;
+  cudaEvent_t ready = nullptr;
+  cublasHandle_t blas = nullptr;
+  cusolverDnHandle_t solver = nullptr;
+  int* info = nullptr;
+
+  static Started start() {
+    Started on;
+    must(cudaSetDevice(0), "choosing it");
+    // Before the queues of products (start_products): what they wait for is made first.
+    int least = 0, greatest = 0;
+    must(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a queue");
+    must(cudaStreamCreateWithPriority(&on.stream, cudaStreamNonBlocking, greatest), "making a queue");
+    must(cudaEventCreateWithFlags(&on.ready, cudaEventDisableTiming), "making a queue");
+    must(cublasCreate(&on.blas), "starting cuBLAS");
+    must(cublasSetStream(on.blas, on.stream), "starting cuBLAS");
+    must(cusolverDnCreate(&on.solver), "starting cuSOLVER");
+    must(cusolverDnSetStream(on.solver, on.stream), "starting cuSOLVER");
+    must(cudaMallocAsync(reinterpret_cast<void**>(&on.info), sizeof(int), on.stream), "taking memory");
+    // Memory that was released is kept for the next request.
+    must(cudaDeviceGetDefaultMemPool(&on.pool, 0), "taking memory");
+    unsigned long long keep = ~0ULL;
+    must(cudaMemPoolSetAttribute(on.pool, cudaMemPoolAttrReleaseThreshold, &keep), "taking memory");
+    return on;
+  }
+};
+
 class CudaDevice final : public Device {
  public:
+  // It starts beside what its owner does next; who needs it first waits.
   CudaDevice() {
-    must(cudaSetDevice(0), "choosing it");
     must(cudaGetDeviceProperties(&properties_, 0), "asking what it is");
-    must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a queue");
-    must(cublasCreate(&blas_), "starting cuBLAS");
-    must(cublasSetStream(blas_, stream_), "starting cuBLAS");
-    must(cusolverDnCreate(&solver_), "starting cuSOLVER");
-    must(cusolverDnSetStream(solver_, stream_), "starting cuSOLVER");
-    must(cudaMallocAsync(reinterpret_cast<void**>(&info_), sizeof(int), stream_), "taking memory");
-    // Memory that was released is kept for the next request.
-    must(cudaDeviceGetDefaultMemPool(&pool_, 0), "taking memory");
-    unsigned long long keep = ~0ULL;
-    must(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "taking memory");
-    must(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming), "making a queue");
-    for (Side& side : sides_) {
-      must(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "making a queue");
-      must(cudaEventCreateWithFlags(&side.done, cudaEventDisableTiming), "making a queue");
-      must(cublasCreate(&side.blas), "starting cuBLAS");
-      must(cublasSetStream(side.blas, side.stream), "starting cuBLAS");
-    }
+    starting_ = std::async(std::launch::async, &Started::start).share();
   }
   ~CudaDevice() override {
-    if (work_ != nullptr) cudaFreeAsync(work_, stream_);
-    cudaFreeAsync(info_, stream_);
-    cudaStreamSynchronize(stream_);
+    Started started;
+    try {
+      started = on();
+    } catch (const ResourceError&) {  // it never started
+      return;
+    }
+    if (work_ != nullptr) cudaFreeAsync(work_, started.stream);
+    cudaFreeAsync(started.info, started.stream);
+    cudaStreamSynchronize(started.stream);
     for (Side& side : sides_) {
+      if (side.blas == nullptr) continue;
       cublasDestroy(side.blas);
-      cudaEventDestroy(side.done);
+      for (cudaEvent_t done : side.done) cudaEventDestroy(done);
       cudaStreamDestroy(side.stream);
     }
-    cudaEventDestroy(ready_);
-    cusolverDnDestroy(solver_);
-    cublasDestroy(blas_);
-    cudaStreamDestroy(stream_);
+    cudaEventDestroy(started.ready);
+    cusolverDnDestroy(started.solver);
+    cublasDestroy(started.blas);
+    cudaStreamDestroy(started.stream);
   }
 
   std::string name() const override { return properties_.name; }
@@ -88,60 +111,61 @@ class CudaDevice final : public Device {
     std::size_t free = 0, all = 0;
     must(cudaMemGetInfo(&free, &all), "asking for its memory");
     unsigned long long kept = 0, used = 0;  // what was released is kept, and free all the same
-    must(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &kept), "asking for its memory");
-    must(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used), "asking for its memory");
+    must(cudaMemPoolGetAttribute(on().pool, cudaMemPoolAttrReservedMemCurrent, &kept),
+         "asking for its memory");
+    must(cudaMemPoolGetAttribute(on().pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking for its memory");
     return static_cast<double>(free) + static_cast<double>(kept) - static_cast<double>(used);
   }
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
-    must(cudaMallocAsync(&memory, bytes, stream_), "taking memory");
+    must(cudaMallocAsync(&memory, bytes, on().stream), "taking memory");
     return memory;
   }
-  void release(void* memory) noexcept override { cudaFreeAsync(memory, stream_); }
+  void release(void* memory) noexcept override { cudaFreeAsync(memory, on().stream); }
   void upload(void* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t bytes,
               Size columns) override {
     must(cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, static_cast<std::size_t>(columns),
-                           cudaMemcpyHostToDevice, stream_),
+                           cudaMemcpyHostToDevice, on().stream),
          "copying to it");
     synchronise();
   }
   void download(void* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t bytes,
                 Size columns) override {
     must(cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, static_cast<std::size_t>(columns),
-                           cudaMemcpyDeviceToHost, stream_),
+                           cudaMemcpyDeviceToHost, on().stream),
          "copying from it");
     synchronise();
   }
   void synchronise() override {
     must(cudaGetLastError(), "starting a kernel");
-    must(cudaStreamSynchronize(stream_), "computing");
+    must(cudaStreamSynchronize(on().stream), "computing");
   }
 
 #define EXHUME_CUDA_OPERATIONS(T)                                                                            \
   void product(T alpha, DeviceView<T> A, bool turn_a, DeviceView<T> B, bool turn_b, T beta, DeviceView<T> C) \
       override {                                                                                             \
     if (C.rows == 0 || C.cols == 0) return;                                                                  \
-    must(gemm(blas_, turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N, whole(C.rows),  \
-              whole(C.cols), whole(turn_a ? A.rows : A.cols), &alpha, A.data, whole(A.stride), B.data,       \
-              whole(B.stride), &beta, C.data, whole(C.stride)),                                              \
+    must(gemm(on().blas, turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N,             \
+              whole(C.rows), whole(C.cols), whole(turn_a ? A.rows : A.cols), &alpha, A.data,                 \
+              whole(A.stride), B.data, whole(B.stride), &beta, C.data, whole(C.stride)),                     \
          "a product");                                                                                       \
   }                                                                                                          \
   void copy(DeviceView<T> from, DeviceView<T> to) override {                                                 \
     if (to.rows == 0 || to.cols == 0) return;                                                                \
     must(cudaMemcpy2DAsync(to.data, sizeof(T) * to.stride, from.data, sizeof(T) * from.stride,               \
-                           sizeof(T) * to.rows, to.cols, cudaMemcpyDeviceToDevice, stream_),                 \
+                           sizeof(T) * to.rows, to.cols, cudaMemcpyDeviceToDevice, on().stream),             \
          "a copy");                                                                                          \
   }                                                                                                          \
-  void fill(DeviceView<T> A, T value) override { cuda::fill<T>(A, value, stream_); }                         \
-  void fill_rows(DeviceView<T> A, DeviceView<T> row) override { cuda::fill_rows<T>(A, row, stream_); }       \
+  void fill(DeviceView<T> A, T value) override { cuda::fill<T>(A, value, on().stream); }                     \
+  void fill_rows(DeviceView<T> A, DeviceView<T> row) override { cuda::fill_rows<T>(A, row, on().stream); }   \
   void activate(Kind kind, DeviceView<T> Q, DeviceView<T> P) override {                                      \
-    cuda::activate<T>(kind, Q, P, stream_);                                                                  \
+    cuda::activate<T>(kind, Q, P, on().stream);                                                              \
   }                                                                                                          \
   void slope(Kind kind, DeviceView<T> Q, DeviceView<T> g, DeviceView<T> S) override {                        \
-    cuda::slope<T>(kind, Q, g, S, stream_);                                                                  \
+    cuda::slope<T>(kind, Q, g, S, on().stream);                                                              \
   }                                                                                                          \
   void residual(DeviceView<T> E, DeviceView<T> Y, T scale, DeviceView<double> sum) override {                \
-    cuda::residual<T>(E, Y, scale, sum.data, stream_);                                                       \
+    cuda::residual<T>(E, Y, scale, sum.data, on().stream);                                                   \
   }
 
   EXHUME_CUDA_OPERATIONS(float)
@@ -150,129 +174,146 @@ class CudaDevice final : public Device {
 
   void adam(Size count, float* parameters, const float* gradient, float* mean, float* square,
             AdamStep step) override {
-    cuda::adam(count, parameters, gradient, mean, square, step, stream_);
+    cuda::adam(count, parameters, gradient, mean, square, step, on().stream);
   }
   void gram(double alpha, DeviceView<double> A, double beta, DeviceView<double> C) override {
     if (A.cols == 0) return;
-    must(cublasDsyrk(blas_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, whole(A.cols), whole(A.rows), &alpha, A.data,
-                     whole(A.stride), &beta, C.data, whole(C.stride)),
+    must(cublasDsyrk(on().blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, whole(A.cols), whole(A.rows), &alpha,
+                     A.data, whole(A.stride), &beta, C.data, whole(C.stride)),
          "a Gram matrix");
   }
   void row_products(DeviceView<double> S, DeviceView<double> P, DeviceView<double> J) override {
-    cuda::row_products(S, P, J, stream_);
+    cuda::row_products(S, P, J, on().stream);
   }
   void add_diagonal(DeviceView<double> A, DeviceView<double> d) override {
-    cuda::add_diagonal(A, d, stream_);
+    cuda::add_diagonal(A, d, on().stream);
   }
   bool cholesky(DeviceView<double> A) override {
     const int n = whole(A.rows), stride = whole(A.stride);
     int size = 0;
-    must(cusolverDnDpotrf_bufferSize(solver_, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, &size), "Cholesky");
+    must(cusolverDnDpotrf_bufferSize(on().solver, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, &size),
+         "Cholesky");
     if (size > work_size_) {
-      if (work_ != nullptr) must(cudaFreeAsync(work_, stream_), "releasing memory");
+      if (work_ != nullptr) must(cudaFreeAsync(work_, on().stream), "releasing memory");
       work_ = nullptr;
       work_size_ = 0;
       must(cudaMallocAsync(reinterpret_cast<void**>(&work_), sizeof(double) * static_cast<std::size_t>(size),
-                           stream_),
+                           on().stream),
            "taking memory");
       work_size_ = size;
     }
-    must(cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, work_, size, info_),
+    must(cusolverDnDpotrf(on().solver, CUBLAS_FILL_MODE_LOWER, n, A.data, stride, work_, size, on().info),
          "Cholesky");
     return succeeded();
   }
   void solve_lower(DeviceView<double> L, DeviceView<double> B) override {
     const double one = 1;
-    must(cublasDtrsm(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT,
+    must(cublasDtrsm(on().blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT,
                      whole(B.rows), whole(B.cols), &one, L.data, whole(L.stride), B.data, whole(B.stride)),
          "a triangular system");
   }
   void solve_cholesky(DeviceView<double> L, DeviceView<double> B) override {
-    must(cusolverDnDpotrs(solver_, CUBLAS_FILL_MODE_LOWER, whole(L.rows), whole(B.cols), L.data,
-                          whole(L.stride), B.data, whole(B.stride), info_),
+    must(cusolverDnDpotrs(on().solver, CUBLAS_FILL_MODE_LOWER, whole(L.rows), whole(B.cols), L.data,
+                          whole(L.stride), B.data, whole(B.stride), on().info),
          "a system");
   }
 
-  // One product may not fill the device: they take turns on a few queues, each with its own handle. Every product
-  // is always made by the same one, so that its bits do not depend on who finishes first.
-  void products(const std::vector<DeviceProduct>& all) override {
-    must(cudaEventRecord(ready_, stream_), "waiting");
-    for (Side& side : sides_) must(cudaStreamWaitEvent(side.stream, ready_, 0), "waiting");
-    const double one = 1;
-    std::size_t turn = 0;
-    for (const auto& [A, B, C] : all) {
-      if (C.rows == 0 || C.cols == 0) continue;
-      must(cublasDgemm(sides_[turn % kSides].blas, CUBLAS_OP_T, CUBLAS_OP_N, whole(C.rows), whole(C.cols),
-                       whole(A.rows), &one, A.data, whole(A.stride), B.data, whole(B.stride), &one, C.data,
-                       whole(C.stride)),
-           "a product");
-      ++turn;
+  // One product may not fill the device: they go to a few queues, each with its own handle, to the one that has least to do.
+  // Every product is always made by the same one, so that its bits do not depend on who finishes first.
+  int start_products(const std::vector<DeviceProduct>& all, Size queues) override {
+    const auto used = static_cast<std::size_t>(std::clamp<Size>(queues, 1, kSides));
+    must(cudaEventRecord(on().ready, on().stream), "waiting");
+    for (std::size_t i = 0; i < used; ++i) {
+      open(sides_[i]);
+      must(cudaStreamWaitEvent(sides_[i].stream, on().ready, 0), "waiting");
     }
+    std::array<double, kSides> work{};
+    for (const DeviceProduct& each : all) {
+      if (each.C.rows == 0 || each.C.cols == 0) continue;
+      std::size_t least = 0;
+      for (std::size_t i = 1; i < used; ++i) {
+        if (work[i] < work[least]) least = i;
+      }
+      work[least] += static_cast<double>(each.C.rows) * static_cast<double>(each.C.cols);
+      add_product(sides_[least].blas, each);
+    }
+    const int batch = batches_++;
+    for (std::size_t i = 0; i < used; ++i)
+      must(cudaEventRecord(sides_[i].done[static_cast<std::size_t>(batch) % kBatches], sides_[i].stream),
+           "waiting");
+    return batch;
+  }
+  void finish_products(int batch) override {
+    if (batch < finished_) return;
     for (Side& side : sides_) {
-      must(cudaEventRecord(side.done, side.stream), "waiting");
-      must(cudaStreamWaitEvent(stream_, side.done, 0), "waiting");
+      if (side.blas == nullptr) continue;
+      must(cudaEventSynchronize(side.done[static_cast<std::size_t>(batch) % kBatches]), "computing");
     }
+    finished_ = batch + 1;
   }
-  void mirror(DeviceView<double> A) override { cuda::mirror(A, stream_); }
+  void mirror(DeviceView<double> A) override { cuda::mirror(A, on().stream); }
   void add(double alpha, DeviceView<double> A, DeviceView<double> B) override {
-    cuda::add(alpha, A, B, stream_);
+    cuda::add(alpha, A, B, on().stream);
   }
-  void scale(double alpha, DeviceView<double> A) override { cuda::scale(alpha, A, stream_); }
+  void scale(double alpha, DeviceView<double> A) override { cuda::scale(alpha, A, on().stream); }
+  void sum_and_difference(DeviceView<double> A, DeviceView<double> B) override {
+    cuda::sum_and_difference(A, B, on().stream);
+  }
   double dot(DeviceView<double> A, DeviceView<double> B) override {
     double sum = 0;
-    must(cublasDdot(blas_, whole(A.rows * A.cols), A.data, 1, B.data, 1, &sum), "a dot product");
+    must(cublasDdot(on().blas, whole(A.rows * A.cols), A.data, 1, B.data, 1, &sum), "a dot product");
     return sum;
   }
   void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C) override {
-    cuda::add_products(A, B, C, stream_);
+    cuda::add_products(A, B, C, on().stream);
   }
   void product_each(DeviceView<double> A, DeviceView<double> X, DeviceView<double> Y) override {
     if (X.rows == 0) return;
     const double one = 1, zero = 0;
-    must(cublasDgemvStridedBatched(blas_, CUBLAS_OP_N, whole(A.rows), whole(A.rows), &one, A.data,
+    must(cublasDgemvStridedBatched(on().blas, CUBLAS_OP_N, whole(A.rows), whole(A.rows), &one, A.data,
                                    whole(A.stride), A.stride * A.rows, X.data, whole(X.stride), 1, &zero,
                                    Y.data, whole(Y.stride), 1, whole(X.rows)),
          "products");
   }
   void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H) override {
-    cuda::scale_blocks(F, width, H, stream_);
+    cuda::scale_blocks(F, width, H, on().stream);
   }
   bool eigen(DeviceView<double> A, bool vectors, DeviceView<double> values) override {
     const auto mode = vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
     std::size_t there = 0, here = 0;
-    must(cusolverDnXsyevd_bufferSize(solver_, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F,
+    must(cusolverDnXsyevd_bufferSize(on().solver, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F,
                                      A.data, A.stride, CUDA_R_64F, values.data, CUDA_R_64F, &there, &here),
          "eigenvalues");
     std::vector<char> host(here + 1);
     void* work = allocate(there + 1);
-    const cusolverStatus_t status =
-        cusolverDnXsyevd(solver_, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F, A.data, A.stride,
-                         CUDA_R_64F, values.data, CUDA_R_64F, work, there, host.data(), here, info_);
+    const cusolverStatus_t status = cusolverDnXsyevd(
+        on().solver, nullptr, mode, CUBLAS_FILL_MODE_LOWER, A.rows, CUDA_R_64F, A.data, A.stride, CUDA_R_64F,
+        values.data, CUDA_R_64F, work, there, host.data(), here, on().info);
     release(work);
     must(status, "eigenvalues");
     return succeeded();
   }
 
   void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q) override {
-    cuda::pairs(X, weights, reversed, Q, stream_);
+    cuda::pairs(X, weights, reversed, Q, on().stream);
   }
   void row_dots(DeviceView<double> S, DeviceView<double> X, DeviceView<double> out) override {
-    cuda::row_dots(S, X, out, stream_);
+    cuda::row_dots(S, X, out, on().stream);
   }
   void hermite(int order, DeviceView<double> Z, DeviceView<double> H) override {
-    cuda::hermite(order, Z, H, stream_);
+    cuda::hermite(order, Z, H, on().stream);
   }
   void hermite3(double factor, DeviceView<double> first, DeviceView<double> T) override {
-    cuda::hermite3(factor, first, T, stream_);
+    cuda::hermite3(factor, first, T, on().stream);
   }
   void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second, DeviceView<double> zeroth,
                 DeviceView<double> T) override {
-    cuda::hermite4(factor, sums, second, zeroth, T, stream_);
+    cuda::hermite4(factor, sums, second, zeroth, T, on().stream);
   }
   void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
              DeviceView<double> active) override {
     void* Y = allocate(sizeof(double) * static_cast<std::size_t>(X.rows * X.cols + 1));
-    cuda::climb(P, shift, tolerance, X, active, static_cast<double*>(Y), stream_);
+    cuda::climb(P, shift, tolerance, X, active, static_cast<double*>(Y), on().stream);
     release(Y);
   }
 
@@ -280,28 +321,53 @@ class CudaDevice final : public Device {
   // What the last call of cuSOLVER says of its matrix; waits.
   bool succeeded() {
     int info = 0;
-    must(cudaMemcpyAsync(&info, info_, sizeof info, cudaMemcpyDeviceToHost, stream_), "copying from it");
+    must(cudaMemcpyAsync(&info, on().info, sizeof info, cudaMemcpyDeviceToHost, on().stream),
+         "copying from it");
     synchronise();
     return info == 0;
   }
 
+  [[nodiscard]] const Started& on() const { return starting_.get(); }
+
+  static constexpr std::size_t kSides = 8;
+  static constexpr std::size_t kBatches = 4;  // more than may be under way
   struct Side {
     cudaStream_t stream = nullptr;
-    cudaEvent_t done = nullptr;
+    std::array<cudaEvent_t, kBatches> done{};
     cublasHandle_t blas = nullptr;
   };
-  static constexpr std::size_t kSides = 4;
+
+  static void open(Side& side) {
+    if (side.blas != nullptr) return;
+    must(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking), "making a queue");
+    for (cudaEvent_t& done : side.done)
+      must(cudaEventCreateWithFlags(&done, cudaEventDisableTiming), "making a queue");
+    must(cublasCreate(&side.blas), "starting cuBLAS");
+    must(cublasSetStream(side.blas, side.stream), "starting cuBLAS");
+  }
+  static void add_product(cublasHandle_t blas, const DeviceProduct& all) {
+    const double one = 1;
+    const auto& [A, B, C, parts, step] = all;
+    const Size share = all.share(), in_shares = parts == 1 ? 0 : share * parts;
+    if (in_shares > 0)
+      must(cublasDgemmStridedBatched(blas, CUBLAS_OP_T, CUBLAS_OP_N, whole(C.rows), whole(C.cols),
+                                     whole(share), &one, A.data, whole(A.stride), share, B.data,
+                                     whole(B.stride), share, &one, C.data, whole(C.stride), step,
+                                     whole(parts)),
+           "a product");
+    if (in_shares == A.rows) return;
+    must(cublasDgemm(blas, CUBLAS_OP_T, CUBLAS_OP_N, whole(C.rows), whole(C.cols), whole(A.rows - in_shares),
+                     &one, A.data + in_shares, whole(A.stride), B.data + in_shares, whole(B.stride), &one,
+                     C.data, whole(C.stride)),
+         "a product");
+  }
 
   cudaDeviceProp properties_{};
-  cudaMemPool_t pool_ = nullptr;
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t ready_ = nullptr;
+  std::shared_future<Started> starting_;
   std::array<Side, kSides> sides_;
-  cublasHandle_t blas_ = nullptr;
-  cusolverDnHandle_t solver_ = nullptr;
-  int* info_ = nullptr;
   double* work_ = nullptr;
   int work_size_ = 0;
+  int batches_ = 0, finished_ = 0;  // of products: started, and known to be done
 };
 
 }  // namespace

@@ -60,18 +60,59 @@ struct Pair {
   }
 };
 
-// A column of Q a block, so that what it is made of is found once.
-__global__ void pairs_kernel(DeviceView<double> X, const double* weights, bool reversed,
-                             DeviceView<double> Q) {
-  const Pair at(blockIdx.x);
-  const Size first = reversed ? X.cols - 1 - at.a : at.a, second = reversed ? X.cols - 1 - at.b : at.b;
-  const double* x = X.data + first * X.stride;
-  const double* y = X.data + second * X.stride;
-  double* q = Q.data + static_cast<Size>(blockIdx.x) * Q.stride;
-  const double root = at.a == at.b ? 1 : kRoot;
-  const Size step = static_cast<Size>(gridDim.y) * blockDim.x;
-  for (Size i = static_cast<Size>(blockIdx.y) * blockDim.x + threadIdx.x; i < X.rows; i += step)
-    q[i] = root * x[i] * y[i] * (weights != nullptr ? weights[i] : 1.0);
+// A few b and all their a an item, a thread a row: an entry of x is read once for several entries of Q, so that writing
+// these is all it costs. It runs beside products: few blocks, which suffice for the memory, with few registers, by
+// asking for many at once.
+constexpr int kPairColumns = 4;
+constexpr Size kPairGrid = 264;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kPairBlocks = 4;
+#else
+constexpr int kPairBlocks = 6;
+#endif
+__global__ void __launch_bounds__(kThreads, kPairBlocks)
+    pairs_kernel(DeviceView<double> X, const double* weights, bool reversed, DeviceView<double> Q) {
+  const Size across = (X.rows + kThreads - 1) / kThreads;
+  const Size groups = (X.cols + kPairColumns - 1) / kPairColumns;
+  const Size step = reversed ? -X.stride : X.stride;
+  for (Size item = blockIdx.x; item < across * groups; item += gridDim.x) {
+    const Size i = item % across * kThreads + threadIdx.x;
+    if (i >= X.rows) continue;
+    // Those with many a first: they take longest.
+    const Size from = (groups - 1 - item / across) * kPairColumns;
+    const double* x = X.data + i + (reversed ? (X.cols - 1) * X.stride : 0);
+    const double weight = weights != nullptr ? weights[i] : 1.0;
+    double second[kPairColumns];
+    double* q[kPairColumns];
+#pragma unroll
+    for (int j = 0; j < kPairColumns; ++j) {
+      const Size b = from + j < X.cols ? from + j : X.cols - 1;
+      second[j] = x[b * step] * weight;
+      q[j] = Q.data + i + position(0, b) * Q.stride;  // those past the last b write it again
+    }
+#pragma unroll 2
+    for (Size a = 0; a < from; ++a) {
+      const double first = kRoot * *x;
+#pragma unroll
+      for (int j = 0; j < kPairColumns; ++j) {
+        *q[j] = first * second[j];
+        q[j] += Q.stride;
+      }
+      x += step;
+    }
+#pragma unroll
+    for (int k = 0; k < kPairColumns; ++k) {
+      if (from + k >= X.cols) break;
+      const double own = *x;
+#pragma unroll
+      for (int j = k; j < kPairColumns; ++j) {
+        if (from + j >= X.cols) break;
+        *q[j] = (j == k ? own : kRoot * own) * second[j];
+        q[j] += Q.stride;
+      }
+      x += step;
+    }
+  }
 }
 
 __device__ void sort2(Size& a, Size& b) {
@@ -191,6 +232,15 @@ void scale(double alpha, DeviceView<double> A, cudaStream_t stream) {
   launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) { A.data[i + j * A.stride] *= alpha; });
 }
 
+void sum_and_difference(DeviceView<double> A, DeviceView<double> B, cudaStream_t stream) {
+  launch(A.rows, A.cols, stream, [=] __device__(Size i, Size j) {
+    double &a = A.data[i + j * A.stride], &b = B.data[i + j * B.stride];
+    const double sum = a + b;
+    b = a - b;
+    a = sum;
+  });
+}
+
 void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H, cudaStream_t stream) {
   launch(H.rows, H.cols, stream, [=] __device__(Size i, Size j) {
     H.data[i + j * H.stride] *= F.data[i / width + (j / width) * F.stride];
@@ -200,8 +250,8 @@ void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H, cudaSt
 void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q,
            cudaStream_t stream) {
   if (X.rows == 0 || Q.cols == 0) return;
-  const Size along = (X.rows + 4 * kThreads - 1) / (4 * kThreads);
-  const dim3 blocks(static_cast<unsigned>(Q.cols), static_cast<unsigned>(along < 1024 ? along : 1024));
+  const Size items = ((X.rows + kThreads - 1) / kThreads) * ((X.cols + kPairColumns - 1) / kPairColumns);
+  const auto blocks = static_cast<unsigned>(items < kPairGrid ? items : kPairGrid);
   pairs_kernel<<<blocks, kThreads, 0, stream>>>(X, weights.data, reversed, Q);
 }
 

@@ -26,6 +26,7 @@ void add(double alpha, DeviceView<double> A, DeviceView<double> B, cudaStream_t 
 void add_products(DeviceView<double> A, DeviceView<double> B, DeviceView<double> C, cudaStream_t stream);
 void mirror(DeviceView<double> A, cudaStream_t stream);
 void scale(double alpha, DeviceView<double> A, cudaStream_t stream);
+void sum_and_difference(DeviceView<double> A, DeviceView<double> B, cudaStream_t stream);
 void scale_blocks(DeviceView<double> F, Device::Size width, DeviceView<double> H, cudaStream_t stream);
 void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed, DeviceView<double> Q,
            cudaStream_t stream);
