@@ -11,12 +11,19 @@ endif()
 
 set(EXHUME_LATER
   experiments/
-  src/extract/ src/extract.cc src/oracle/ src/report/extraction_check.cc apps/exhume/extract.cc
+  src/engine/host_device.cc
+  src/extract/ src/extract.cc src/oracle/ src/report/extract_report.cc src/report/extraction_check.cc apps/exhume/extract.cc
   src/fit/deep/ src/routes/deep/
-  src/memorize/ src/memorize.cc apps/exhume/memorize.cc
+  src/memorize/ src/memorize.cc src/report/memorize_report.cc apps/exhume/memorize.cc
+  src/routes/depth2_jennrich.cc src/routes/depth2_regression.cc
+  src/decompose/jennrich.cc src/decompose/cp_als.cc src/decompose/rank_one_terms.cc
+  apps/exhume/diagnose.cc
   src/routes/rectified/ apps/exhume/generate_formula.cc
-  src/routes/threshold/ apps/exhume/generate_threshold.cc apps/exhume/halfspaces.cc apps/exhume/layer_files.cc
-  apps/exhume/lowest_layer.cc apps/exhume/reproduce.cc)
+  src/routes/threshold/ src/report/layer_report.cc apps/exhume/generate_threshold.cc apps/exhume/halfspaces.cc
+  apps/exhume/layer_files.cc apps/exhume/lowest_layer.cc
+  src/fit/partial_sums.cc src/moments/partial_moments.cc apps/exhume/moments.cc apps/exhume/sums.cc
+  apps/exhume/partial_files.cc
+  apps/exhume/keys.cc apps/exhume/reproduce.cc)
 
 # Sets OUT to whether SOURCE belongs to what is built later.
 function(exhume_is_later source out)

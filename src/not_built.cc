@@ -6,6 +6,7 @@
 #include "exhume/memorize/descent.h"
 #include "exhume/report/extraction_check.h"
 #include "exhume/routes/deep/deep.h"
+#include "exhume/routes/depth2_jennrich.h"
 #include "routes/route.h"
 
 namespace exhume {
@@ -32,6 +33,9 @@ Route rectified_tensor_route() { return {}; }
 Route threshold_route() { return {}; }
 Route threshold_sigmoid_route() { return {}; }
 
+Matrix jennrich_start(const SamplePtr&, std::optional<Index>, std::uint64_t, const Control&) {
+  not_built("the start by Jennrich's algorithm");
+}
 DeepResult recover_deep(const SamplePtr&, const DeepOptions&, const Control&) {
   not_built("recovery of several hidden layers");
 }

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "generate_formula.h"
 #include "generate_threshold.h"
+#include "partial_files.h"
 
 namespace exhume::cli {
 namespace {
@@ -32,6 +33,11 @@ class NotBuilt final : public Command {
 
 }  // namespace
 
+std::unique_ptr<Command> diagnose_command() { return std::make_unique<NotBuilt>("diagnose"); }
+std::unique_ptr<Command> keys_command() { return std::make_unique<NotBuilt>("keys"); }
+std::unique_ptr<Command> moments_command() { return std::make_unique<NotBuilt>("moments"); }
+std::unique_ptr<Command> sums_command() { return std::make_unique<NotBuilt>("sums"); }
+std::unique_ptr<Command> step_command() { return std::make_unique<NotBuilt>("step"); }
 std::unique_ptr<Command> extract_command() { return std::make_unique<NotBuilt>("extract"); }
 std::unique_ptr<Command> memorize_command() { return std::make_unique<NotBuilt>("memorize"); }
 std::unique_ptr<Command> reproduce_command() { return std::make_unique<NotBuilt>("reproduce"); }
@@ -43,6 +49,7 @@ ThresholdGenerator::Planted ThresholdGenerator::make(Index, Index, Index, double
                                                      const Control&) const {
   not_built("generate --model threshold");
 }
+PartialMoments read_moments(const std::vector<std::string>&) { not_built("recover --moments"); }
 int generate_formula(const std::string&, const std::string&, const Session&) { not_built("generate --cnf"); }
 
 }  // namespace exhume::cli
