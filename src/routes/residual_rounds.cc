@@ -27,9 +27,11 @@ constexpr double kIdle = 1e-18;
 // Units that a round may add: a share of those there are, and a few.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
-// Share of the variance below which few units are missing. Of those that are tried then, so many are looked at, and those
-// added that score at least this share of the best; where that leaves more than a share of the residual, moments are next.
-constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
+// Few units are missing where little of the variance is left, and no more than so many units as weak as the weakest found
+// would explain: of a trained network half of the units may be worth a hundredth of the variance together. Of those that are
+// tried then, so many are looked at, and those added that score at least this share of the best; where that leaves more than
+// a share of the residual, moments are next.
+constexpr double kFewMissing = 1.0 / 32, kFewUnits = 4, kBesideBest = 0.25, kWorthTrying = 0.5;
 constexpr Index kMostTried = 64;
 // |cosine| above which two new directions are the same; of those that were tried, which every output shows in its own
 // noise, a smaller one.
@@ -59,8 +61,7 @@ class Rounder {
       if (fruitless >= options_.patience) break;
       // Few units are missing: trying many shows them for less than moments cost. Those that moments do not show may be
       // seen so too, as the test for noise does.
-      const bool few =
-          result_.relative_mse < kFewMissing && !(tried && result_.relative_mse > kWorthTrying * before);
+      const bool few = few_missing() && !(tried && result_.relative_mse > kWorthTrying * before);
       tried = few;
       Matrix more = few ? tried_units() : new_units(round);
       if (more.rows() == 0 && !control_.out_of_time()) more = few ? new_units(round) : tried_units();
@@ -114,6 +115,10 @@ class Rounder {
     return options_.spectral.hidden && model_.units() > *options_.spectral.hidden;
   }
 
+  [[nodiscard]] bool few_missing() const {
+    return result_.relative_mse < std::min(kFewMissing, kFewUnits * weakest_);
+  }
+
   // Whether the residual has no structure left on these rows, by the test of the search.
   bool is_noise(int round) {
     tried_ = candidate_units(model_, *rows_, kMostTried,
@@ -131,6 +136,7 @@ class Rounder {
     std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
     Index keep = (worth.array() > kWorthless * result_.relative_mse).count();
     if (options_.spectral.hidden) keep = std::min(keep, *options_.spectral.hidden);
+    weakest_ = keep > 0 ? worth(order[static_cast<size_t>(keep - 1)]) : 0;
     if (keep == model_.units()) return;
     Matrix kept(keep, model_.V.cols());
     for (Index i = 0; i < keep; ++i) kept.row(i) = model_.V.row(order[static_cast<size_t>(i)]);
@@ -162,7 +168,7 @@ class Rounder {
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
     // Few units take few directions, however many others the residual shows.
-    if (result_.relative_mse < kFewMissing)
+    if (few_missing())
       spectral.most_active_there = std::min(spectral.most_active_there, spectral.most_active);
     spectral.seed += static_cast<std::uint64_t>(round) * 7919;
     SpectralStart found;
@@ -220,7 +226,8 @@ class Rounder {
   const RoundsOptions& options_;
   const Control& control_;
   SeparableModel model_;
-  Candidates tried_;  // by the last test for noise, for model_
+  double weakest_ = 0;  // worth of the weakest unit that was kept
+  Candidates tried_;    // by the last test for noise, for model_
   Rounds result_;
 };
 

@@ -10,7 +10,7 @@
 // too close to a strong one. R depends on fewer directions than y, so a round also costs less than the one
 // before it: its moments are formed in the residual's own active subspace.
 //
-// Where little of the variance is left, few units are missing: then a round first adds those of many tried units
+// Where less is left than a few of the weakest units explain, few are missing: then a round first adds those of many tried units
 // (fit/unit_search.h) that the residual on the rows of the polish asks for, and takes moments only where that did not help.
 //
 // The polish runs on few rows (`rows_per_unknown`), the moments on all. It ends with an exact fit on these
