@@ -11,7 +11,9 @@
 #include "exhume/fit/deep/search.h"
 #include "exhume/fit/deep/signs.h"
 #include "exhume/fit/deep/student.h"
+#include "fit/deep/finish.h"
 #include "fit/deep/rows.h"
+#include "fit/deep/to_rounding.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
@@ -169,15 +171,24 @@ TEST(DeepPrune, FindsTheLeastNetwork) {
 }
 
 TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
-  const Planted planted({6, 6, 5, 1}, 8000, 23);
+  const Planted planted = lively({6, 6, 5, 1}, 8000, 23);
   DeepForm lower = to_sign_free_form(planted.network);
   lower.V.pop_back();
   lower.V[0].row(1) *= -2;
   lower.V[0].row(4) *= 0.3;
-  const Peeled peeled = peel(lower, 2, planted.data(), 1, Control().within(60));
-  EXPECT_TRUE(peeled.searched);
-  EXPECT_EQ(peeled.form.widths(), (std::vector<Index>{6, 5}));
-  EXPECT_LT(peeled.relative_mse, 1e-24);
+  normalise(lower);
+  DeepData data = planted.data();
+  const DeepPolished rough = peel(lower, 9, data, 1, {});
+  EXPECT_EQ(rough.form.widths(), (std::vector<Index>{6, 9}));
+  EXPECT_LT((rough.form.V[0] - lower.V[0]).norm(), 1e-14);
+  EXPECT_LT(rough.relative_mse, 1e-4);
+  const ToRounding out = to_rounding(rough.form, data, 8, 1e-19, 8, {});
+  EXPECT_EQ(out.left.size(), 0u);
+  EXPECT_LT(out.fit.relative_mse, 1e-19);
+  const DeepFound found = finished(out.fit, data, {1e-19, out.minimal}, {});
+  EXPECT_TRUE(found.plain);
+  EXPECT_EQ(found.form.widths(), (std::vector<Index>{6, 5}));
+  EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
 }
 
 TEST(DeepSearch, AWrongFirstLayerLeadsToNothing) {
