@@ -11,9 +11,7 @@
 #include "exhume/fit/deep/search.h"
 #include "exhume/fit/deep/signs.h"
 #include "exhume/fit/deep/student.h"
-#include "fit/deep/finish.h"
 #include "fit/deep/rows.h"
-#include "fit/deep/to_rounding.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
@@ -177,16 +175,16 @@ TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
   lower.V[0].row(1) *= -2;
   lower.V[0].row(4) *= 0.3;
   normalise(lower);
-  DeepData data = planted.data();
-  const DeepPolished rough = peel(lower, 9, data, 1, {});
+  const DeepPolished rough = peel(lower, 9, planted.data(), 1, {});
   EXPECT_EQ(rough.form.widths(), (std::vector<Index>{6, 9}));
   EXPECT_LT((rough.form.V[0] - lower.V[0]).norm(), 1e-14);
   EXPECT_LT(rough.relative_mse, 1e-4);
-  const ToRounding out = to_rounding(rough.form, data, 8, 1e-19, 8, {});
-  EXPECT_EQ(out.left.size(), 0u);
-  EXPECT_LT(out.fit.relative_mse, 1e-19);
-  const DeepFound found = finished(out.fit, data, {1e-19, out.minimal}, {});
+  DeepSearchOptions options;
+  options.first_layer = lower.V[0];
+  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, Control().within(60));
+  EXPECT_TRUE(found.exact);
   EXPECT_TRUE(found.plain);
+  EXPECT_EQ(found.left, 0);
   EXPECT_EQ(found.form.widths(), (std::vector<Index>{6, 5}));
   EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
 }
