@@ -66,7 +66,7 @@ double KnownLayers::units_above(const Matrix& first, Index units, std::uint64_t 
   lower.V.push_back(first);
   const DeepPolished rough =
       peel(lower, units, trials_.rows(), trials_.options().seed + 7919 * number, control);
-  const DeepPolished fixed = trials_.attempt_from(rough, kFirstPolish);
+  const DeepPolished fixed = trials_.attempt_from(rough, kPatientPolish);
   const double left = fixed.relative_mse;
   if (trials_.exact() || control.out_of_time() || !(left < kTrained) || left < trials_.options().exact)
     return left;

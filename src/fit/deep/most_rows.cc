@@ -16,8 +16,9 @@ namespace {
 // Of the rows, at first; times that where it is not enough, and at most.
 constexpr double kLeftOut = 0.01, kMoreLeftOut = 4, kMostLeftOut = 0.17;
 constexpr int kStepsARound = 6;
-constexpr double kFalls = 0.3;       // a round that leaves more of the error than this is a slow one
-constexpr int kSlowRounds = 2;       // in a row, that end it
+constexpr double kFalls = 0.3;  // a round that leaves more of the error than this is a slow one
+constexpr int kSlowRounds = 2;  // in a row, that end it; one of so many rounds, where these are many
+constexpr int kSlowOneOf = 6;
 constexpr double kRounding = 1e-26;  // relative mean squared residual at which a polish stops
 constexpr Index kSpare = 3;          // rows beyond the unknowns of a unit that have to agree
 constexpr int kReweighted = 30;      // solutions of a system by its absolute residuals
@@ -153,7 +154,7 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
     slow = falls ? 0 : slow + 1;
     round += falls ? 0 : 1;
     before = out.fit.relative_mse;
-    if (slow < kSlowRounds) continue;
+    if (slow < std::max(kSlowRounds, rounds / kSlowOneOf)) continue;
     // More rows may be off, where the others are much better than these.
     share *= kMoreLeftOut;
     if (share > kMostLeftOut) break;

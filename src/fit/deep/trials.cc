@@ -28,7 +28,6 @@ constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
 // time, one of so many.
 constexpr double kLighter = 50, kLittleLighter = 4, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
-constexpr int kLighterAgain = 2;           // times that units are left out after a polish
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
 constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
@@ -147,28 +146,11 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
     if (begin.widths() == before) continue;
     if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
     before = begin.widths();
-    double left = lighter_each_time(begin, all ? kSecondPolish : kFirstPolish, limit, lesson).relative_mse;
+    double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, from_nothing).relative_mse;
     if (lesson.fixed && !ended() && !(left < options_.exact))
       left = polish_and_consider(loose(begin), kSecondPolish, false).relative_mse;
     if (ended() || control_.out_of_time() || left < options_.exact) break;
   }
-}
-
-// A polish brings units together that are one, and shows others that are none: without them it goes further.
-DeepPolished Trials::lighter_each_time(const DeepForm& start, int rounds, double limit,
-                                       const Lesson& lesson) {
-  const bool from_nothing = lesson.known.empty();
-  DeepPolished out = polish_and_consider(start, rounds, from_nothing);
-  for (int again = 0; again < kLighterAgain; ++again) {
-    if (ended() || control_.out_of_time() || out.relative_mse < options_.exact) break;
-    DeepForm fewer = out.form;
-    for (std::size_t l = lesson.known.size(); l < fewer.depth(); ++l)
-      fewer = merge_units(fewer, l, kTwins, data_, control_);
-    fewer = lightened(std::move(fewer), lesson.known.size(), limit, data_, control_);
-    if (fewer.widths() == out.form.widths()) break;
-    out = polish_and_consider(fewer, rounds, from_nothing);
-  }
-  return out;
 }
 
 DeepPolished Trials::attempt_from(const DeepPolished& start, int rounds) {

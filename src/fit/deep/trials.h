@@ -17,8 +17,8 @@ namespace exhume {
 inline constexpr double kTrained = 1e-4;  // relative error of a student that is worth a polish
 inline constexpr Index kLeastWidth = 8;   // of a student's layer
 inline constexpr double kTwins = 0.9999;  // correlation of features above which units are merged
-inline constexpr int kFirstPolish = 8, kSecondPolish = 12;  // rounds at most
-inline constexpr double kFirstSteps = 60'000;               // of the first student
+inline constexpr int kFirstPolish = 8, kSecondPolish = 12, kPatientPolish = 30;  // rounds at most
+inline constexpr double kFirstSteps = 60'000;                                    // of the first student
 inline constexpr double kLonger = 1.5, kMostSteps = 4e5;  // factor when one led nowhere, and where that ends
 
 // What a student is to learn.
@@ -63,7 +63,6 @@ class Trials {
 
  private:
   void polish_student(DeepForm form, double trained, const Lesson& lesson);
-  DeepPolished lighter_each_time(const DeepForm& start, int rounds, double limit, const Lesson& lesson);
   DeepPolished polish_and_consider(const DeepForm& start, int rounds, bool from_nothing);
   void consider(const DeepPolished& polished, const std::vector<Index>& left = {}, bool minimal = false);
   [[nodiscard]] double unseen_error(const DeepFound& found) const;
