@@ -169,15 +169,24 @@ TEST(DeepPrune, FindsTheLeastNetwork) {
 }
 
 TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
-  const Planted planted({6, 6, 5, 1}, 8000, 23);
+  const Planted planted = lively({6, 6, 5, 1}, 8000, 23);
   DeepForm lower = to_sign_free_form(planted.network);
   lower.V.pop_back();
   lower.V[0].row(1) *= -2;
   lower.V[0].row(4) *= 0.3;
-  const Peeled peeled = peel(lower, 2, planted.data(), 1, Control().within(60));
-  EXPECT_TRUE(peeled.searched);
-  EXPECT_EQ(peeled.form.widths(), (std::vector<Index>{6, 5}));
-  EXPECT_LT(peeled.relative_mse, 1e-24);
+  normalise(lower);
+  const DeepPolished rough = peel(lower, 9, planted.data(), 1, {});
+  EXPECT_EQ(rough.form.widths(), (std::vector<Index>{6, 9}));
+  EXPECT_LT((rough.form.V[0] - lower.V[0]).norm(), 1e-14);
+  EXPECT_LT(rough.relative_mse, 1e-4);
+  DeepSearchOptions options;
+  options.first_layer = lower.V[0];
+  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, Control().within(60));
+  EXPECT_TRUE(found.exact);
+  EXPECT_TRUE(found.plain);
+  EXPECT_EQ(found.left, 0);
+  EXPECT_EQ(found.form.widths(), (std::vector<Index>{6, 5}));
+  EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
 }
 
 TEST(DeepSearch, AWrongFirstLayerLeadsToNothing) {

@@ -93,6 +93,21 @@ TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
   EXPECT_TRUE(out.left.empty());
 }
 
+TEST(DeepToRounding, TwoMissingUnitsThatActAgainstEachOther) {
+  Planted planted = lively({5, 6, 6, 1}, 6000, 101);
+  planted.network.layers[2].W(0, 2) = 1;
+  planted.network.layers[2].W(0, 4) = -0.5;
+  acts_on(planted, 1, 2, 40);
+  acts_on(planted, 1, 4, 11);  // fewer rows than a row of V_2 has entries, more than a plain unit has weights
+  DeepForm start = folded(folded(to_sign_free_form(planted.network), 1, 4, -1), 1, 2, -1);
+  start = shaken(start, 1e-5, 102);
+  DeepData data = planted.data();
+  const ToRounding out = to_rounding(start, data, 12, kExact, 12, {});
+  EXPECT_TRUE(out.left.empty());
+  EXPECT_LT(out.fit.relative_mse, kExact);
+  EXPECT_EQ(out.fit.form.widths(), (std::vector<Index>{6, 6}));
+}
+
 TEST(DeepFinish, CountsRowsThatAreTooFewForAUnit) {
   Planted planted = lively({5, 4, 3, 1}, 6000, 61);
   acts_on(planted, 1, 1, 3);

@@ -1,5 +1,6 @@
 #include "fit/deep/finish.h"
 
+#include <functional>
 #include <utility>
 
 #include "exhume/fit/deep/prune.h"
@@ -25,8 +26,12 @@ class Finish {
     if (!pruned.minimal) pruned = fewest(start, false);
     DeepFound found;
     if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
-      pruned = fewest(pruned.fit, true);
-      as_plain(pruned.fit.form, found);
+      // Only the least network has signs, so that none need be tried beyond it: each is, in the plain network.
+      pruned = fewest(pruned.fit, true, [](const DeepForm& form) { return find_signs(form).plain; });
+      if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
+        pruned = fewest(pruned.fit, true);
+        as_plain(pruned.fit.form, found);
+      }
     }
     found.minimal = pruned.minimal;
     if (!found.plain) {
@@ -61,8 +66,9 @@ class Finish {
     return last_digits(form);
   }
 
-  Pruned fewest(const DeepPolished& start, bool singly) {
+  Pruned fewest(const DeepPolished& start, bool singly, std::function<bool(const DeepForm&)> until = {}) {
     PruneOptions pruning;
+    pruning.until = std::move(until);
     pruning.exact = options_.exact;
     pruning.singly = singly;
     Pruned out = prune(start, data_, pruning, control_);

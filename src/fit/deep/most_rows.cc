@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/signs.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {
@@ -15,12 +16,14 @@ namespace {
 // Of the rows, at first; times that where it is not enough, and at most.
 constexpr double kLeftOut = 0.01, kMoreLeftOut = 4, kMostLeftOut = 0.17;
 constexpr int kStepsARound = 6;
-constexpr double kFalls = 0.3;       // a round that leaves more of the error than this is a slow one
-constexpr int kSlowRounds = 2;       // in a row, that end it
+constexpr double kFalls = 0.3;  // a round that leaves more of the error than this is a slow one
+constexpr int kSlowRounds = 2;  // in a row, that end it; one of so many rounds, where these are many
+constexpr int kSlowOneOf = 6;
 constexpr double kRounding = 1e-26;  // relative mean squared residual at which a polish stops
 constexpr Index kSpare = 3;          // rows beyond the unknowns of a unit that have to agree
 constexpr int kReweighted = 30;      // solutions of a system by its absolute residuals
-constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean one, that is still rounding
+constexpr double kSignsOff = 1e-3, kSignsOpen = 1e-6;  // of signs that are told (fit/deep/signs.h)
+constexpr double kRowOff = 1e3;  // squared residual of a row, over the mean one, that is still rounding
 
 // All rows but those with the largest squares, in their order.
 std::vector<Index> but_the_worst(const Vector& squares, double share) {
@@ -39,6 +42,66 @@ double sum_of(const Vector& values, const std::vector<Index>& rows) {
   double sum = 0;
   for (const Index i : rows) sum += values(i);
   return sum;
+}
+
+// Columns on which a unit of a layer may stand, and its row of V_l for weights w on them: v = row^T w.
+struct Standing {
+  Matrix P, row;
+};
+
+// All of P_{l-1}; and where the units that are there tell the signs below, h_{l-1} = (|q| + s q)/2 and 1 alone: a plain
+// network has no others, and fewer weights are read off fewer rows.
+std::vector<Standing> what_units_stand_on(const DeepForm& form, std::size_t l, const DeepRows& rows) {
+  const auto [from, count] = rows.layout().below[l];
+  std::vector<Standing> out;
+  out.push_back({rows.P().middleCols(from, count), Matrix::Identity(count, count)});
+  if (form.plain || l == 0 || form.V[l].rows() == 0 || form.V[l - 1].rows() == 0) return out;
+  const Matrix& below = form.V[l - 1];
+  const Index k = below.rows();
+  const LayerSigns signs = robust_signs(below, form.V[l].leftCols(k), form.V[l].rightCols(count - k));
+  if (!(signs.off < kSignsOff && signs.smallest_singular > kSignsOpen)) return out;
+  const Vector s = (signs.s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k));
+  Standing plain;
+  plain.row = Matrix::Zero(k + 1, count);
+  plain.row.topLeftCorner(k, k) = 0.5 * Matrix::Identity(k, k);
+  plain.row.topRightCorner(k, count - k) = 0.5 * s.asDiagonal() * below;
+  plain.row(k, count - 1) = 1;
+  plain.P = out.front().P * plain.row.transpose();
+  out.push_back(std::move(plain));
+  return out;
+}
+
+// Rows that one unit may have left: all, and those on either side of 0, where two units are missing that act against
+// each other.
+std::vector<std::vector<Index>> same_side(const Vector& r, bool sides) {
+  std::vector<std::vector<Index>> out(sides ? 3 : 1);
+  for (Index i = 0; i < r.size(); ++i) {
+    out[0].push_back(i);
+    if (sides) out[r(i) > 0 ? 1 : 2].push_back(i);
+  }
+  return out;
+}
+
+struct Reading {
+  Vector v;             // a row of V_l, of any norm
+  Index explained = 0;  // rows
+};
+
+// Least absolute residuals: rows of another unit, or where an upper one bends, do not count.
+Reading read_unit(const Standing& standing, const Vector& r, const std::vector<Index>& rows,
+                  double tolerance) {
+  const Matrix P = standing.P(rows, Eigen::all);
+  const Vector values = r(rows);
+  const double largest = values.cwiseAbs().maxCoeff();
+  if (!(largest > 0)) return {};
+  Vector w, weight = Vector::Ones(values.size()), off;
+  for (int i = 0; i < kReweighted; ++i) {
+    w = Eigen::ColPivHouseholderQR<Matrix>(Matrix(weight.asDiagonal() * P))
+            .solve(Vector(weight.cwiseProduct(values)));
+    off = (values - P * w).cwiseAbs();
+    weight = (off.array() + 1e-12 * largest).rsqrt();
+  }
+  return {standing.row.transpose() * w, (off.array() < tolerance).count()};
 }
 
 }  // namespace
@@ -91,7 +154,7 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
     slow = falls ? 0 : slow + 1;
     round += falls ? 0 : 1;
     before = out.fit.relative_mse;
-    if (slow < kSlowRounds) continue;
+    if (slow < std::max(kSlowRounds, rounds / kSlowOneOf)) continue;
     // More rows may be off, where the others are much better than these.
     share *= kMoreLeftOut;
     if (share > kMostLeftOut) break;
@@ -134,27 +197,22 @@ bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>
 std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, const DeepData& left,
                                           double tolerance) {
   const DeepRows rows(form, left.x);
-  const auto [from, count] = rows.layout().below[l];
-  if (left.rows() < count + kSpare) return std::nullopt;
-  const Matrix P = rows.P().middleCols(from, count);
   const Matrix R = left.y - rows.F() * form.C;
   // The direction in outputs that most of it has.
   const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(R.transpose() * R));
   const Vector r = R * outputs.eigenvectors().rightCols(1);
-  const double largest = r.cwiseAbs().maxCoeff();
-  if (!(largest > 0)) return std::nullopt;
-  // Least absolute residuals: rows of another unit, or where an upper one bends, do not count.
-  Vector v, weight = Vector::Ones(r.size()), off;
-  for (int i = 0; i < kReweighted; ++i) {
-    v = Eigen::ColPivHouseholderQR<Matrix>(Matrix(weight.asDiagonal() * P))
-            .solve(Vector(weight.cwiseProduct(r)));
-    off = (r - P * v).cwiseAbs();
-    weight = (off.array() + 1e-12 * largest).rsqrt();
-  }
-  const Index explained = (off.array() < tolerance).count();
   const bool last = l + 1 == form.depth();
-  if (last && explained < count + kSpare) return std::nullopt;
-  if (!(v.norm() > 0)) return std::nullopt;
+  Reading best;
+  for (const Standing& standing : what_units_stand_on(form, l, rows)) {
+    for (const std::vector<Index>& some : same_side(r, last)) {
+      if (static_cast<Index>(some.size()) < standing.P.cols() + kSpare) continue;
+      Reading now = read_unit(standing, r, some, tolerance);
+      if (last && now.explained < standing.P.cols() + kSpare) continue;
+      if (now.v.norm() > 0 && now.explained > best.explained) best = std::move(now);
+    }
+  }
+  if (best.v.size() == 0) return std::nullopt;
+  const Vector& v = best.v;
   DeepForm out = form;
   Matrix& V = out.V[l];
   V.conservativeResize(V.rows() + 1, Eigen::NoChange);

@@ -1,52 +1,64 @@
 #include "exhume/fit/deep/peel.h"
 
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/fit/fit.h"
-#include "exhume/moments/standardise.h"
+#include "exhume/base/random.h"
+#include "exhume/fit/deep/prune.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {
+namespace {
 
-Peeled peel(const DeepForm& lower, std::size_t depth, const DeepData& data, std::uint64_t seed,
-            const Control& control) {
-  constexpr int kRestarts = 3;
-  Peeled out;
-  out.form.inputs = lower.inputs;
-  out.form.V.assign(lower.V.begin(), lower.V.begin() + static_cast<std::ptrdiff_t>(depth - 1));
-  const RowMatrix features = [&] {
-    const DeepRows rows(out.form, data.x);
-    return RowMatrix(rows.P().leftCols(rows.P().cols() - 1));
-  }();
-  const SamplePtr samples = memory_samples(features, data.y);
-  Standardisation standard;
-  try {
-    standard = standardise(second_moments(*samples, control));
-  } catch (const DataError&) {
-    return out;
+constexpr Index kFeatureRows = 4096;  // from which the features' covariance is taken
+constexpr double kFlat = 1e-9;        // of the largest variance: no unit is drawn along directions with less
+constexpr double kBias = 0.5;         // of a random unit, in standard deviations of its features
+// Equations an unknown and steps of one polish after the other, and the relative mean square that is enough.
+struct Stage {
+  double equations;
+  int steps;
+};
+constexpr std::array<Stage, 3> kStages{{{2, 20}, {4, 40}, {7, 40}}};
+constexpr double kRough = 1e-5;
+constexpr double kFirstDamping = 1e-2;
+
+// Units v.(p, 1) = v'.(p', 1) with p' = L^T (p - mu) of covariance I: v = L v', b = b' - v.mu.
+Matrix random_units(Index count, const Eigen::Ref<const Matrix>& P, std::uint64_t seed) {
+  const Index q = P.cols() - 1;  // the last column is the constant
+  const Eigen::RowVectorXd mean = P.leftCols(q).colwise().mean();
+  const Matrix centred = P.leftCols(q).rowwise() - mean;
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(
+      Matrix(centred.transpose() * centred / static_cast<double>(P.rows())));
+  const double least = kFlat * eigen.eigenvalues().maxCoeff();
+  const Vector inverse = (eigen.eigenvalues().array() > least)
+                             .select(eigen.eigenvalues().cwiseMax(kTiny).cwiseSqrt().cwiseInverse(), 0.0);
+  const Matrix drawn = Stream(seed, "units above").normal_matrix(count, q + 1);
+  Matrix V(count, q + 1);
+  V.leftCols(q) = drawn.leftCols(q) * inverse.asDiagonal() * eigen.eigenvectors().transpose();
+  V.col(q) = kBias * drawn.col(q) - V.leftCols(q) * mean.transpose();
+  return V;
+}
+
+}  // namespace
+
+DeepPolished peel(const DeepForm& lower, Index width, const DeepData& data, std::uint64_t seed,
+                  const Control& control) {
+  DeepForm form = lower;
+  form.C.resize(0, 0);
+  form.V.push_back(
+      random_units(width, DeepRows(lower, data.x.topRows(std::min(kFeatureRows, data.rows()))).P(), seed));
+  form.given = lower.depth();
+  DeepPolishOptions options;
+  options.enough_relative = kRough;
+  options.damping = kFirstDamping;
+  DeepPolished out{std::move(form), 1, 0, true};
+  for (const Stage& stage : kStages) {
+    options.max_iterations = stage.steps;
+    out = polish(out.form, enough_rows(data, out.form, stage.equations), options, control);
+    options.damping = DeepPolishOptions().damping;
   }
-  out.searched = true;
-  const AffineMap& map = standard.map;
-  const Index q = features.cols();
-  // v.(z, 1) = v'.(z', 1) with z' = P (z - mu): v = P^T v', b = b' - v.mu.
-  Matrix start(0, q + 1);
-  if (lower.V.size() >= depth) {
-    const Matrix& V = lower.V[depth - 1];
-    start.resize(V.rows(), q + 1);
-    start.leftCols(q) = V.leftCols(q) * standard.back;
-    start.col(q) = V.col(q) + V.leftCols(q) * map.mu;
-  }
-  FitOptions options;
-  options.seed = seed;
-  options.most_restarts = kRestarts;
-  options.noise_is_final = false;
-  const Fit fit = fit_units(start, load(*affine(samples, map)), options, control);
-  Matrix V(fit.model.units(), q + 1);
-  V.leftCols(q) = fit.model.V.leftCols(q) * map.P;
-  V.col(q) = fit.model.V.col(q) - V.leftCols(q) * map.mu;
-  out.form.V.push_back(std::move(V));
-  out.relative_mse = fit_linear_part(out.form, data, control);
   return out;
 }
 

@@ -55,6 +55,7 @@ class Pruning {
   }
 
  private:
+  [[nodiscard]] bool enough() const { return options_.until && options_.until(now_.form); }
   [[nodiscard]] bool noisy() const { return options_.forgiven > 0; }
 
   [[nodiscard]] DeepPolishOptions trial_options(int iterations) const {
@@ -137,10 +138,11 @@ class Pruning {
     }
   }
 
-  // Every unit of every layer; true where none could go.
+  // Every unit of every layer; true where none could go, false where time or `until` ended it.
   bool singly() {
     for (bool changed = true; changed;) {
       changed = false;
+      if (enough()) return false;
       for (std::size_t l = now_.form.depth(); l-- > 0 && !changed;) {
         const std::vector<Index> order = by_increasing(worth(l));
         for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {

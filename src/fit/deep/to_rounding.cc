@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/signs.h"
 #include "fit/deep/most_rows.h"
 
 namespace exhume {
@@ -46,6 +47,8 @@ class Towards {
   void fewer_units(MostRows& most) {
     PruneOptions pruning;
     pruning.exact = exact_;
+    // Only the least network has signs; its units are tried in the plain form.
+    pruning.until = [](const DeepForm& form) { return find_signs(form).plain; };
     most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
     do {
       DeepData reproduced = data_;

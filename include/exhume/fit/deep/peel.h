@@ -4,24 +4,23 @@
 //
 //     P_{D-1} = (|Q_{D-1}|, ..., |Q_1|, x, 1)                                          (fit/deep/form.h)
 //
-// and the search for units of one layer (fit/fit.h), which assumes nothing of its inputs, finds V_D: also
-// units that bend within few rows, where a student has seen too little of them. Features too many do no harm:
-// nothing stands on them.
+// and one hidden layer needs no student: units drawn at random, more than the network has, are polished with V_1, ...,
+// V_{D-1} fixed. They are drawn in coordinates in which the features have covariance I, so that every one bends where
+// the rows are. On fewer rows at first, because far from the end a step need not be a good one. What comes out
+// misses at most the units that bend among few rows, and these are found from there (fit/deep/to_rounding.h).
+// Features too many do no harm: nothing stands on them.
 #pragma once
+
+#include <cstdint>
 
 #include "exhume/base/control.h"
 #include "exhume/fit/deep/polish.h"
 
 namespace exhume {
 
-struct Peeled {
-  DeepForm form;            // sign-free, V_1, ..., V_{D-1} as given, V_D found anew
-  double relative_mse = 1;  // of the rows
-  bool searched = false;    // false where the features lie in a hyperplane
-};
-
-// lower: V_1, ..., V_{D-1}, with or without a V_D to start from.
-[[nodiscard]] Peeled peel(const DeepForm& lower, std::size_t depth, const DeepData& data, std::uint64_t seed,
-                          const Control& control);
+// lower: V_1, ..., V_{D-1}. The form that is returned has `width` units in V_D, the layers below as given; its relative
+// error is that of the rows that were polished on.
+[[nodiscard]] DeepPolished peel(const DeepForm& lower, Index width, const DeepData& data, std::uint64_t seed,
+                                const Control& control);
 
 }  // namespace exhume

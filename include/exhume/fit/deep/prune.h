@@ -10,6 +10,8 @@
 // and it was tried, not proved.
 #pragma once
 
+#include <functional>
+
 #include "exhume/base/control.h"
 #include "exhume/fit/deep/polish.h"
 
@@ -23,6 +25,8 @@ struct PruneOptions {
   double exact = 1e-19;  // relative mean squared residual below which a fit is exact, before its last digits
   double loss = 1.2;     // an inexact fit may grow by this factor when units go
   bool singly = true;    // end by trying every unit
+  // Ends it before, where it holds of what is left after a unit has gone; empty: never.
+  std::function<bool(const DeepForm&)> until;
   // Above 0 the rows are noisy: a fit may grow by this share for every weight that goes, and none is exact.
   double forgiven = 0;
 };

@@ -1,0 +1,225 @@
+#include "fit/deep/trials.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "exhume/base/random.h"
+#include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/student.h"
+#include "fit/deep/finish.h"
+#include "fit/deep/most_rows.h"
+#include "fit/deep/shuffled.h"
+#include "fit/deep/to_rounding.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kMostRows = 200'000;      // that are polished and pruned on
+constexpr Index kCheckEach = 10;          // one row of so many is looked at but not fitted
+constexpr double kStudentEquations = 20;  // an unknown, of the first student
+constexpr double kFirstEquations = 8;     // an unknown, for the first polish
+// Of one step of the polish that is still taken, and of one that costs less than the next student.
+constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
+// Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
+// time, one of so many.
+constexpr double kLighter = 50, kLittleLighter = 4, kLightest = 1e-7;
+constexpr std::size_t kAtOnce = 12;
+constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
+constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
+constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
+
+// Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
+DeepData shuffled_rows(const SampleSource& samples, std::uint64_t seed) {
+  const SamplePtr some = samples.rows() > kMostRows ? spread_subset(samples, kMostRows) : load(samples);
+  const Index n = some->rows();
+  SampleBlock block;
+  some->read(0, n, block);
+  const std::vector<Index> order = shuffled(n, Stream(seed, "deep order"));
+  return {block.x()(order, Eigen::all), block.y()(order, Eigen::all)};
+}
+
+DeepData last_rows(DeepData& data) {
+  std::vector<Index> listed(static_cast<std::size_t>(data.rows() / kCheckEach));
+  std::iota(listed.begin(), listed.end(), data.rows() - static_cast<Index>(listed.size()));
+  return data.take_out(listed);
+}
+
+// The form without units, layers above the known ones, that it can do without: those worth least, a few at a
+// time, as long as the error with C solved again stays below `limit`.
+DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepData& data,
+                   const Control& control) {
+  for (std::size_t l = form.depth(); l-- > known;) {
+    while (form.V[l].rows() > 1 && !control.out_of_time()) {
+      const DeepData rows = enough_rows(data, form, kFirstEquations);
+      fit_linear_part(form, rows, control);
+      const Vector worth = unit_worth(form, l, rows, control);
+      std::vector<Index> order(static_cast<std::size_t>(worth.size()));
+      std::iota(order.begin(), order.end(), Index{0});
+      std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
+      order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
+      std::sort(order.begin(), order.end());
+      DeepForm fewer = with_units(form, l, order);
+      if (!(fit_linear_part(fewer, rows, control) < limit)) break;
+      form = std::move(fewer);
+    }
+  }
+  return form;
+}
+
+}  // namespace
+
+DeepForm loose(DeepForm form) {
+  form.given = 0;
+  return form;
+}
+
+Trials::Trials(const SampleSource& standard, const DeepSearchOptions& options, const Control& control)
+    : options_(options),
+      control_(control),
+      data_(shuffled_rows(standard, options.seed)),
+      check_(last_rows(data_)),
+      single_(standard, options.seed, control) {
+  // To begin with, a function that is linear.
+  found_.form.inputs = data_.x.cols();
+  found_.form.V.assign(static_cast<std::size_t>(options.depth), Matrix(0, data_.x.cols() + 1));
+  found_.relative_mse = fit_linear_part(found_.form, data_, control);
+  error_ = relative_error(found_.form, check_, control);
+}
+
+Index Trials::first_width() const {
+  const auto equations = static_cast<double>(data_.rows() * data_.y.cols());
+  Index width = options_.depth > 2 ? 4 * options_.first_width / 3 : options_.first_width;
+  for (; width > kLeastWidth; --width) {
+    const DeepForm form = random_student(
+        data_.x.cols(), 1, std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
+    if (kStudentEquations * static_cast<double>(form.unknowns()) <= equations) break;
+  }
+  return width;
+}
+
+Student Trials::taught(const Lesson& lesson, bool hard_rows) {
+  StudentOptions training;
+  training.steps = static_cast<Index>(lesson.steps);
+  training.batch =
+      *std::max_element(lesson.widths.begin(), lesson.widths.end()) <= kNarrow ? kSmallBatch : kBatch;
+  training.seed = options_.seed + 7919 * lesson.number;
+  training.frozen = lesson.known.size();
+  training.hard_rows = hard_rows;
+  control_.report(fmt::format("student {}", fmt::join(lesson.widths, "-")), 0);
+  DeepForm start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
+  std::copy(lesson.known.begin(), lesson.known.end(), start.V.begin());
+  Student student = train(start, single_, training, control_);
+  attempts_.push_back({lesson.widths, student.relative_mse, 0});
+  // As they were, not in single precision.
+  std::copy(lesson.known.begin(), lesson.known.end(), student.form.V.begin());
+  return student;
+}
+
+double Trials::attempt(const Lesson& lesson) {
+  Student student = taught(lesson, true);
+  const double trained = student.relative_mse;
+  consider({student.form, trained, 0, true});
+  if (trained > kTrained && lesson.known.empty() && rough_) rough_({student.form, trained, 0, true}, false);
+  if (!(trained > kTrained) && !control_.out_of_time())
+    polish_student(std::move(student.form), trained, lesson);
+  return trained;
+}
+
+void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson) {
+  const bool from_nothing = lesson.known.empty();
+  if (lesson.fixed) form.given = lesson.known.size();
+  for (std::size_t l = lesson.known.size(); l < form.depth(); ++l)
+    form = merge_units(form, l, kTwins, data_, control_);
+  // The fewer units, the cheaper the polish; but with too few it gets stuck.
+  std::vector<Index> before;
+  for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
+    const bool all = lighter == 0;
+    const double limit = from_nothing ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
+    // The next students may agree with this one, which costs less than a polish of all units.
+    if (all && from_nothing && attempts_.size() < kStudentsFirst) break;
+    if (!all && !from_nothing && !before.empty()) continue;
+    const DeepForm begin = all ? form : lightened(form, lesson.known.size(), limit, data_, control_);
+    if (begin.widths() == before) continue;
+    if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
+    before = begin.widths();
+    double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, from_nothing).relative_mse;
+    if (lesson.fixed && !ended() && !(left < options_.exact))
+      left = polish_and_consider(loose(begin), kSecondPolish, false).relative_mse;
+    if (ended() || control_.out_of_time() || left < options_.exact) break;
+  }
+}
+
+DeepPolished Trials::attempt_from(const DeepPolished& start, int rounds) {
+  attempts_.push_back({start.form.widths(), start.relative_mse, 0});
+  return polish_and_consider(start.form, rounds, false);
+}
+
+double Trials::most_flops() const { return control_.device ? kDeviceFlops : kDenseFlops; }
+
+double Trials::flops(const DeepForm& form) const {
+  const auto p = static_cast<double>(form.unknowns());
+  return p * p * static_cast<double>(data_.y.cols()) *
+         static_cast<double>(enough_rows(data_, form, kFirstEquations).rows());
+}
+
+DeepPolished Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
+  const ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
+  double& best = attempts_.back().polished;
+  best = best == 0 ? out.fit.relative_mse : std::min(best, out.fit.relative_mse);
+  consider(out.fit, out.left, out.minimal);
+  if (!confirmed_ && from_nothing && rough_) rough_(out.fit, true);
+  return out.fit;
+}
+
+// Keeps what is best on rows that were not fitted. `left`: rows that it does not reproduce.
+void Trials::consider(const DeepPolished& polished, const std::vector<Index>& left, bool minimal) {
+  DeepFound now;
+  now.form = loose(polished.form);
+  now.relative_mse = polished.relative_mse;
+  now.exact = polished.relative_mse < options_.exact;
+  if (now.exact) now = finished(polished, data_, {options_.exact, minimal}, control_);
+  if (!left.empty()) {
+    if (std::optional<DeepFound> most =
+            finished_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
+      now = std::move(*most);
+  }
+  const double error = unseen_error(now);
+  const bool confirmed = now.exact && error < options_.exact;
+  // Of two that are exact the plain one, and otherwise the smaller error.
+  const bool plainer = confirmed && now.plain && !found_.plain;
+  const bool worse = confirmed_ && (!confirmed || (found_.plain && !now.plain));
+  if (plainer || (!worse && error < error_)) {
+    error_ = error;
+    found_ = std::move(now);
+    confirmed_ = confirmed;
+    const std::vector<Index> widths = found_.form.widths();
+    control_.best(found_.relative_mse, std::accumulate(widths.begin(), widths.end(), Index{0}));
+  }
+}
+
+// On rows that were not fitted; of those left over as many may be off as among the fitted ones.
+double Trials::unseen_error(const DeepFound& found) const {
+  if (found.left == 0) return relative_error(found.form, check_, control_);
+  DeepData rows = check_;
+  const std::vector<Index> off = not_reproduced(found.form, rows, options_.exact, control_);
+  if (static_cast<Index>(off.size()) <= kFewLeft + 3 * found.left / kCheckEach)
+    static_cast<void>(rows.take_out(off));
+  return relative_error(found.form, rows, control_);
+}
+
+void Trials::settle(DeepFound in_noise) {
+  error_ = relative_error(in_noise.form, check_, control_);
+  found_ = std::move(in_noise);
+}
+
+DeepFound Trials::result(bool out_of_time) {
+  found_.out_of_time = found_.out_of_time || out_of_time;
+  found_.attempts = std::move(attempts_);
+  return std::move(found_);
+}
+
+}  // namespace exhume
