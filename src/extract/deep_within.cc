@@ -8,8 +8,10 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "extract/deep_fit.h"
 #include "extract/first_layer.h"
 #include "extract/follow.h"
+#include "extract/jump_layers.h"
 #include "extract/one_sided.h"
 #include "extract/pairs.h"
 #include "extract/plain_layers.h"
@@ -39,14 +41,12 @@ constexpr double kRough = 1e-6;  // and from which on it is none
 // Relative mean square up to which no unit is taken to be missing, by the layers above the first: rows are known
 // less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
 constexpr double kAllThere[] = {1e-10, 1e-7};
-constexpr double kNearlyThere = 1e-4;  // and where rows are open
-constexpr double kExact = 1e-19;       // and up to which a fit is on its way to rounding
-constexpr double kLastDigits = 1e-31;
+constexpr double kNearlyThere = 1e-4;                 // and where rows are open
+constexpr double kExact = 1e-19;                      // and up to which a fit is on its way to rounding
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
 constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
-constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 constexpr Index kMostSurprises = 60;
 // Lines in a box are short, and units bend in few of its corners.
 constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
@@ -63,15 +63,14 @@ constexpr int kMostBreaks = 24;     // of all
 constexpr int kMostLooks = 40;
 constexpr std::size_t kRightAway = 3;  // kinks of missing units that are looked for at once
 constexpr int kTrimmings = 8;
-constexpr double kTrimmed = 0.15;     // share of the questions that a missing unit may be on at
-constexpr double kModelErrors = 100;  // how far answers of a model may be off, over what it leaves
+constexpr double kTrimmed = 0.15;  // share of the questions that a missing unit may be on at
+constexpr double kModelErrors = 100,
+                 kModelRounding = 1e-9;  // how far answers of a model may be off, over what it leaves
 constexpr Index kBeyond = 6;
 constexpr double kSharpenShare = 1.5, kMostToSharpen = 6000;  // questions for every unknown, and of all
 constexpr std::size_t kMostOneSided = 100;
 constexpr double kPolishSeconds = 120;
 constexpr int kManySteps = 10, kFewSteps = 4;  // without which a polish is given up
-constexpr double kPolishWork = 3e10;           // of a step on all questions
-constexpr double kNotFar = 6;                  // in scales, of questions that are polished on
 
 class Finder {
  public:
@@ -89,6 +88,13 @@ class Finder {
       lines.most_lines = kBoxMost;
     }
     Planes& planes = out_.planes;
+    if (space_.bounded() && space_.whole) {
+      const bool exact = from_jumps();
+      if (exact) out_.widths = out_.form.widths();
+      // Two hidden layers, of which something is missing, are not found otherwise.
+      if (!out_.widths.empty()) return std::move(out_);
+      layers_.assign(1, planes.V);
+    }
     bool closer = false;
     for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {
       const Index known = planes.V.rows();
@@ -114,6 +120,31 @@ class Finder {
   }
 
  private:
+  // Two hidden layers and several outputs in a box (extract/jump_layers.h), polished on the far places asked.
+  bool from_jumps() {
+    const Index m = space_.meter->outputs();
+    if (m < kManyOutputs) return false;
+    JumpLayersOptions options;
+    options.seed = options_.seed;
+    const JumpLayers found = jump_layers(space_, options, out_.planes);
+    out_.widths = found.widths;
+    if (found.form.V.empty()) return false;
+    const Control control = space_.meter->control().within(kPolishSeconds);
+    // Planes through all their kinks are as sharp as answers are; the layers above follow from far places.
+    DeepForm start = found.form;
+    start.given = 1;
+    const Index first = std::min(
+        found.u.rows(), static_cast<Index>(kPolishShare * static_cast<double>(start.V.back().size())));
+    const std::vector<Index> rare = where_pairs_act(start, found.u, found.u.topRows(first), kPairQuestions);
+    out_.u = found.u.topRows(first);
+    out_.y = found.y.topRows(first);
+    append(found.u(rare, Eigen::all), found.y(rare, Eigen::all));
+    if (!polished(start, control)) return false;
+    out_.form.given = 0;
+    out_.exact = wrong_answers(space_, out_.form, spread_of(out_.y), out_.planes.scale, 1).u.rows() == 0;
+    return out_.exact;
+  }
+
   // Units of the first layer that are on at all questions so far: lines to where they would switch.
   void planes_in_corners(PlanesOptions lines) {
     for (int round = 0; round < kCornerRounds; ++round) {
@@ -464,10 +495,9 @@ class Finder {
 
   // How far the fitted model may be off where it holds.
   [[nodiscard]] double allowed(double left, const Vector& u, double size) const {
-    const double spread = std::sqrt((out_.y.rowwise() - out_.y.colwise().mean()).squaredNorm() /
-                                    static_cast<double>(out_.y.size()));
+    const double spread = spread_of(out_.y);
     const double far = 1 + (u - space_.middle()).norm() / out_.planes.scale;
-    return (kModelErrors * std::sqrt(left) + kSurprise) * std::max(spread, size) * far;
+    return (kModelErrors * std::sqrt(left) + kModelRounding) * std::max(spread, size) * far;
   }
 
   // Questions that the layers do not explain, worst first, once they are left out of the fit; `left` is that of the
@@ -519,17 +549,10 @@ class Finder {
     for (Index i = 0; i < out_.u.rows(); ++i)
       if (!wrong[static_cast<std::size_t>(i)]) rows.push_back(i);
     const RowMatrix u = out_.u(rows, Eigen::all), y = out_.y(rows, Eigen::all);
-    const Scaled scaled(u, y);
-    DeepPolishOptions polishing;
-    polishing.damping = 1e-6;
-    polishing.enough_relative = kLastDigits;
-    polishing.hope = kFewSteps;
-    polishing.hopeful = kExact;
-    const DeepPolished fit = polish(scaled.to_scaled(form_), scaled.data(u, y), polishing,
-                                    space_.meter->control().within(kPolishSeconds));
-    if (!(fit.relative_mse < kExact)) return false;
-    form_ = scaled.from_scaled(fit.form);
-    left = fit.relative_mse;
+    auto fit = polished_on(form_, u, y, kFewSteps, space_.meter->control().within(kPolishSeconds));
+    if (!fit) return false;
+    form_ = std::move(fit->form);
+    left = fit->relative_mse;
     off = wrong_rows(left);
     const std::vector<Matrix> before = layers_;
     const auto units = units_;
@@ -724,9 +747,9 @@ class Finder {
   }
 
   void ask_where_pairs_act() {
-    const RowMatrix u = where_pairs_act(
-        out_.form, places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates), out_.u,
-        kPairQuestions);
+    const RowMatrix places =
+        places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates);
+    const RowMatrix u = places(where_pairs_act(out_.form, places, out_.u, kPairQuestions), Eigen::all);
     if (u.rows() > 0) append(u, space_.ask(kStage, u));
   }
 
@@ -740,27 +763,10 @@ class Finder {
 
   // Questions of before that the network answers wrongly join the random ones: a unit is missing.
   bool surprised() {
-    const double spread = std::sqrt((out_.y.rowwise() - out_.y.colwise().mean()).squaredNorm() /
-                                    static_cast<double>(out_.y.size()));
-    RowMatrix more_u(0, s_), more_y(0, out_.y.cols());
-    for (const LoggedBlock& block : space_.meter->history()) {
-      if (block.questions.plain != space_.whole || !block.questions.direction.empty() ||
-          block.stage == "probe")
-        continue;
-      const RowMatrix left = block.answers - evaluate(out_.form, block.questions.rows);
-      for (Index i = 0; i < left.rows() && more_u.rows() < kMostSurprises; ++i) {
-        const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());
-        const double far =
-            1 + (block.questions.rows.row(i).transpose() - space_.middle()).norm() / out_.planes.scale;
-        if (left.row(i).cwiseAbs().maxCoeff() <= kSurprise * size * far) continue;
-        more_u.conservativeResize(more_u.rows() + 1, Eigen::NoChange);
-        more_y.conservativeResize(more_y.rows() + 1, Eigen::NoChange);
-        more_u.bottomRows(1) = block.questions.rows.row(i);
-        more_y.bottomRows(1) = block.answers.row(i);
-      }
-    }
-    if (more_u.rows() == 0) return false;
-    append(more_u, more_y);
+    const WrongAnswers wrong =
+        wrong_answers(space_, out_.form, spread_of(out_.y), out_.planes.scale, kMostSurprises);
+    if (wrong.u.rows() == 0) return false;
+    append(wrong.u, wrong.y);
     if (out_.plain) adopt(out_.form);
     out_.exact = out_.plain = false;
     (void)linear_part();
@@ -810,54 +816,15 @@ class Finder {
 
   // The last digits of units that act rarely: kinks and places on surfaces are questions too.
   void on_all_questions(const Control& control) {
-    std::vector<const LoggedBlock*> blocks;
-    for (const LoggedBlock& block : space_.meter->history())
-      if (block.questions.plain == space_.whole && block.questions.direction.empty() && block.stage != kStage)
-        blocks.push_back(&block);
-    const auto p = static_cast<double>(out_.form.unknowns()), m = static_cast<double>(out_.y.cols());
-    const double affordable = kPolishWork / (m * p * p + 1) - static_cast<double>(out_.u.rows());
-    Index all = 0;
-    for (const LoggedBlock* block : blocks) all += block->questions.count();
-    const Index each = std::max<Index>(
-        1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
-    std::vector<std::pair<const LoggedBlock*, Index>> rows;
-    Index at = 0;
-    for (const LoggedBlock* block : blocks) {
-      for (Index i = 0; i < block->questions.count(); ++i, ++at) {
-        const double far = (block->questions.rows.row(i).transpose() - space_.middle()).norm();
-        if (at % each == 0 &&
-            (space_.bounded() || far <= kNotFar * std::sqrt(static_cast<double>(s_)) * out_.planes.scale))
-          rows.emplace_back(block, i);
-      }
-    }
-    const Index random = out_.u.rows(), n = random + static_cast<Index>(rows.size());
-    RowMatrix u(n, s_), y(n, out_.y.cols());
-    u.topRows(random) = out_.u;
-    y.topRows(random) = out_.y;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      u.row(random + static_cast<Index>(i)) = rows[i].first->questions.rows.row(rows[i].second);
-      y.row(random + static_cast<Index>(i)) = rows[i].first->answers.row(rows[i].second);
-    }
-    const Scaled scaled(u, y);
-    DeepPolishOptions polishing;
-    polishing.damping = 1e-6;
-    polishing.enough_relative = kLastDigits;
-    const DeepPolished fit = polish(scaled.to_scaled(out_.form), scaled.data(u, y), polishing, control);
-    if (!(fit.relative_mse < kExact)) return;
-    out_.form = scaled.from_scaled(fit.form);
+    if (auto fit = polished_on_all(space_, out_.form, out_.u, out_.y, out_.planes.scale, kStage, control))
+      out_.form = std::move(fit->form);
   }
 
   bool polished(const DeepForm& start, const Control& control, int hope = kManySteps) {
-    const Scaled scaled(out_.u, out_.y);
-    DeepPolishOptions polishing;
-    polishing.damping = 1e-6;
-    polishing.enough_relative = kLastDigits;
-    polishing.hope = hope;
-    polishing.hopeful = kExact;
-    const DeepPolished fit = polish(scaled.to_scaled(start), scaled.data(out_.u, out_.y), polishing, control);
-    if (!(fit.relative_mse < kExact)) return false;
-    out_.form = scaled.from_scaled(fit.form);
-    out_.relative_mse = fit.relative_mse;
+    auto fit = polished_on(start, out_.u, out_.y, hope, control);
+    if (!fit) return false;
+    out_.form = std::move(fit->form);
+    out_.relative_mse = fit->relative_mse;
     out_.exact = true;
     out_.plain = out_.form.plain;
     return true;
