@@ -206,10 +206,11 @@ TEST(WherePairsAct, ChoosesWhatIsMissing) {
   RowMatrix candidates(4, 1), asked(6, 1);
   candidates << 0, 2, -3, -7;
   asked << 3, 4, 5, 6, 7, 8;  // two for each of the second layer's weights, all with the first unit
-  const std::vector<Index> last{3}, both{1, 3};
-  EXPECT_EQ(where_pairs_act(form, candidates, asked, 1), last);
+  // With the second unit on, and with the others off.
+  const std::vector<Index> two{0, 3}, three{0, 1, 3};
+  EXPECT_EQ(where_pairs_act(form, candidates, asked, 1), two);
   // Four are too few: every candidate at which the unit is on helps.
-  EXPECT_EQ(where_pairs_act(form, candidates, asked.topRows(4), 1), both);
+  EXPECT_EQ(where_pairs_act(form, candidates, asked.topRows(4), 1), three);
 }
 
 // z = w.max(V (x, 1), 0) + b of two units, whose kinks are told apart by their jumps.

@@ -195,15 +195,16 @@ class Finder {
     return false;
   }
 
-  // Places at which every unit of the second layer is on often enough, and with every unit below it.
+  // Places at which every unit of the second layer is on often enough, with every unit below it too, and off.
   void ask_where_units_act() {
-    RowMatrix places(static_cast<Index>(units_.size()) * first_->units() * kTowardsPair, s_);
+    RowMatrix places(2 * static_cast<Index>(units_.size()) * first_->units() * kTowardsPair, s_);
     Index at = 0;
     for (std::size_t i = 0; i < units_.size(); ++i) {
       SecondUnit unit = units_[i];
       unit.row = plain_.V.back().row(static_cast<Index>(i)).transpose();
-      for (Index j = 0; j < first_->units(); ++j, at += kTowardsPair)
-        places.middleRows(at, kTowardsPair) = towards(unit, j, 1, kTowardsPair);
+      for (const double side : {1.0, -1.0})
+        for (Index j = 0; j < first_->units(); ++j, at += kTowardsPair)
+          places.middleRows(at, kTowardsPair) = towards(unit, j, side, kTowardsPair);
     }
     add_places(places(where_pairs_act(plain_, places, u_, kTogether), Eigen::all));
   }

@@ -36,6 +36,13 @@ std::vector<Index> where_pairs_act(const DeepForm& form, const RowMatrix& candid
         chosen[static_cast<std::size_t>(r)] = true;
         --missing;
       }
+      // The bias of one that is never off is told from nothing else.
+      missing = each - (static_cast<double>(asked.rows()) - had[l].col(i).sum());
+      for (Index r = 0; r < candidates.rows() && missing > 0; ++r) {
+        if (on[l](r, i) != 0) continue;
+        chosen[static_cast<std::size_t>(r)] = true;
+        --missing;
+      }
     }
     if (l == 0) continue;
     const Matrix together = had[l].transpose() * had[l - 1];
