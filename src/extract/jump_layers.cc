@@ -21,7 +21,7 @@ constexpr int kLines = 24, kQuiet = 8, kMostLines = 60;  // of the first round
 constexpr int kCompletions = 8, kMixed = 6;              // rounds and lines for units that are always on
 constexpr double kCorner = 0.97;                         // of the way to a corner
 constexpr double kOnSurface = 1e-6;                      // distance of a kink from a surface, over the scale
-constexpr Index kFirstPlaces = 1500, kAllPlaces = 9000, kMorePlaces = 2500;
+constexpr Index kFirstPlaces = 1500, kAllPlaces = 20000, kMorePlaces = 6000;
 constexpr int kDeviationSteps = 25;
 constexpr double kRight = 1e-7, kFitted = 1e-9;  // of an answer, over its size
 constexpr double kMostWrong = 0.35;              // share of wrong answers with which a fit is one
@@ -30,6 +30,7 @@ constexpr std::size_t kOpenLines = 16, kOtherLines = 6;
 constexpr Index kOpenCandidates = 3000, kTowards = 150, kTowardsPair = 30;
 constexpr double kWander = 0.5;  // of a climb towards a unit, over its weights
 constexpr int kSilent = 4;
+constexpr Index kEachSide = 12;   // places on either side of a unit, at least
 constexpr double kTogether = 8;   // places at which two units are on together
 constexpr double kSigns = 1e-3;   // how far a sign may be from 1 or -1
 constexpr double kBeyond = 1e-5;  // what signs leave of the terms in h_1, over these
@@ -62,6 +63,7 @@ class Finder {
         lines_through(far_segments(kOtherLines));
       } else {
         ask_until(std::max(kFirstPlaces, u_.rows()));
+        ask_both_sides();
         if (step()) {
           out_.form = plain_;
           break;
@@ -193,6 +195,30 @@ class Finder {
     }
     ask_until(std::min(kAllPlaces, u_.rows() + kMorePlaces));
     return false;
+  }
+
+  // Some places on both sides of every unit: what it adds to the outputs is told by nothing else.
+  void ask_both_sides() {
+    const RowMatrix h = first_->features(u_);
+    const Index k = h.cols();
+    RowMatrix more(0, s_);
+    for (const SecondUnit& unit : units_) {
+      const Vector z = (h * unit.row.head(k)).array() + unit.row(k);
+      for (const double side : {1.0, -1.0}) {
+        Index missing = kEachSide - ((side * z).array() > 0).count();
+        if (missing <= 0) continue;
+        for (Index j = 0; j < k && missing > 0; ++j) {
+          const RowMatrix x = towards(unit, j, side, kTowardsPair), there = first_->features(x);
+          for (Index r = 0; r < x.rows() && missing > 0; ++r) {
+            if (!(side * (there.row(r).dot(unit.row.head(k)) + unit.row(k)) > 0)) continue;
+            more.conservativeResize(more.rows() + 1, Eigen::NoChange);
+            more.bottomRows(1) = x.row(r);
+            --missing;
+          }
+        }
+      }
+    }
+    add_places(more);
   }
 
   // Places at which every unit of the second layer is on often enough, with every unit below it too, and off.
