@@ -1,6 +1,6 @@
 // The parts of deep_within (extract/deep_within.h): what is known of a deep network so far, and what is done to it.
 //
-//     deep_within.cc     lines, the order of things, signs, polish
+//     deep_finder.cc     lines, the order of things, signs, polish
 //     deep_growth.cc     units of a layer behind kinks that nothing explains
 //     deep_missing.cc    units that are missing where the others explain nearly all
 #pragma once

@@ -29,13 +29,14 @@ constexpr std::size_t kWrongLooked = 4, kFromRight = 4;
 constexpr std::size_t kOpenLines = 16, kOtherLines = 6;
 constexpr Index kOpenCandidates = 3000, kTowards = 150, kTowardsPair = 30;
 constexpr double kWander = 0.5;  // of a climb towards a unit, over its weights
-constexpr int kSilent = 4;
+constexpr int kSilent = 3;
 constexpr Index kEachSide = 12;   // places on either side of a unit, at least
 constexpr double kTogether = 8;   // places at which two units are on together
 constexpr double kSigns = 1e-3;   // how far a sign may be from 1 or -1
 constexpr double kBeyond = 1e-5;  // what signs leave of the terms in h_1, over these
 constexpr int kBarren = 6;        // rounds in a row that show nothing new, after which it ends
 constexpr std::size_t kMostBeyond = 6;
+constexpr std::size_t kMostKinks = 6000;  // that are kept: where more pile up, f is something else
 
 using Segment = std::pair<Vector, Vector>;
 
@@ -53,7 +54,8 @@ class Finder {
   JumpLayers run() {
     first_lines();
     int barren = 0;
-    for (int round = 0; round < options_.rounds && barren < kBarren; ++round) {
+    for (int round = 0; round < options_.rounds && barren < kBarren && planes_.upper.size() < kMostKinks;
+         ++round) {
       space_.meter->control().check();
       const std::size_t kinks = planes_.upper.size();
       const Index planes = planes_.V.rows(), asked = u_.rows();
@@ -170,7 +172,7 @@ class Finder {
     if (static_cast<double>(wrong.size()) > kMostWrong * static_cast<double>(sure) || sure == 0) {
       std::vector<Segment> segments = open_segments();
       for (Segment& each : far_segments(kOtherLines)) segments.push_back(std::move(each));
-      lines_through(std::move(segments));
+      about_open_weights(std::move(segments));
       return false;
     }
     if (!wrong.empty()) {
@@ -179,11 +181,7 @@ class Finder {
     }
     if (!trusted_ &&
         std::any_of(units_.begin(), units_.end(), [](const SecondUnit& unit) { return unit.any_open(); })) {
-      const std::size_t kinks = planes_.upper.size();
-      lines_through(open_segments());
-      silent_ = planes_.upper.size() > kinks ? 0 : silent_ + 1;
-      // Weights that act nowhere, or where far places show it.
-      trusted_ = silent_ >= kSilent;
+      about_open_weights(open_segments());
       return false;
     }
     if (!signs()) return false;
@@ -195,6 +193,14 @@ class Finder {
     }
     ask_until(std::min(kAllPlaces, u_.rows() + kMorePlaces));
     return false;
+  }
+
+  // Lines for open weights. Where several rounds show nothing, they act nowhere, or where far places show it.
+  void about_open_weights(std::vector<Segment> segments) {
+    const std::size_t kinks = planes_.upper.size();
+    lines_through(std::move(segments));
+    silent_ = planes_.upper.size() > kinks ? 0 : silent_ + 1;
+    trusted_ = trusted_ || silent_ >= kSilent;
   }
 
   // Some places on both sides of every unit: what it adds to the outputs is told by nothing else.

@@ -1,4 +1,4 @@
-#include "extract/deep_within.h"
+#include "extract/deep_finder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,6 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
-#include "extract/deep_finder.h"
 #include "extract/deep_fit.h"
 #include "extract/first_layer.h"
 #include "extract/jump_layers.h"
