@@ -131,7 +131,7 @@ def picture(table, path):
             error.semilogy([p] * len(right), right, mark, color=colour, markersize=4)
     share.set(xlabel="digits of an output", ylabel="share extracted", ylim=(-0.03, 1.03))
     error.set(xlabel="digits of an output", ylabel="worst error of a weight")
-    share.legend(frameon=False)
+    share.legend(frameon=False, loc="lower right")
     figure.set_size_inches(6.4, 3.0)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
