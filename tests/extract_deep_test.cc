@@ -80,6 +80,17 @@ TEST(KnownLayers, PiecesAgreeWithTheValues) {
   }
 }
 
+TEST(KnownLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
+  testing::internal::CaptureStdout();
+  const KnownLayers none(2, {});
+  const Vector row = Stream(1, "row").normal_matrix(3, 1).col(0),
+               u = Stream(1, "u").normal_matrix(2, 1).col(0);
+  const KnownLayers::Value value = none.value(row, u);
+  EXPECT_NEAR(value.z, row.head(2).dot(u) + row(2), 1e-15);
+  EXPECT_EQ(value.slope, Vector(row.head(2)));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
 TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
   const DeepNetwork network = planted(12, {8, 8}, 1, 3);
   Asked asked(network);
