@@ -15,6 +15,7 @@
 #include "extract/plain_layers.h"
 #include "extract/planes.h"
 #include "extract/scaled.h"
+#include "extract/second_layer.h"
 
 namespace exhume {
 namespace {
@@ -77,6 +78,17 @@ TEST(KnownLayers, PiecesAgreeWithTheValues) {
     EXPECT_NEAR(value.z, z, 1e-12);
     EXPECT_NEAR(known.value(row, u + 1e-7 * Vector::Unit(2, 0)).z - z, 1e-7 * value.slope(0), 1e-11);
   }
+}
+
+TEST(KnownLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
+  testing::internal::CaptureStdout();
+  const KnownLayers none(2, {});
+  const Vector row = Stream(1, "row").normal_matrix(3, 1).col(0),
+               u = Stream(1, "u").normal_matrix(2, 1).col(0);
+  const KnownLayers::Value value = none.value(row, u);
+  EXPECT_NEAR(value.z, row.head(2).dot(u) + row(2), 1e-15);
+  EXPECT_EQ(value.slope, Vector(row.head(2)));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
 TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
@@ -160,6 +172,31 @@ TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
   EXPECT_LT(align(canonical(network), result.deep).worst_error, 1e-9);
 }
 
+TEST(Extract, TwoHiddenLayersInABoxFromProbabilities) {
+  const DeepNetwork network = planted(12, {8, 5}, 4, 4);
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        RowMatrix y = evaluate(network, x);
+        y.colwise() -= Vector(y.rowwise().maxCoeff());
+        y = y.array().exp().matrix();
+        for (Index i = 0; i < y.rows(); ++i) y.row(i) /= y.row(i).sum();
+        return y;
+      },
+      12);
+  ExtractOptions options;
+  options.seed = 4;
+  options.box = {-2, 2};
+  const ExtractResult result = extract(oracle, options);
+  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_TRUE(result.is_deep());
+  EXPECT_EQ(result.reading, "logits");
+  DeepNetwork centred = network;  // logits less their mean
+  Layer& last = centred.layers.back();
+  last.W.rowwise() -= last.W.colwise().mean().eval();
+  last.b.array() -= last.b.mean();
+  EXPECT_LT(align(canonical(centred), result.deep).worst_error, 1e-9);
+}
+
 TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
   ExtractOptions options;
   options.queries = 1500;
@@ -180,14 +217,48 @@ TEST(WherePairsAct, ChoosesWhatIsMissing) {
   RowMatrix candidates(4, 1), asked(6, 1);
   candidates << 0, 2, -3, -7;
   asked << 3, 4, 5, 6, 7, 8;  // two for each of the second layer's weights, all with the first unit
-  const RowMatrix chosen = where_pairs_act(form, candidates, asked, 1);
-  ASSERT_EQ(chosen.rows(), 1);
-  EXPECT_EQ(chosen(0, 0), -7);
+  // With the second unit on, and with the others off.
+  const std::vector<Index> two{0, 3}, three{0, 1, 3};
+  EXPECT_EQ(where_pairs_act(form, candidates, asked, 1), two);
   // Four are too few: every candidate at which the unit is on helps.
-  const RowMatrix more = where_pairs_act(form, candidates, asked.topRows(4), 1);
-  ASSERT_EQ(more.rows(), 2);
-  EXPECT_EQ(more(0, 0), 2);
-  EXPECT_EQ(more(1, 0), -7);
+  EXPECT_EQ(where_pairs_act(form, candidates, asked.topRows(4), 1), three);
+}
+
+// z = w.max(V (x, 1), 0) + b of two units, whose kinks are told apart by their jumps.
+TEST(SecondUnits, FromTheirKinks) {
+  const Index d = 6, k = 4;
+  const Matrix V = Stream(3, "V").normal_matrix(k, d + 1), W = Stream(3, "W").normal_matrix(2, k + 1);
+  const Matrix jumps = Stream(3, "A").normal_matrix(3, 2);
+  const FirstUnits first(V);
+  const auto z = [&](Index i, const Vector& x) {
+    return W.row(i).head(k).dot(first.values(x).cwiseMax(0)) + W(i, k);
+  };
+  std::vector<UpperKink> kinks;
+  for (std::uint64_t n = 0; n < 60; ++n) {
+    const Matrix ends = 2 * Stream(n, "ends").normal_matrix(d, 2);
+    Vector low = ends.col(0), high = ends.col(1);
+    const auto i = static_cast<Index>(n % 2);
+    if ((z(i, low) > 0) == (z(i, high) > 0)) continue;
+    for (int step = 0; step < 80; ++step) {
+      const Vector middle = (low + high) / 2;
+      ((z(i, middle) > 0) == (z(i, low) > 0) ? low : high) = middle;
+    }
+    const Vector on = (first.values(low).array() > 0).cast<double>();
+    const Vector slope = V.leftCols(d).transpose() * on.cwiseProduct(Vector(W.row(i).head(k).transpose()));
+    kinks.push_back({low, slope.normalized(), slope.norm() * jumps.col(i), 1e-12});
+  }
+  const std::vector<SecondUnit> units = second_units(first, kinks);
+  ASSERT_EQ(units.size(), 2u);
+  for (const SecondUnit& unit : units) {
+    EXPECT_FALSE(unit.any_open());
+    double nearest = 1;
+    for (Index i = 0; i < 2; ++i) {
+      const Vector truth = W.row(i).transpose() / W.row(i).head(k).norm();
+      nearest = std::min({nearest, (unit.row - truth).norm(), (unit.row + truth).norm()});
+    }
+    EXPECT_LT(nearest, 1e-9);
+  }
+  EXPECT_TRUE(on_surface(first, units, kinks.front().place, 1e-8));
 }
 
 TEST(Scaled, ThereAndBack) {

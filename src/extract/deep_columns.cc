@@ -209,8 +209,8 @@ class Solver {
     const RowMatrix inside = frame_.points(in_subspace(within_.u));
     RowMatrix asked(drawn.rows() + inside.rows(), d_);
     asked << drawn, inside;
-    const RowMatrix rare = where_pairs_act(
-        form, domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates), asked, kPairQuestions);
+    const RowMatrix candidates = domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates);
+    const RowMatrix rare = candidates(where_pairs_act(form, candidates, asked, kPairQuestions), Eigen::all);
     RowMatrix x(drawn.rows() + rare.rows(), d_);
     x << drawn, rare;
     const RowMatrix y = space_.meter->ask(kStage, plain_rows(x));

@@ -72,6 +72,8 @@ Vector KnownLayers::sides_at(const Vector& u) const {
 }
 
 KnownLayers::Value KnownLayers::value(const Vector& row, const Vector& u) const {
+  // Without layers it is a plane, and BLAS complains of products with empty matrices.
+  if (units_ == 0) return {row.head(inputs_).dot(u) + row(inputs_), row.head(inputs_)};
   const Piece piece = at(u);
   const Vector U = parts(row).cwiseProduct(piece.sides);
   Value out;

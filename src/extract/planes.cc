@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "exhume/base/random.h"
@@ -31,7 +32,9 @@ constexpr double kBendStep = 2e-4;    // h of the places on a plane, over the sc
 constexpr Index kFirstPlaces = 4, kMorePlaces = 8;
 constexpr Index kLeastAlive = 3;  // places at which f must change for a plane to be judged
 constexpr double kBendsEverywhere = 0.75, kBendsNowhere = 0.3;  // shares of the places where f changes
-constexpr Index kSpare = 4;                                     // places beyond the unknowns of a plane
+constexpr double kBendsAlways = 0.9;  // the same of the whole plane, where several outputs tell more
+constexpr double kTurns = 1e-4;       // angle by which jumps of a unit below others turn, at least
+constexpr Index kSpare = 4;           // places beyond the unknowns of a plane
 constexpr int kRounds = 4, kFitRounds = 4;
 constexpr double kManyMedians =
     12;  // distance from the plane, over the median, from which a place is left out
@@ -55,6 +58,7 @@ struct Candidate {
   double error = 0;  // of the normal
   Index alive = 0, bends = 0;
   std::vector<std::pair<Vector, double>> met;  // places of kinks on the plane, with their errors
+  std::vector<Vector> jumps;                   // there
   Vector plane;                                // through these; empty where they are too few
   [[nodiscard]] double share() const {
     return alive > 0 ? static_cast<double>(bends) / static_cast<double>(alive) : 0;
@@ -67,6 +71,23 @@ class Lines {
       : space_(space), options_(options), planes_(planes), s_(space.dimensions()) {
     if (planes_.V.cols() != s_ + 1) planes_.V.resize(0, s_ + 1);
     if (planes_.lines == 0) planes_.scale = std::sqrt(static_cast<double>(s_));
+  }
+
+  // Kinks that were met elsewhere, each between the two ends of its segment.
+  void judge_met(const std::vector<UpperKink>& kinks, const std::vector<std::pair<Vector, Vector>>& ends) {
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < kinks.size(); ++i) {
+      if (on_known_plane(kinks[i].place)) continue;
+      Candidate one;
+      one.place = kinks[i].place;
+      one.normal = kinks[i].normal;
+      one.jump = kinks[i].jump;
+      one.error = kinks[i].error;
+      std::tie(one.low, one.high) = ends[i];
+      candidates.push_back(std::move(one));
+    }
+    drawn_ += static_cast<std::uint64_t>(planes_.judged++) << 14;
+    judge(candidates);
   }
 
   void run() {
@@ -277,6 +298,7 @@ class Lines {
       if (bend.alive) ++each.alive;
       if (!bend.bends) continue;
       ++each.bends;
+      each.jumps.push_back(bend.jump);
       each.met.emplace_back(places.row(i).transpose() + bend.offset * each.normal, bend.error);
     }
   }
@@ -308,7 +330,31 @@ class Lines {
       ask_at_places(unsound, round == 0 ? s_ + kSpare - std::min<Index>(kFirstPlaces, s_) : kMorePlaces);
       std::erase_if(unsound, [this](Candidate* each) { return fit(*each); });
     }
-    for (Candidate* each : good) add(*each);
+    for (Candidate* each : good) {
+      if (!options_.strict || everywhere(*each)) {
+        add(*each);
+      } else {
+        planes_.upper.push_back({each->place, each->normal, each->jump, each->error});
+      }
+    }
+  }
+
+  // A unit below others bends f all along its plane, by jumps that turn with the units above that are on. A unit of the last
+  // hidden layer may bend f along one plane in nearly all of a box, but by one jump.
+  [[nodiscard]] bool everywhere(const Candidate& each) const {
+    if (each.plane.size() == 0) return false;
+    Index on_plane = 0;
+    double turned = 0;
+    const Vector along = each.jump.normalized();
+    for (std::size_t i = 0; i < each.met.size(); ++i) {
+      const auto& [at, error] = each.met[i];
+      if (std::abs(each.plane.head(s_).dot(at) + each.plane(s_)) > kErrors * error + kExact * at.norm())
+        continue;
+      ++on_plane;
+      turned =
+          std::max(turned, (each.jumps[i] - along.dot(each.jumps[i]) * along).norm() / each.jumps[i].norm());
+    }
+    return static_cast<double>(on_plane) >= kBendsAlways * static_cast<double>(each.alive) && turned > kTurns;
   }
 
   // The plane through all its kinks, by least squares about what the line gave; false where too few agree.
@@ -391,6 +437,11 @@ void keep_inside(const Space& space, RowMatrix& x) {
 
 void more_planes(const Space& space, const PlanesOptions& options, Planes& planes) {
   Lines(space, options, planes).run();
+}
+
+void judge_kinks(const Space& space, const PlanesOptions& options, const std::vector<UpperKink>& kinks,
+                 const std::vector<std::pair<Vector, Vector>>& ends, Planes& planes) {
+  Lines(space, options, planes).judge_met(kinks, ends);
 }
 
 RowMatrix places_about(const Space& space, const Planes& planes, std::uint64_t seed, std::uint64_t first,

@@ -37,6 +37,8 @@ struct PlanesOptions {
   int most_lines = 12;   // in one go
   std::vector<std::pair<Vector, Vector>> through;  // pairs of places that the first lines pass through
   std::function<bool(const Vector& u)> explained;  // kinks of units that are known already; may be empty
+  // Several outputs in a box: planes bend f everywhere, and by jumps that turn.
+  bool strict = false;
 };
 
 struct Planes {
@@ -44,7 +46,7 @@ struct Planes {
   std::vector<UpperKink> upper;     // of all lines
   Index upper_on_line = 0;          // most on one of them
   double scale = 1;                 // distance of planes from the middle
-  int lines = 0;                    // so far
+  int lines = 0, judged = 0;        // so far: lines, and calls of judge_kinks
   std::vector<double> line, kinks;  // t of the first line's ends, and of its kinks
   Matrix slopes;                    // rows of Jacobians that were met in a box, of unit norm: any number x s
   std::vector<LocalLinear> pieces;  // and these Jacobians
@@ -52,6 +54,10 @@ struct Planes {
 
 // Adds what further lines show.
 void more_planes(const Space& space, const PlanesOptions& options, Planes& planes);
+
+// The same for kinks that were met on segments between two places each: planes, or kinks of units above.
+void judge_kinks(const Space& space, const PlanesOptions& options, const std::vector<UpperKink>& kinks,
+                 const std::vector<std::pair<Vector, Vector>>& ends, Planes& planes);
 
 // Places at random about the middle of the domain, as far out as the planes lie: count x s, rows from `first` on.
 //

@@ -31,6 +31,7 @@ constexpr double kRadius = 1.5;
 // Noise over that of doubles, as a root, from which lines do not show all kinks; equations for every unknown
 // of the search that takes over, and its seconds.
 constexpr double kTooNoisyForLines = 100, kSearchShare = 16, kSearchSeconds = 60;
+constexpr int kMostSearches = 3;  // each from other seeds, and on as many questions more
 // Units that are enough to tell a single hidden layer, those that are looked at, the step across their planes over
 // the planes' distance, and how far a jump may be from what it was on the line.
 constexpr Index kFewUnits = 4, kLookedAt = 12;
@@ -210,16 +211,16 @@ class Finder {
     return {share[share.size() / 50], share.back()};
   }
 
-  // Once: more random questions, and the search that needs no kinks.
+  // More random questions, and the search that needs no kinks.
   bool search() {
-    if (searched_) return false;
-    searched_ = true;
+    if (searched_ || searches_ >= kMostSearches) return false;
     const double share = options_.fit_share;
-    fit_share_ = kSearchShare;
+    fit_share_ = kSearchShare * ++searches_;
     more_fit_points();
     fit_share_ = share;
-    const SeparableModel found =
-        searched_units(model_, fit_u_, fit_y_, options_.seed, space_.meter->control().within(kSearchSeconds));
+    const SeparableModel found = searched_units(
+        model_, fit_u_, fit_y_, options_.seed + 7919 * static_cast<std::uint64_t>(searches_ - 1),
+        space_.meter->control().within(kSearchSeconds));
     const RowMatrix left = fit_y_ - evaluate(found, fit_u_);
     const Vector terms = term_sizes(found, fit_u_);
     double worst = 0;
@@ -228,6 +229,7 @@ class Finder {
       worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise);
     }
     if (!(worst <= kRight)) return false;
+    searched_ = true;
     out_.worst = worst;
     model_ = found;
     worst_.resize(0);
@@ -276,6 +278,7 @@ class Finder {
   double start_error_ = kMostStartError;
   double fit_share_;
   bool searched_ = false, looked_ = false;
+  int searches_ = 0;
   Restricted out_;
 };
 

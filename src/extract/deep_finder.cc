@@ -1,0 +1,338 @@
+#include "extract/deep_finder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "exhume/fit/deep/prune.h"
+#include "exhume/fit/deep/signs.h"
+#include "extract/deep_fit.h"
+#include "extract/first_layer.h"
+#include "extract/jump_layers.h"
+#include "extract/pairs.h"
+#include "extract/scaled.h"
+
+namespace exhume {
+namespace {
+
+constexpr double kNearlyThere = 1e-4;                 // and where rows are open
+constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
+constexpr Index kMore = 60;
+constexpr Index kPairCandidates = 60000;
+constexpr double kFarQuestions = 40;  // at which both units of a weight are on, of far places that were asked
+constexpr double kPairQuestions = 4;  // at which both units of a weight are on
+constexpr Index kMostSurprises = 60;
+// Lines in a box are short, and units bend in few of its corners.
+constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
+constexpr int kCornerRounds = 4;
+constexpr double kSameDirection = 1e-5;  // of jumps of one unit
+constexpr double kExactStart =
+    1e-8;  // share of the variance that rows from kinks leave where none is missing
+constexpr int kJumpRounds = 12;
+constexpr double kCorner = 0.97;   // of the way to a corner
+constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
+constexpr int kMostLooks = 40;
+
+}  // namespace
+
+DeepWithin DeepFinder::run() {
+  PlanesOptions lines;
+  lines.seed = options_.seed;
+  lines.farthest = options_.farthest;
+  lines.explained = [this](const Vector& u) { return explained(u); };
+  if (space_.bounded()) {
+    lines.least_lines = kBoxLines;
+    lines.quiet_lines = kBoxQuiet;
+    lines.most_lines = kBoxMost;
+  }
+  Planes& planes = out_.planes;
+  if (space_.bounded() && space_.whole) {
+    const bool exact = from_jumps();
+    if (exact) out_.widths = out_.form.widths();
+    // Two hidden layers, of which something is missing, are not found otherwise.
+    if (!out_.widths.empty()) return std::move(out_);
+    layers_.assign(1, planes.V);
+  }
+  bool closer = false;
+  for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {
+    const Index known = planes.V.rows();
+    if (!closer) more_planes(space_, lines, planes);
+    if (!closer && space_.bounded() && space_.whole) planes_in_corners(lines);
+    if (planes.V.rows() > known) {
+      layers_.assign(1, planes.V);
+      units_.clear();
+    }
+    if (planes.V.rows() == 0) continue;
+    if (two_layers(lines)) break;
+    const bool there = grow();
+    if ((there || some_open()) && finish(pass + 1 == options_.passes)) break;
+    closer = looks < kMostLooks && look_closer(static_cast<std::uint64_t>(looks++));
+    if (closer) continue;
+    lines.through = where_most_is_left();
+    lines.least_lines = std::max(1, static_cast<int>(lines.through.size()));
+    lines.quiet_lines = 1;
+  }
+  for (const Matrix& v : layers_) out_.widths.push_back(v.rows());
+  if (out_.plain) out_.widths = out_.form.widths();
+  return std::move(out_);
+}
+
+bool DeepFinder::from_jumps() {
+  const Index m = space_.meter->outputs();
+  if (m < kManyOutputs) return false;
+  JumpLayersOptions options;
+  options.seed = options_.seed;
+  const JumpLayers found = jump_layers(space_, options, out_.planes);
+  out_.widths = found.widths;
+  if (found.form.V.empty()) return false;
+  const Control control = space_.meter->control().within(kPolishSeconds);
+  // Planes through all their kinks are as sharp as answers are; the layers above follow from far places.
+  DeepForm start = found.form;
+  start.given = 1;
+  const Index first =
+      std::min(found.u.rows(), static_cast<Index>(kPolishShare * static_cast<double>(start.V.back().size())));
+  const std::vector<Index> rare = where_pairs_act(start, found.u, found.u.topRows(first), kFarQuestions);
+  out_.u = found.u.topRows(first);
+  out_.y = found.y.topRows(first);
+  append(found.u(rare, Eigen::all), found.y(rare, Eigen::all));
+  if (!polished(start, control)) return false;
+  out_.form.given = 0;
+  return true;
+}
+
+void DeepFinder::planes_in_corners(PlanesOptions lines) {
+  for (int round = 0; round < kCornerRounds; ++round) {
+    const Index known = out_.planes.V.rows();
+    const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
+    lines.through.clear();
+    const Box& box = space_.meter->frame().box();
+    for (const Vector& w : first.left) {
+      Vector corner = (box.high - box.low) / 2 * kCorner * w.array().sign().matrix();
+      corner.array() += (box.low + box.high) / 2;
+      const Vector opposite = Vector::Constant(s_, box.low + box.high) - corner;
+      lines.through.emplace_back(opposite, corner);
+    }
+    if (lines.through.empty()) return;
+    lines.least_lines = lines.most_lines = static_cast<int>(lines.through.size());
+    more_planes(space_, lines, out_.planes);
+    if (out_.planes.V.rows() == known) return;
+  }
+}
+
+std::vector<FoundUnit> DeepFinder::units_by_jumps() const {
+  const std::vector<UpperKink>& upper = out_.planes.upper;
+  std::vector<FoundUnit> units;
+  std::vector<bool> used(upper.size(), false);
+  for (std::size_t i = 0; i < upper.size(); ++i) {
+    if (used[i] || !(upper[i].error < kSameJump)) continue;
+    FoundUnit unit{{}, {upper[i]}, {}, 1, {}};
+    const Vector along = upper[i].jump.normalized();
+    for (std::size_t j = i + 1; j < upper.size(); ++j) {
+      const Vector across = upper[j].jump - along.dot(upper[j].jump) * along;
+      if (used[j] || !(upper[j].error < kSameJump) || across.norm() > kSameDirection * upper[j].jump.norm())
+        continue;
+      used[j] = true;
+      unit.kinks.push_back(upper[j]);
+    }
+    if (unit.kinks.size() > 1) units.push_back(std::move(unit));
+  }
+  return units;
+}
+
+bool DeepFinder::two_layers(PlanesOptions lines) {
+  const Index m = space_.meter->outputs();
+  if (m < kManyOutputs) return false;
+  const Control control = space_.meter->control().within(kPolishSeconds);
+  for (int round = 0; round < kJumpRounds; ++round) {
+    const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
+    const std::vector<FoundUnit> units = units_by_jumps();
+    if (first.signs.size() == 0 || units.empty()) return false;
+    const Index k = out_.planes.V.rows();
+    const auto unknowns = static_cast<double>(k * (s_ + 1) + static_cast<Index>(units.size()) * (k + 1 + m));
+    ask(kPolishShare * unknowns / static_cast<double>(m) + static_cast<double>(k + s_));
+    const DeepForm plain = plain_layers(out_.planes.V, {units}, out_.u, out_.y, first.signs);
+    if (plain.V.empty()) return false;
+    const RowMatrix centred = out_.y.rowwise() - out_.y.colwise().mean();
+    const double left =
+        (out_.y - evaluate(plain, out_.u)).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
+    if (left < kExactStart) {
+      if (!polished(plain, control)) return false;
+      ask_where_pairs_act();
+      on_all_questions(control);
+      if (!surprised()) return true;
+    }
+    form_ = plain;
+    lines.through = where_most_is_left();
+    lines.least_lines = lines.most_lines = static_cast<int>(lines.through.size());
+    const std::size_t kinks = out_.planes.upper.size();
+    more_planes(space_, lines, out_.planes);
+    if (out_.planes.V.rows() > k) {
+      layers_.assign(1, out_.planes.V);
+      units_.clear();
+    } else if (out_.planes.upper.size() == kinks) {
+      return false;
+    }
+  }
+  return false;
+}
+
+void DeepFinder::ask(double count) {
+  const Index have = out_.u.rows(), wanted = static_cast<Index>(count) + kMore;
+  if (have >= wanted) return;
+  const RowMatrix u = places_about(space_, out_.planes, options_.seed ^ 0x2545f491u,
+                                   static_cast<std::uint64_t>(have), wanted - have);
+  const RowMatrix y = space_.ask(kStage, u);
+  RowMatrix all_u(wanted, s_), all_y(wanted, y.cols());
+  if (have > 0) {
+    all_u.topRows(have) = out_.u;
+    all_y.topRows(have) = out_.y;
+  }
+  all_u.bottomRows(u.rows()) = u;
+  all_y.bottomRows(u.rows()) = y;
+  out_.u = std::move(all_u);
+  out_.y = std::move(all_y);
+}
+
+double DeepFinder::linear_part() {
+  form_ = {};
+  form_.inputs = s_;
+  form_.V = layers_;
+  ask(kLinearShare * static_cast<double>(form_.features()));
+  const Scaled scaled(out_.u, out_.y);
+  DeepForm inside = scaled.to_scaled(form_);
+  normalise(inside);
+  const double left = fit_linear_part(inside, scaled.data(out_.u, out_.y), space_.meter->control());
+  form_ = scaled.from_scaled(inside);
+  out_.relative_mse = left;
+  return left;
+}
+
+std::vector<std::pair<Vector, Vector>> DeepFinder::where_most_is_left() const {
+  std::vector<std::pair<Vector, Vector>> out;
+  if (form_.C.size() == 0) return out;
+  const Vector left = (out_.y - evaluate(form_, out_.u)).rowwise().norm();
+  std::vector<Index> order(static_cast<std::size_t>(left.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return left(i) < left(j); });
+  for (std::size_t i = 0; i < std::min(kWorst, order.size() / 2); ++i)
+    out.emplace_back(out_.u.row(order[i]).transpose(), out_.u.row(order[order.size() - 1 - i]).transpose());
+  return out;
+}
+
+bool DeepFinder::some_open() const {
+  if (!(out_.relative_mse < kNearlyThere)) return false;
+  for (const auto& units : units_)
+    for (const FoundUnit& unit : units)
+      if (unit.free.rows() > 0) return true;
+  return false;
+}
+
+bool DeepFinder::finish(bool last) {
+  const auto m = static_cast<double>(space_.meter->outputs());
+  const Control control = space_.meter->control().within(kPolishSeconds);
+  const Vector signs = first_layer(layers_.front(), out_.planes.pieces).signs;
+  DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y, signs);
+  if (plain.V.empty()) plain = find_signs(form_).form;
+  ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
+  // Units that act rarely show among more questions.
+  if (!(linear_part() < (some_open() ? kNearlyThere : all_there()))) return false;
+  if (polished(plain, control)) {
+    without_twins(control);
+    ask_where_pairs_act();
+    on_all_questions(control);
+    return !surprised();
+  }
+  if (!last) return false;
+  ask(kPolishShare * static_cast<double>(form_.unknowns()) / m + static_cast<double>(form_.features()));
+  if (!(linear_part() < all_there())) return false;
+  if (!polished(form_, control)) return false;
+  const DeepForm loose = out_.form;
+  const DeepSigns second = find_signs(loose);
+  if (!polished(second.form, control) && !polished(loose, control)) return false;
+  on_all_questions(control);
+  return !surprised();
+}
+
+void DeepFinder::ask_where_pairs_act() {
+  const RowMatrix places = places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates);
+  const RowMatrix u = places(where_pairs_act(out_.form, places, out_.u, kPairQuestions), Eigen::all);
+  if (u.rows() > 0) append(u, space_.ask(kStage, u));
+}
+
+void DeepFinder::append(const RowMatrix& u, const RowMatrix& y) {
+  const Index have = out_.u.rows();
+  out_.u.conservativeResize(have + u.rows(), Eigen::NoChange);
+  out_.y.conservativeResize(have + y.rows(), Eigen::NoChange);
+  out_.u.bottomRows(u.rows()) = u;
+  out_.y.bottomRows(y.rows()) = y;
+}
+
+bool DeepFinder::surprised() {
+  const WrongAnswers wrong =
+      wrong_answers(space_, out_.form, spread_of(out_.y), out_.planes.scale, kMostSurprises);
+  if (wrong.u.rows() == 0) return false;
+  append(wrong.u, wrong.y);
+  if (out_.plain) adopt(out_.form);
+  out_.exact = out_.plain = false;
+  (void)linear_part();
+  return true;
+}
+
+void DeepFinder::adopt(const DeepForm& plain) {
+  known_ = plain;
+  const DeepForm loose = to_sign_free_form(to_deep(plain));
+  for (std::size_t l = 0; l < layers_.size(); ++l)
+    if (loose.depth() != layers_.size() || loose.V[l].rows() != layers_[l].rows()) return;
+  take_rows(loose.V);
+}
+
+void DeepFinder::take_rows(std::vector<Matrix> rows) {
+  for (std::size_t l = 0; l < rows.size(); ++l) {
+    for (Index j = 0; j < rows[l].rows(); ++j) {
+      const double size = rows[l].row(j).norm(), sign = rows[l].row(j).dot(layers_[l].row(j)) < 0 ? -1 : 1;
+      const double factor = sign * layers_[l].row(j).norm() / std::max(size, kTiny);
+      rows[l].row(j) *= factor;
+      Index column = j;  // of |Q_l| in what lies above
+      for (std::size_t above = l + 1; above < rows.size(); ++above) {
+        rows[above].col(column) /= std::abs(factor);
+        column += rows[above].rows();
+      }
+      if (l > 0) units_[l - 1][static_cast<std::size_t>(j)].row = rows[l].row(j).transpose();
+    }
+  }
+  layers_ = std::move(rows);
+}
+
+void DeepFinder::without_twins(const Control& control) {
+  const auto doubtful = [](const FoundUnit& unit) { return unit.open > 0; };
+  for (std::size_t l = 1; l < out_.form.depth(); ++l) {
+    if (std::none_of(units_[l - 1].begin(), units_[l - 1].end(), doubtful)) continue;
+    for (Index j = out_.form.V[l].rows(); j-- > 0 && out_.form.V[l].rows() > 1;) {
+      std::vector<Index> kept(static_cast<std::size_t>(out_.form.V[l].rows()));
+      std::iota(kept.begin(), kept.end(), Index{0});
+      kept.erase(kept.begin() + j);
+      (void)polished(with_units(out_.form, l, kept), control, kFewSteps);
+    }
+  }
+}
+
+void DeepFinder::on_all_questions(const Control& control) {
+  if (auto fit = polished_on_all(space_, out_.form, out_.u, out_.y, out_.planes.scale, kStage, control))
+    out_.form = std::move(fit->form);
+}
+
+bool DeepFinder::polished(const DeepForm& start, const Control& control, int hope) {
+  auto fit = polished_on(start, out_.u, out_.y, hope, control);
+  if (!fit) return false;
+  out_.form = std::move(fit->form);
+  out_.relative_mse = fit->relative_mse;
+  out_.exact = true;
+  out_.plain = out_.form.plain;
+  return true;
+}
+
+DeepWithin deep_within(const Space& space, const DeepWithinOptions& options) {
+  return DeepFinder(space, options).run();
+}
+
+}  // namespace exhume

@@ -1,0 +1,137 @@
+// The parts of deep_within (extract/deep_within.h): what is known of a deep network so far, and what is done to it.
+//
+//     deep_finder.cc     lines, the order of things, signs, polish
+//     deep_growth.cc     units of a layer behind kinks that nothing explains
+//     deep_missing.cc    units that are missing where the others explain nearly all
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "extract/deep_within.h"
+#include "extract/follow.h"
+#include "extract/known_layers.h"
+#include "extract/plain_layers.h"
+
+namespace exhume {
+
+inline constexpr const char* kStage = "subspace";
+inline constexpr double kExplained =
+    1e-5;  // distance of a kink from a unit's surface, over its own and the scale
+inline constexpr double kNearPiece = 1e-2, kParallel = 1e-4;  // and of a surface that is parallel there
+inline constexpr Index kManyOutputs = 3;                      // whose jumps tell units apart,
+inline constexpr double kSameJump = 1e-7;                     // where they are known and agree so well
+inline constexpr double kRough = 1e-6;                        // and from which on it is none
+// Relative mean square up to which no unit is taken to be missing, by the layers above the first: rows are known
+// less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
+inline constexpr double kAllThere[] = {1e-10, 1e-7};
+inline constexpr double kPolishSeconds = 120;
+inline constexpr int kManySteps = 10, kFewSteps = 4;  // without which a polish is given up
+
+class DeepFinder {
+ public:
+  DeepFinder(const Space& space, const DeepWithinOptions& options)
+      : space_(space), options_(options), s_(space.dimensions()) {}
+  DeepWithin run();
+
+ private:
+  // Two hidden layers and several outputs in a box (extract/jump_layers.h), polished on the far places asked.
+  bool from_jumps();
+  // Units of the first layer that are on at all questions so far: lines to where they would switch.
+  void planes_in_corners(PlanesOptions lines);
+  // Units of the last hidden layer by the directions of their jumps.
+  [[nodiscard]] std::vector<FoundUnit> units_by_jumps() const;
+  // Two hidden layers whose first is known with its signs, and whose second is told by the jumps of several outputs: its
+  // kinks alone give its rows. Where questions are left unanswered, lines lead to them.
+  bool two_layers(PlanesOptions lines);
+  // Of the surface through a kink, near the middle.
+  [[nodiscard]] double uncertainty(const UpperKink& kink) const;
+  [[nodiscard]] KnownLayers below(std::size_t level) const;
+  [[nodiscard]] bool near(const KnownLayers& under, const Vector& row, const Vector& u) const;
+  // By a unit above the first layer.
+  [[nodiscard]] bool explained(const Vector& u) const;
+  // By a unit whose surface passes near it in the same direction: as far as a row is known.
+  [[nodiscard]] bool same_piece(const UpperKink& kink) const;
+  // Layers above the first, as far as kinks show them; true where the outputs are explained by them.
+  bool grow();
+  // Units of layer `level` (from 0) behind kinks that nothing explains; true where there are new ones.
+  bool grow_layer(std::size_t level);
+  // Kinks whose jumps are along that of kink i: of the same unit, where it is of the last hidden layer.
+  [[nodiscard]] std::vector<UpperKink> same_jump(std::size_t i) const;
+  // True where it is another part of a unit that is known, which then gets what both say.
+  bool joined(std::size_t level, const KnownLayers& under, const FoundUnit& unit);
+  // Kinks where a surface was lost: of a unit below that is missing. True where there are any.
+  bool kinks_at_breaks(const Followed& found, std::uint64_t seed);
+  // False where it is that of a known unit.
+  bool add_kink(const UpperKink& kink);
+  [[nodiscard]] bool on_plane(const Vector& u) const;
+  // Kinks of units that are missing, where the others explain nearly all: true where there are new ones.
+  bool look_closer(std::uint64_t look);
+  // A known unit, beyond whose surface the network is wrong: a weight on it that was open. Questions there give it.
+  bool weights_beyond(const std::vector<std::pair<Vector, Vector>>& from_to);
+  // How far the fitted model may be off where it holds.
+  [[nodiscard]] double allowed(double left, const Vector& u, double size) const;
+  // Questions that the layers do not explain, worst first, once they are left out of the fit; `left` is that of the
+  // others.
+  std::vector<Index> unexplained(double& left);
+  // Questions that the fitted model does not answer, worst first.
+  [[nodiscard]] std::vector<Index> wrong_rows(double left) const;
+  // All rows of all layers, sign-free, on the questions that they explain. The layers take them, and it is true, where
+  // surfaces still pass through all places at which they were met: rows of units that act rarely may not.
+  bool sharpen_layers(std::vector<Index>& off, double& left);
+  [[nodiscard]] bool passes_places() const;
+  double fit_on(const std::vector<Index>& rows);
+  // Places at which units would switch that are on at all questions.
+  [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const;
+  // The row, sharpened, where f bends along its surface.
+  [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
+                                                  const std::vector<UpperKink>& same, const Followed& found,
+                                                  std::uint64_t seed) const;
+  // Kinks that led nowhere are not followed again on the same layers.
+  [[nodiscard]] bool tried(std::size_t level, std::size_t kink, Index units) const;
+  void remember(std::size_t level, std::size_t kink, Index units) { tried_.push_back({level, kink, units}); }
+  // Random questions until there are so many.
+  void ask(double count);
+  [[nodiscard]] double all_there() const { return kAllThere[layers_.size() > 2 ? 1 : 0]; }
+  // The outputs on all features; returns what is left, as a share of the variance.
+  double linear_part();
+  // From the random questions that are answered best to those that are answered worst: a unit that is missing
+  // bends f in between.
+  [[nodiscard]] std::vector<std::pair<Vector, Vector>> where_most_is_left() const;
+  // Nearly all is explained, and rows say little of some units: signs may tell more.
+  [[nodiscard]] bool some_open() const;
+  // Signs and last digits; false where that leads nowhere.
+  bool finish(bool last);
+  void ask_where_pairs_act();
+  void append(const RowMatrix& u, const RowMatrix& y);
+  // Questions of before that the network answers wrongly join the random ones: a unit is missing.
+  bool surprised();
+  // A plain network that answers nearly all questions: its rows are as sharp as they get.
+  void adopt(const DeepForm& plain);
+  // Sharper rows, on the scale of those before: what was open stays open.
+  void take_rows(std::vector<Matrix> rows);
+  // Of a unit that was met on two parts of its surface one half is enough.
+  void without_twins(const Control& control);
+  // The last digits of units that act rarely: kinks and places on surfaces are questions too.
+  void on_all_questions(const Control& control);
+  bool polished(const DeepForm& start, const Control& control, int hope = kManySteps);
+  struct Tried {
+    std::size_t level = 0, kink = 0;
+    Index units = 0;
+    bool operator==(const Tried&) const = default;
+  };
+  const Space& space_;
+  const DeepWithinOptions& options_;
+  Index s_;
+  std::vector<Matrix> layers_;                 // sign-free, in the space's coordinates
+  std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
+  std::vector<Tried> tried_;
+  std::optional<DeepForm> known_;  // a plain network for all questions but a few
+  bool below_ = false;             // a layer further down is to be looked at again
+  int breaks_ = 0;                 // looked at so far
+  DeepForm form_;
+  DeepWithin out_;
+};
+
+}  // namespace exhume

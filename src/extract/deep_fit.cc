@@ -1,0 +1,103 @@
+#include "extract/deep_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "extract/scaled.h"
+
+namespace exhume {
+namespace {
+
+constexpr double kExact = 1e-19;  // relative mean square up to which a fit is on its way to rounding
+constexpr double kLastDigits = 1e-31;
+constexpr double kDamping = 1e-6;
+constexpr double kPolishWork = 3e10;  // of a step on all questions
+constexpr double kNotFar = 6;         // in scales, of questions that are polished on
+constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
+
+std::optional<DeepFit> fitted(const DeepForm& start, const RowMatrix& u, const RowMatrix& y,
+                              const DeepPolishOptions& options, const Control& control) {
+  const Scaled scaled(u, y);
+  const DeepPolished fit = polish(scaled.to_scaled(start), scaled.data(u, y), options, control);
+  if (!(fit.relative_mse < kExact)) return std::nullopt;
+  return DeepFit{scaled.from_scaled(fit.form), fit.relative_mse};
+}
+
+DeepPolishOptions to_rounding() {
+  DeepPolishOptions options;
+  options.damping = kDamping;
+  options.enough_relative = kLastDigits;
+  return options;
+}
+
+}  // namespace
+
+std::optional<DeepFit> polished_on(const DeepForm& start, const RowMatrix& u, const RowMatrix& y, int hope,
+                                   const Control& control) {
+  DeepPolishOptions options = to_rounding();
+  options.hope = hope;
+  options.hopeful = kExact;
+  return fitted(start, u, y, options, control);
+}
+
+std::optional<DeepFit> polished_on_all(const Space& space, const DeepForm& start, const RowMatrix& u,
+                                       const RowMatrix& y, double scale, const std::string& stage,
+                                       const Control& control) {
+  const Index s = space.dimensions();
+  std::vector<const LoggedBlock*> blocks;
+  for (const LoggedBlock& block : space.meter->history())
+    if (block.questions.plain == space.whole && block.questions.direction.empty() && block.stage != stage)
+      blocks.push_back(&block);
+  const auto p = static_cast<double>(start.unknowns()), m = static_cast<double>(y.cols());
+  const double affordable = kPolishWork / (m * p * p + 1) - static_cast<double>(u.rows());
+  Index all = 0;
+  for (const LoggedBlock* block : blocks) all += block->questions.count();
+  const Index each =
+      std::max<Index>(1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
+  std::vector<std::pair<const LoggedBlock*, Index>> rows;
+  Index at = 0;
+  for (const LoggedBlock* block : blocks) {
+    for (Index i = 0; i < block->questions.count(); ++i, ++at) {
+      const double far = (block->questions.rows.row(i).transpose() - space.middle()).norm();
+      if (at % each == 0 && (space.bounded() || far <= kNotFar * std::sqrt(static_cast<double>(s)) * scale))
+        rows.emplace_back(block, i);
+    }
+  }
+  const Index given = u.rows(), n = given + static_cast<Index>(rows.size());
+  RowMatrix all_u(n, s), all_y(n, y.cols());
+  all_u.topRows(given) = u;
+  all_y.topRows(given) = y;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all_u.row(given + static_cast<Index>(i)) = rows[i].first->questions.rows.row(rows[i].second);
+    all_y.row(given + static_cast<Index>(i)) = rows[i].first->answers.row(rows[i].second);
+  }
+  return fitted(start, all_u, all_y, to_rounding(), control);
+}
+
+WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spread, double scale,
+                           Index most) {
+  WrongAnswers out{RowMatrix(0, space.dimensions()), RowMatrix(0, space.meter->outputs())};
+  for (const LoggedBlock& block : space.meter->history()) {
+    if (block.questions.plain != space.whole || !block.questions.direction.empty() || block.stage == "probe")
+      continue;
+    const RowMatrix left = block.answers - evaluate(form, block.questions.rows);
+    for (Index i = 0; i < left.rows() && out.u.rows() < most; ++i) {
+      const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());
+      const double far = 1 + (block.questions.rows.row(i).transpose() - space.middle()).norm() / scale;
+      if (left.row(i).cwiseAbs().maxCoeff() <= kSurprise * size * far) continue;
+      out.u.conservativeResize(out.u.rows() + 1, Eigen::NoChange);
+      out.y.conservativeResize(out.y.rows() + 1, Eigen::NoChange);
+      out.u.bottomRows(1) = block.questions.rows.row(i);
+      out.y.bottomRows(1) = block.answers.row(i);
+    }
+  }
+  return out;
+}
+
+double spread_of(const RowMatrix& y) {
+  return std::sqrt((y.rowwise() - y.colwise().mean()).squaredNorm() / static_cast<double>(y.size()));
+}
+
+}  // namespace exhume
