@@ -22,8 +22,15 @@ struct Products {
   Matrix JJ;              // p x p, lower triangle
   std::vector<Matrix> K;  // of every output, q x p
   Vector gradient;
+  void clear(Index p, Index q, Index m) {
+    JJ.setZero(p, p);
+    K.resize(static_cast<std::size_t>(m));
+    for (Matrix& k : K) k.setZero(q, p);
+    gradient.setZero(p);
+  }
   void merge(const Products& other) {
-    JJ += other.JJ;
+    for (Index j = 0; j < JJ.cols(); ++j)
+      JJ.col(j).tail(JJ.rows() - j) += other.JJ.col(j).tail(JJ.rows() - j);
     for (std::size_t o = 0; o < K.size(); ++o) K[o] += other.K[o];
     gradient += other.gradient;
   }
@@ -79,11 +86,9 @@ class HostSums final : public DeepSums {
     const double bytes = 8.0 * static_cast<double>(p * (p + q * m));
     const auto tasks =
         static_cast<Index>(std::clamp(kMostBytes / bytes, 2.0, static_cast<double>(kMostTasks)));
-    const Products empty{Matrix::Zero(p, p),
-                         std::vector<Matrix>(static_cast<std::size_t>(m), Matrix::Zero(q, p)),
-                         Vector::Zero(p)};
-    Products sums =
-        over_rows(data_.rows(), tasks, empty, control_, [&](Products& to, Index first, Index count) {
+    over_rows_into(
+        products_, data_.rows(), tasks, control_, [&](Products& to) { to.clear(p, q, m); },
+        [&](Products& to, Index first, Index count) {
           const DeepRows rows(form, data_.x.middleRows(first, count));
           const Matrix R = data_.y.middleRows(first, count) - rows.F() * form.C;
           for (Index o = 0; o < m; ++o) {
@@ -94,6 +99,7 @@ class HostSums final : public DeepSums {
             to.gradient.noalias() += J.transpose() * R.col(o);
           }
         });
+    Products& sums = products_.front();
     // With F^T F = L L^T: K^T (F^T F)^-1 K = (L^-1 K)^T (L^-1 K).
     const FeatureFactor features = factor_features(FF);
     for (Matrix& K : sums.K) {
@@ -112,12 +118,13 @@ class HostSums final : public DeepSums {
         block += stiffness * v.row(j).transpose() * v.row(j);
       }
     }
-    return std::make_unique<HostSystem>(std::move(sums.JJ), std::move(sums.gradient));
+    return std::make_unique<HostSystem>(sums.JJ, sums.gradient);
   }
 
  private:
   const DeepData& data_;
   const Control& control_;
+  std::vector<Products> products_;  // of the tasks, kept from step to step
 };
 
 }  // namespace
