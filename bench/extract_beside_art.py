@@ -24,6 +24,7 @@ art.config.ART_NUMPY_DTYPE = np.float64  # before the estimators read it
 
 from art.attacks.extraction import FunctionallyEquivalentExtraction  # noqa: E402
 from art.estimators.classification.blackbox import BlackBoxClassifierNeuralNetwork  # noqa: E402
+from planted_network import answers, planted  # noqa: E402
 from scipy.optimize import linear_sum_assignment  # noqa: E402
 
 NETWORKS = ["10-5-3", "20-10-3", "40-20-5", "784-16-10"]
@@ -36,18 +37,6 @@ STEPS = [{}, {"delta_init_value": 1e-3, "d_step": 1e-3, "delta_sign": 1e-3}]
 
 class OutOfTime(Exception):
     pass
-
-
-def planted(inputs, hidden, outputs, seed):
-    random = np.random.default_rng(seed)
-    W = random.standard_normal((hidden, inputs))
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    return W, random.standard_normal(hidden) / 2, random.standard_normal((outputs, hidden)), random.standard_normal(outputs)
-
-
-def answers(network, x):
-    W, b, A, c = network
-    return np.maximum(x @ W.T + b, 0) @ A.T + c
 
 
 def worst_error(found, truth):

@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import numpy as np
+from planted_network import answers, planted
 
 NETWORKS = ["20-10-3", "64-16-1"]
 DIGITS = [4, 5, 6, 7, 8, 9, 10, 12, 14, 16]
@@ -28,17 +29,8 @@ RIGHT = 100
 FIELDS = ["network", "digits", "seed", "status", "units", "questions", "weights", "function", "seconds"]
 
 
-def planted(name, seed):
-    inputs, hidden, outputs = map(int, name.split("-"))
-    random = np.random.default_rng(seed)
-    W = random.standard_normal((hidden, inputs))
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    return W, random.standard_normal(hidden) / 2, random.standard_normal((outputs, hidden)), random.standard_normal(outputs)
-
-
-def answers(network, x):
-    W, b, A, c = network
-    return np.maximum(x @ W.T + b, 0) @ A.T + c
+def network_of(name, seed):
+    return planted(*map(int, name.split("-")), seed)
 
 
 def rounded(y, digits):
@@ -49,7 +41,7 @@ def rounded(y, digits):
 
 def serve(name, seed, digits):
     """Answers batches as --command asks for them."""
-    network = planted(name, seed)
+    network = network_of(name, seed)
     while line := sys.stdin.buffer.readline():
         sizes = json.loads(line)
         raw = sys.stdin.buffer.read(8 * sizes["rows"] * sizes["inputs"])
@@ -75,7 +67,7 @@ def worst_error(found, truth):
 def run(exhume, name, digits, seed):
     from safetensors.numpy import load_file
 
-    truth = planted(name, seed)
+    truth = network_of(name, seed)
     command = f"{sys.executable} {pathlib.Path(__file__).resolve()} --serve {name} {seed} {digits}"
     row = {"network": name, "digits": digits, "seed": seed, "status": "out of time", "units": 0, "questions": 0}
     with tempfile.TemporaryDirectory() as folder:

@@ -217,9 +217,9 @@ class Recover final : public Command {
     std::string memory = fmt::format("{:.2g} GB of memory", cost.bytes / 1e9);
     if (control.device)
       memory += fmt::format(" and {:.2g} GB of {}", cost.device_bytes / 1e9, control.device->name());
-    complain(fmt::format("up to about {:.2g} s and {} are expected for Gaussian inputs{}; --budget is {:.4g} s.",
-                         cost.seconds, memory, options_.hidden ? "" : " and no more units than inputs",
-                         options_.budget_seconds));
+    complain(fmt::format(
+        "up to about {:.2g} s and {} are expected for Gaussian inputs{}; --budget is {:.4g} s.", cost.seconds,
+        memory, options_.hidden ? "" : " and no more units than inputs", options_.budget_seconds));
   }
 
   int work(Delivery& delivery, const OpenedSamples& opened, Index layers, const std::vector<Index>& widths,
