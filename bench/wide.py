@@ -1,9 +1,10 @@
-"""wide.py EXHUME [--device auto|cpu|cuda] [--rates PROGRAM] [--adam] [--seed N] [--out FILE] [LINE ...]
+"""wide.py EXHUME [--device auto|cpu|cuda] [--rates PROGRAM] [--adam] [--seed N] [--networks N] [--out FILE] [LINE ...]
 
-Wide networks: every line is planted anew, recovered by the command line with the number of units not given, and compared
-with the truth. Prints time by stage, status and worst error; with --rates the speed of moments beside a dgemm; with --adam, where
-PyTorch is there, what Adam reaches on the same data in the same time at 1 and 4 times the width (relative test error).
-LINE: names of LINES below, or small (for two cores), wide (for a device), exponent-small, exponent-wide.
+Wide networks: every line is planted anew (--networks times, with one seed after the other), recovered by the command line
+with the number of units not given, and compared with the truth. Prints time by stage, status and worst error; with --rates the
+speed of moments beside a dgemm; with --adam, where PyTorch is there, what Adam reaches on the same data in the same time at 1
+and 4 times the width (relative test error). Lines named digits-... are trained by scikit-learn and need it.
+LINE: names of LINES below, or small and digits (for two cores), wide (for a device), exponent-small, exponent-wide.
 """
 
 import argparse
@@ -22,6 +23,9 @@ LINES = {
     "30": (30, 30, 1, 100_000, "signs"),
     "64-small": (64, 64, 1, 150_000, "signs"),
     "64": (64, 64, 1, 300_000, "signs"),
+    "100": (100, 100, 100, 20_000, "normal"),
+    "digits-32": (64, 32, 1, 200_000, "fitted"),
+    "digits-64": (64, 64, 1, 200_000, "fitted"),
     "64-128": (64, 128, 1, 2_000_000, "signs"),
     "64-128-2": (64, 128, 2, 2_000_000, "signs"),
     "128-10": (128, 128, 10, 1_000_000, "normal"),
@@ -32,7 +36,8 @@ LINES = {
     "256-10": (256, 256, 10, 2_000_000, "normal"),
 }
 GROUPS = {
-    "small": ["30", "64", "64-small", "784-32-10"],
+    "small": ["30", "100", "64", "64-small", "784-32-10"],
+    "digits": ["digits-32", "digits-64"],
     "wide": ["64", "128-10", "128-1", "128-4", "64-128", "784-128-10"],
     "exponent-small": ["k16", "k32", "k64"],
     "exponent-wide": ["k32", "k64", "k128", "k256"],
@@ -115,6 +120,19 @@ def trained_network(path, k, seed, digits):
     write_safetensors(path, {name: (value.shape, value.reshape(-1).tolist()) for name, value in net.items()})
 
 
+def fitted_network(path, k, seed, digits):
+    """64-k-1: scikit-learn's regression of the digit on its 8 x 8 pixels."""
+    import numpy as np
+    from sklearn.neural_network import MLPRegressor
+
+    data = np.load(digits)
+    x, y = data["x"].reshape(len(data["x"]), -1).astype(float), data["y"].astype(float)
+    x = (x - x.mean()) / x.std()
+    net = MLPRegressor((k,), max_iter=300, random_state=seed).fit(x, y)
+    tensors = {"W": net.coefs_[0].T, "b": net.intercepts_[0], "A": net.coefs_[1].T, "c": net.intercepts_[1]}
+    write_safetensors(path, {name: (value.shape, value.reshape(-1).tolist()) for name, value in tensors.items()})
+
+
 def run(command, **more):
     return subprocess.run(command, capture_output=True, text=True, check=False, **more)
 
@@ -145,19 +163,19 @@ def adam_error(folder, width, seconds):
         return float(((net(x[:test]) - y[:test]) ** 2).sum() / ((y[:test] - y[:test].mean(0)) ** 2).sum())
 
 
-def measure(name, arguments, folder):
+def measure(name, seed, arguments, folder):
     d, k, m, n, amplitudes = line(name)
     data, result = folder / "data", folder / "result"
-    common = [arguments.exhume, "generate", "-n", str(n), "--seed", str(arguments.seed), "--out", str(data), "--force", "-q"]
-    if amplitudes in ("lognormal", "trained"):
+    common = [arguments.exhume, "generate", "-n", str(n), "--seed", str(seed), "--out", str(data), "--force", "-q"]
+    if amplitudes in ("lognormal", "trained", "fitted"):
         network = folder / "network.safetensors"
-        if amplitudes == "lognormal":
-            lognormal_network(network, d, k, m, arguments.seed)
-        else:
-            try:
-                trained_network(network, k, arguments.seed, arguments.digits)
-            except ImportError:
-                return {"line": name, "status": "no data: needs NumPy"}
+        try:
+            if amplitudes == "lognormal":
+                lognormal_network(network, d, k, m, seed)
+            else:
+                {"trained": trained_network, "fitted": fitted_network}[amplitudes](network, k, seed, arguments.digits)
+        except ImportError as missing:
+            return {"line": name, "status": f"no data: needs {missing.name}"}
         made = run(common + ["--network", str(network)])
     else:
         made = run(common + ["-d", str(d), "-k", str(k), "-m", str(m), "--amplitudes", amplitudes])
@@ -167,7 +185,7 @@ def measure(name, arguments, folder):
     found = run([arguments.exhume, "recover", str(data / "x.npy"), str(data / "y.npy"), "--device", arguments.device,
                  "--budget", str(arguments.budget), "--json", "--force", "--out", str(result)])
     seconds = time.time() - start
-    row = {"line": name, "d": d, "k": k, "m": m, "n": n, "amplitudes": amplitudes, "seconds": seconds}
+    row = {"line": name, "seed": seed, "d": d, "k": k, "m": m, "n": n, "amplitudes": amplitudes, "seconds": seconds}
     try:
         certificate = json.loads(found.stdout)
     except ValueError:
@@ -186,7 +204,7 @@ def measure(name, arguments, folder):
 
 
 def show(row):
-    print(f"{row['line']:11} {row['status']}", end="")
+    print(f"{row['line']:11} {row['status']}, {row['units']} units" if row.get("units") else f"{row['line']:11} {row['status']}", end="")
     if "seconds" in row:
         print(f"  {row['seconds']:.2f} s  worst error {row.get('worst', float('nan')):.1e}", end="")
     stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in row.get("stages", {}).items())
@@ -211,6 +229,7 @@ def main():
     parser.add_argument("--rates")
     parser.add_argument("--adam", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--networks", type=int, default=1)
     parser.add_argument("--budget", type=float, default=300)
     parser.add_argument("--digits", default=str(pathlib.Path(__file__).parents[1] / "examples/data/digits.npz"))
     parser.add_argument("--out")
@@ -220,7 +239,9 @@ def main():
     rows = []
     for name in arguments.lines:
         with tempfile.TemporaryDirectory() as folder:
-            group = [measure_and_show(each, arguments, pathlib.Path(folder)) for each in GROUPS.get(name, [name])]
+            seeds = range(arguments.seed, arguments.seed + arguments.networks)
+            group = [measure_and_show(each, seed, arguments, pathlib.Path(folder))
+                     for each in GROUPS.get(name, [name]) for seed in seeds]
         if name.startswith("exponent") and all("seconds" in row for row in group):
             print(f"seconds grow as k^{exponent(group):.2f} at n = {ROWS_PER_UNIT_SQUARED} k^2")
         rows += group
@@ -229,8 +250,8 @@ def main():
     return 0 if all(row["status"] == "certified" for row in rows) else 1
 
 
-def measure_and_show(name, arguments, folder):
-    row = measure(name, arguments, folder)
+def measure_and_show(name, seed, arguments, folder):
+    row = measure(name, seed, arguments, folder)
     show(row)
     return row
 
