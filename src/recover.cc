@@ -168,6 +168,16 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
   return true;
 }
 
+// Rows times squared inputs from which on a look at the residual takes half a minute and more; and rows that are looked at
+// first then.
+constexpr double kCostlyLook = 5e10;
+constexpr Index kFewLookRows = 40'000;
+
+bool costly_look(const SampleSource& rows) {
+  const auto d = static_cast<double>(rows.inputs());
+  return static_cast<double>(rows.rows()) * d * d > kCostlyLook;
+}
+
 // A network that is reproduced to the precision of the samples is final, and so is noise: the residual of a
 // fit that a search calls noise is looked at once more.
 bool is_final(Found& found, Prepared& data, const Control& control) {
@@ -181,7 +191,13 @@ bool is_final(Found& found, Prepared& data, const Control& control) {
       return true;
     }
   }
-  found.look = look_at_residual(found.fit.model, data.standard(), control);
+  // What shows on some rows shows on all: no pass over very many is needed to tell that a search got stuck.
+  const SamplePtr& rows = data.standard();
+  if (found.outcome == SearchOutcome::kStuck && costly_look(*rows)) {
+    found.look = look_at_residual(found.fit.model, spread_subset(*rows, kFewLookRows), control);
+    if (!looks_like_noise(*found.look)) return false;
+  }
+  found.look = look_at_residual(found.fit.model, rows, control);
   // The search weighs all outputs alike and looks at some rows; this look knows better.
   if (!looks_like_noise(*found.look)) return false;
   found.outcome = found.fit.outcome = SearchOutcome::kNoise;

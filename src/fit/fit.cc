@@ -27,6 +27,8 @@ constexpr int kMostRivals = 8;
 constexpr double kRivalDeviations = 20;
 // How often a sign vector that is right may be rejected where another one fits too.
 constexpr double kRivalFalseAlarm = 1e-5;
+// Rows times weights above which a fit that leaves structure is not worth passes over all rows.
+constexpr double kMostWhenStuck = 1e10;
 // Most times that all rows are fitted with new weights, and the share of the assumed noise above which the weights
 // were right.
 constexpr int kMostWeightings = 8;
@@ -346,7 +348,8 @@ class Fitter {
     samples_ = given;
     subset_ = some;
     control_.report("finish", 0);
-    if (fit_.outcome == SearchOutcome::kStuck && control_.out_of_time()) {  // not worth a pass over all rows
+    const double products = static_cast<double>(samples_->rows()) * static_cast<double>(start.V.size());
+    if (fit_.outcome == SearchOutcome::kStuck && (control_.out_of_time() || products > kMostWhenStuck)) {
       fit_.model = std::move(start);
       take_measure(residual_products(fit_.model, *subset_, kBlockRows, control_), subset_->rows());
       return;

@@ -5,6 +5,7 @@
 
 #include "base/in_time.h"
 #include "exhume/base/blas.h"
+#include "exhume/data/resident.h"
 #include "exhume/fit/unit_search.h"
 #include "fit/less_model.h"
 
@@ -17,6 +18,11 @@ constexpr Index kLeastPolishRows = 600;  // of the polish
 constexpr int kPolishSteps = 30;
 constexpr double kPolishProgress = 0.03;
 constexpr int kPolishPatience = 2;
+// On a device, equations for every unknown on which units are polished once more before moments are taken of what they leave:
+// weights that are fitted to few rows leave their own errors in all others, along directions that no unit has. And flops that
+// the moments of order 4 of a round may take there: the strongest directions come first.
+constexpr double kManyEquations = 40, kRoundFlops = 6e14;
+constexpr int kManySteps = 8;
 // A round that leaves more than this share of what it found made no progress.
 constexpr double kProgress = 0.9;
 // A unit worth less than this share of the residual is dropped: if it is real, a later round finds it again
@@ -103,6 +109,21 @@ class Rounder {
     control_.best(summary.relative_mse, model_.units());
   }
 
+  // On more rows; C is that of the rows on which units are tried and weighed.
+  void polish_on_many() {
+    const Index wanted = std::min(rows_for(model_.units(), kManyEquations), standard_->rows());
+    if (wanted < 2 * rows_->rows()) return;
+    if (!many_ || many_->rows() < wanted)
+      many_ = spread_subset(*standard_, std::min(wanted + wanted / 4, standard_->rows()));
+    PolishOptions some;
+    some.max_iterations = kManySteps;
+    some.damping = 1e-4;
+    some.least_progress = kPolishProgress;
+    some.patience = kPolishPatience;
+    model_ = polish(model_, *many_, some, control_).model;
+    result_.relative_mse = fit_linear_part(model_, *rows_, some, control_);
+  }
+
   // Whether the polish just made was the last; says why.
   bool over() {
     result_.end = result_.relative_mse <= SearchOptions().exact_relative ? RoundsEnd::kExact
@@ -164,12 +185,13 @@ class Rounder {
 
   // Directions from the moments of the residual, with their best biases: those that the residual asks for.
   Matrix new_units(int round) {
+    if (rows_on_device(*standard_) != nullptr) polish_on_many();
     const SamplePtr residual = less_model(standard_, model_, control_);
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
     // Few units take few directions, however many others the residual shows.
-    if (few_missing())
-      spectral.most_active_there = std::min(spectral.most_active_there, spectral.most_active);
+    spectral.most_active_there =
+        std::min(spectral.most_active_there, few_missing() ? spectral.most_active : most_directions());
     spectral.seed += static_cast<std::uint64_t>(round) * 7919;
     SpectralStart found;
     if (!finished_in_time(
@@ -178,6 +200,13 @@ class Rounder {
       return Matrix(0, standard_->inputs() + 1);
     }
     return best_biased(found.V);
+  }
+
+  // Directions whose moments of order 4, n m r^4 / 12 products, are worth a round's time on a device.
+  [[nodiscard]] Index most_directions() const {
+    const double rows = static_cast<double>(standard_->rows() * standard_->outputs());
+    const auto most = static_cast<Index>(std::pow(6 * kRoundFlops / rows, 0.25));
+    return std::max(options_.spectral.most_active, most);
   }
 
   // The best of those that the test for noise tried.
@@ -222,7 +251,7 @@ class Rounder {
     return out;
   }
 
-  SamplePtr standard_, rows_;
+  SamplePtr standard_, rows_, many_;
   const RoundsOptions& options_;
   const Control& control_;
   SeparableModel model_;
