@@ -168,10 +168,10 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
   return true;
 }
 
-// Rows times squared inputs from which on a look at the residual takes half a minute and more; and rows that are looked at
+// Rows times squared inputs from which on a look at the residual takes many seconds; and rows that are looked at
 // first then.
-constexpr double kCostlyLook = 5e10;
-constexpr Index kFewLookRows = 40'000;
+constexpr double kCostlyLook = 1e10;
+constexpr Index kFewLookRows = 10'000;
 
 bool costly_look(const SampleSource& rows) {
   const auto d = static_cast<double>(rows.inputs());

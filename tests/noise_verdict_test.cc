@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "certify/polynomial_residuals.h"
 #include "exhume/certify/residual_look.h"
 #include "exhume/data/planted.h"
 #include "exhume/fit/polish.h"
@@ -108,6 +109,49 @@ TEST(ResidualLook, NoisePasses) {
   for (std::uint64_t seed = 70; seed < 76; ++seed) {
     const Noisy data = noisy_data(6, 5, 2, 30000, seed);
     EXPECT_TRUE(looks_like_noise(look(data, data.noise))) << "seed " << seed;
+  }
+}
+
+// The largest t over all polynomials, one after the other.
+double largest_by_loops(const RowMatrix& x, const RowMatrix& r, bool triples) {
+  const Index d = x.cols();
+  double largest = 0;
+  const auto take = [&](const Eigen::ArrayXd& h) {
+    for (Index o = 0; o < r.cols(); ++o) {
+      const Eigen::ArrayXd product = r.col(o).array() * h;
+      const double squares = product.square().sum();
+      if (squares > 0) largest = std::max(largest, std::abs(product.sum()) / std::sqrt(squares));
+    }
+  };
+  for (Index a = 0; a < d; ++a) {
+    const Eigen::ArrayXd xa = x.col(a).array(), second = xa.square() - 1;
+    take(second);
+    take(xa * (xa.square() - 3));
+    for (Index b = 0; b < d; ++b) {
+      if (b != a) take(second * x.col(b).array());
+      if (b > a) take(xa * x.col(b).array());
+      for (Index c = b + 1; triples && b > a && c < d; ++c) take(xa * x.col(b).array() * x.col(c).array());
+    }
+  }
+  return largest;
+}
+
+TEST(ResidualLook, PolynomialsAgreeWithPlainSums) {
+  // Sums of some 5000 terms of size 1, in another order.
+  constexpr double kTolerance = 1e-10;
+  for (const Index d : {1, 2, 3, 7}) {
+    for (const Index m : {1, 3}) {
+      const Index rows = kBlockRows + 1;
+      RowMatrix x(rows, d), r(rows, m);
+      Stream(90 + static_cast<std::uint64_t>(d), "x").fill_normal(0, x);
+      Stream(90 + static_cast<std::uint64_t>(m), "r").fill_normal(0, r);
+      for (const bool triples : {false, true}) {
+        const PolynomialLook look = look_at_polynomials(*memory_samples(x, r), triples, {});
+        EXPECT_NEAR(look.largest, largest_by_loops(x, r, triples), kTolerance) << d << " " << m;
+        const Index terms = d * (d + 1) / 2 + (triples ? d * (d + 1) * (d + 2) / 6 : d * d);
+        EXPECT_EQ(look.tested, static_cast<double>(terms * m));
+      }
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "certify/binned_residuals.h"
+#include "certify/polynomial_residuals.h"
 #include "exhume/base/limits.h"
 #include "exhume/data/reduce.h"
 #include "exhume/fit/unit_search.h"
@@ -48,76 +49,12 @@ struct Powers {
   }
 };
 
-// Sums over rows of r h and r^2 h^2 for every polynomial h: terms x m.
-struct PolynomialSums {
-  Matrix first, second;
-  void merge(const PolynomialSums& other) {
-    first += other.first;
-    second += other.second;
-  }
-};
-
-// Calls use(term number, a, b, c) for every polynomial, in a fixed order; c = -1: degree 2. Returns their
-// number.
-template <class Use>
-Index each_polynomial(Index d, bool all_cubics, const Use& use) {
-  Index term = 0;
-  for (Index a = 0; a < d; ++a) {
-    for (Index b = a; b < d; ++b) use(term++, a, b, Index{-1});
-  }
-  for (Index a = 0; a < d; ++a) {
-    if (all_cubics) {
-      for (Index b = a; b < d; ++b) {
-        for (Index c = b; c < d; ++c) use(term++, a, b, c);
-      }
-    } else {
-      for (Index b = 0; b < d; ++b) use(term++, a, a, b);
-    }
-  }
-  return term;
-}
-
-// Largest |t| over all polynomials and outputs, and how many there were.
-std::pair<double, double> polynomial_statistic(const SampleSource& residual, const Control& control) {
-  const Index d = residual.inputs(), m = residual.outputs();
-  const double cubics = static_cast<double>(d) * static_cast<double>(d + 1) * static_cast<double>(d + 2) / 6;
-  const bool all = cubics * static_cast<double>(residual.rows()) <= kPolynomialTerms;
-  const Index terms = each_polynomial(d, all, [](Index, Index, Index, Index) {});
-  const PolynomialSums sums =
-      reduce_blocks(residual, PolynomialSums{Matrix::Zero(terms, m), Matrix::Zero(terms, m)}, control, "",
-                    [&](PolynomialSums& to, const SampleBlock& block) {
-                      const Matrix X = block.x(), R = block.y();
-                      Eigen::ArrayXd pair(X.rows()), h(X.rows());
-                      Index pair_a = -1, pair_b = -1;
-                      each_polynomial(d, all, [&](Index term, Index a, Index b, Index c) {
-                        if (a != pair_a || b != pair_b) {
-                          pair = X.col(a).array() * X.col(b).array() - (a == b ? 1.0 : 0.0);
-                          pair_a = a;
-                          pair_b = b;
-                        }
-                        // He_2(a) He_1(c), He_3(a) = (x^2 - 1) x - 2 x, or He_1(a) He_2(b) where b = c.
-                        if (c < 0) {
-                          h = pair;
-                        } else if (a == b) {
-                          h = pair * X.col(c).array() - (c == a ? 2.0 : 0.0) * X.col(a).array();
-                        } else if (b == c) {
-                          h = X.col(a).array() * (X.col(b).array().square() - 1);
-                        } else {
-                          h = pair * X.col(c).array();
-                        }
-                        for (Index o = 0; o < m; ++o) {
-                          const auto product = R.col(o).array() * h;
-                          to.first(term, o) += product.sum();
-                          to.second(term, o) += product.square().sum();
-                        }
-                      });
-                    });
-  double largest = 0;
-  for (Index i = 0; i < sums.first.size(); ++i) {
-    if (sums.second.data()[i] > 0)
-      largest = std::max(largest, std::abs(sums.first.data()[i]) / std::sqrt(sums.second.data()[i]));
-  }
-  return {largest, static_cast<double>(std::max<Index>(terms * m, 1))};
+// All of them where so many entries are affordable, else without x_a x_b x_c.
+PolynomialLook polynomials_of(const SampleSource& residual, const Control& control) {
+  const auto d = static_cast<double>(residual.inputs());
+  const double cubics = d * (d + 1) * (d + 2) / 6;
+  return look_at_polynomials(residual, cubics * static_cast<double>(residual.rows()) <= kPolynomialTerms,
+                             control);
 }
 
 // Sorted along units and inputs, on some rows.
@@ -155,7 +92,7 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
                     });
   look.kurtosis = (powers.fourth.array() * n / powers.second.array().square().max(kTiny)).maxCoeff();
 
-  const auto [polynomials, terms] = polynomial_statistic(*residual, control);
+  const auto [polynomials, terms] = polynomials_of(*residual, control);
   look.polynomials = polynomials;
   look.polynomials_limit = normal_limit(kShare, terms);
   look.missed = kShareAlongOne * std::pow(look.polynomials_limit + confidence_deviations(), 2);
