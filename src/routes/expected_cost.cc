@@ -17,6 +17,8 @@ constexpr double kShareOfProducts = 0.7;  // of a product's speed that passes re
 // Of a device: flops a second, seconds until it has started, bytes a second on the way there.
 constexpr double kDeviceFlops = 3e13, kDeviceStart = 0.7, kDeviceBytes = 4e9;
 constexpr double kMostActiveOnDevice = 256;
+constexpr double kMostGram =
+    1.5e13;  // multiplications up to which a device forms the normal matrix of a polish
 constexpr double kKeptBytes = 160e6;
 
 }  // namespace
@@ -41,7 +43,10 @@ ExpectedCost expected_cost(const CostQuestion& question) {
   if (question.device) {
     cost.seconds = kDeviceStart + passes + bytes / kDeviceBytes + heavy / kDeviceFlops;
     cost.bytes = bytes;
-    cost.device_bytes = bytes + 8 * p * p * (4 + 3 * std::min(outputs, 4.0)) + 16 * unknowns * unknowns;
+    const bool formed = rows * unknowns * unknowns <= kMostGram;
+    // Moments of one output at a time; of more where there is room.
+    cost.device_bytes =
+        bytes + 8 * p * p * (4 + 3) + (formed ? 16 * unknowns * unknowns : 16 * rows * (d + k));
   } else {
     cost.seconds = passes + heavy / here;
     cost.bytes =
