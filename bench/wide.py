@@ -128,7 +128,7 @@ def fitted_network(path, k, seed, digits):
     data = np.load(digits)
     x, y = data["x"].reshape(len(data["x"]), -1).astype(float), data["y"].astype(float)
     x = (x - x.mean()) / x.std()
-    net = MLPRegressor((k,), max_iter=300, random_state=seed).fit(x, y)
+    net = MLPRegressor(hidden_layer_sizes=(k,), max_iter=300, random_state=seed).fit(x, y)
     tensors = {"W": net.coefs_[0].T, "b": net.intercepts_[0], "A": net.coefs_[1].T, "c": net.intercepts_[1]}
     write_safetensors(path, {name: (value.shape, value.reshape(-1).tolist()) for name, value in tensors.items()})
 
