@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "exhume/base/random.h"
+#include "exhume/data/resident.h"
+#include "exhume/engine/open_device.h"
 #include "exhume/model/network.h"
 
 namespace exhume {
@@ -73,6 +75,18 @@ TEST(ResidualRounds, FindsUnitsAHundredfoldApart) {
     EXPECT_EQ(among(network, rounds.V, kExactWeights), network.hidden());
     EXPECT_GE(rounds.descent.size(), 2u);
   }
+}
+
+// Where rows lie on a device units are polished on more of them before moments are taken.
+TEST(ResidualRounds, FindTheSameUnitsOnADevice) {
+  const Network network = trained_like(12, 12, 1);
+  const SamplePtr samples = samples_of(network, 40000, 1);
+  Control control = two_threads();
+  control.device = host_device();
+  const SamplePtr there = on_device(samples, send_rows(*samples, control));
+  const Rounds rounds = residual_rounds(stacked_start(there, {}, control).V, there, {}, control);
+  EXPECT_EQ(rounds.end, RoundsEnd::kExact);
+  EXPECT_EQ(among(network, rounds.V, kExactWeights), network.hidden());
 }
 
 TEST(ResidualRounds, KeepNoMoreUnitsThanAsked) {
