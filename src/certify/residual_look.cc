@@ -9,6 +9,7 @@
 #include "certify/binned_residuals.h"
 #include "certify/polynomial_residuals.h"
 #include "exhume/base/limits.h"
+#include "exhume/base/parallel.h"
 #include "exhume/data/reduce.h"
 #include "exhume/fit/unit_search.h"
 #include "fit/normal_sums.h"
@@ -114,7 +115,7 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   const SamplePtr some = spread_subset(*residual, kNeighbourRows);
   SampleBlock block;
   some->read(0, some->rows(), block);
-  look.neighbours = neighbour_statistic(block.x(), block.y());
+  look.neighbours = neighbour_statistic(block.x(), block.y(), control);
   // One-sided, and the law of Z has a longer tail than the normal one at the small bandwidth.
   look.neighbours_limit = 1.05 * normal_limit(2 * kShare, 3);
   double directions = 1;
@@ -158,7 +159,7 @@ double sorted_statistic(const Matrix& along, const Matrix& residuals) {
   return largest;
 }
 
-double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
+double neighbour_statistic(const Matrix& x, const Matrix& residuals, const Control& control) {
   const Index n = x.rows(), m = residuals.cols();
   if (n < 20) return 0;
   Matrix r = residuals;
@@ -167,15 +168,16 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
     r.col(o) /= std::max(std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n)), kTiny);
   }
   const Vector sizes = x.rowwise().squaredNorm();
-  const auto distances = [&](Index first, Index rows) {
-    Matrix out = -2 * x.middleRows(first, rows) * x.transpose();
+  // Squared distances of these rows from those from `from` on.
+  const auto distances = [&](Index first, Index rows, Index from) {
+    Matrix out = -2 * x.middleRows(first, rows) * x.bottomRows(n - from).transpose();
     out.colwise() += sizes.segment(first, rows);
-    out.rowwise() += sizes.transpose();
+    out.rowwise() += sizes.tail(n - from).transpose();
     return out;
   };
   // Bandwidths: median distance to the 4th, 16th and 64th neighbour of some rows.
   const Index probes = std::min<Index>(n, 128);
-  const Matrix probe = distances(0, probes);
+  const Matrix probe = distances(0, probes, 0);
   constexpr Index kNeighbours[] = {4, 16, 64};
   double widths[3];
   for (int h = 0; h < 3; ++h) {
@@ -190,23 +192,26 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals) {
     std::nth_element(reach.begin(), reach.begin() + probes / 2, reach.end());
     widths[h] = reach[static_cast<size_t>(probes / 2)];
   }
-  double largest = 0;
-  double sums[3] = {0, 0, 0}, squares[3] = {0, 0, 0};
+  // A strip of rows with the columns from its own rows on: those beyond them stand for the pairs the other way round too.
   constexpr Index kRowsAtOnce = 256;
-  for (Index first = 0; first < n; first += kRowsAtOnce) {
-    const Index rows = std::min(kRowsAtOnce, n - first);
-    const Matrix apart = distances(first, rows);
-    const Matrix products = r.middleRows(first, rows) * r.transpose();  // summed over the outputs
+  const Index strips = (n + kRowsAtOnce - 1) / kRowsAtOnce;
+  Matrix sums = Matrix::Zero(3, strips), squares = sums;
+  parallel_for(strips, control, [&](Index strip) {
+    const Index first = strip * kRowsAtOnce, rows = std::min(kRowsAtOnce, n - first),
+                beyond = n - first - rows;
+    const Matrix apart = distances(first, rows, first);
+    const Matrix products =
+        r.middleRows(first, rows) * r.bottomRows(n - first).transpose();  // over the outputs
     for (int h = 0; h < 3; ++h) {
-      Matrix kernel = (-apart.array() / widths[h]).exp().matrix();
-      for (Index i = 0; i < rows; ++i) kernel(i, first + i) = 0;
-      const auto terms = kernel.cwiseProduct(products);
-      sums[h] += terms.sum();
-      squares[h] += terms.squaredNorm();
+      Matrix terms = (-apart.array() / widths[h]).exp() * products.array();
+      terms.diagonal().setZero();
+      sums(h, strip) = terms.leftCols(rows).sum() + 2 * terms.rightCols(beyond).sum();
+      squares(h, strip) = terms.leftCols(rows).squaredNorm() + 2 * terms.rightCols(beyond).squaredNorm();
     }
-  }
+  });
+  double largest = 0;
   for (int h = 0; h < 3; ++h)
-    largest = std::max(largest, sums[h] / std::sqrt(std::max(2 * squares[h], kTiny)));
+    largest = std::max(largest, sums.row(h).sum() / std::sqrt(std::max(2 * squares.row(h).sum(), kTiny)));
   return largest;
 }
 
