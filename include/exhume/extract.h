@@ -11,7 +11,8 @@
 //
 // Certified: the network answers every logged question, and fresh random ones over the domain, to the
 // precision of the oracle. Units that do not bend f within the domain act there as linear functions and are
-// invisible.
+// invisible. So are units that bend it on a share of the domain that no question fell into: widths are lower bounds, and
+// `unseen_share` says how large that share may be.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +58,8 @@ struct ExtractResult : Certificate {
   Index fresh = 0;
   double logged_worst = 0, fresh_worst = 0;  // largest |y - f| over what is allowed there
   double fresh_relative_mse = 0;
+  // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh).
+  double unseen_share = 1;
   Index found_outside = 0;  // units that the subspace did not show
   std::string log_digest;   // of the log of questions
   std::string log;          // its bytes

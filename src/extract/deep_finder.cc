@@ -6,6 +6,7 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "extract/climb.h"
 #include "extract/deep_fit.h"
 #include "extract/first_layer.h"
 #include "extract/jump_layers.h"
@@ -22,6 +23,14 @@ constexpr Index kPairCandidates = 60000;
 constexpr double kFarQuestions = 40;  // at which both units of a weight are on, of far places that were asked
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr Index kMostSurprises = 60;
+constexpr int kLessons = 4,
+              kPatientSteps = 40;  // polishes on surprises, and steps without which one is given up
+// Questions for every unit of the first layer and for every weight between hidden layers, about; and how many times as many
+// are spent before an attempt is given up, so that another may be made.
+constexpr double kForPlane = 150, kForWeight = 12, kPatience = 3.3;
+constexpr double kLeastPatience = 8000, kPatienceForPlane = 1100;  // while little is found
+constexpr Index kClimbs =
+    400;  // questions where sums of known units are most, before a network is taken for whole
 // Lines in a box are short, and units bend in few of its corners.
 constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
 constexpr int kCornerRounds = 4;
@@ -54,6 +63,7 @@ DeepWithin DeepFinder::run() {
     layers_.assign(1, planes.V);
   }
   bool closer = false;
+  started_ = used();
   for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {
     const Index known = planes.V.rows();
     if (!closer) more_planes(space_, lines, planes);
@@ -66,6 +76,7 @@ DeepWithin DeepFinder::run() {
     if (two_layers(lines)) break;
     const bool there = grow();
     if ((there || some_open()) && finish(pass + 1 == options_.passes)) break;
+    if (out_of_patience()) break;
     closer = looks < kMostLooks && look_closer(static_cast<std::uint64_t>(looks++));
     if (closer) continue;
     lines.through = where_most_is_left();
@@ -75,6 +86,23 @@ DeepWithin DeepFinder::run() {
   for (const Matrix& v : layers_) out_.widths.push_back(v.rows());
   if (out_.plain) out_.widths = out_.form.widths();
   return std::move(out_);
+}
+
+Index DeepFinder::used() const {
+  Index sum = 0;
+  for (const StageQuestions& stage : space_.meter->stages())
+    if (stage.stage != "answers lost") sum += stage.questions;
+  return sum;
+}
+
+bool DeepFinder::out_of_patience() const {
+  if (space_.bounded() || layers_.empty()) return false;
+  double expected = kForPlane * static_cast<double>(layers_.front().rows());
+  Index under = layers_.front().rows();
+  for (std::size_t l = 1; l < layers_.size(); under += layers_[l++].rows())
+    expected += kForWeight * static_cast<double>(layers_[l].rows() * under);
+  const double least = kLeastPatience + kPatienceForPlane * static_cast<double>(layers_.front().rows());
+  return static_cast<double>(used() - started_) > std::max(least, kPatience * expected);
 }
 
 bool DeepFinder::from_jumps() {
@@ -233,6 +261,7 @@ bool DeepFinder::finish(bool last) {
   const Vector signs = first_layer(layers_.front(), out_.planes.pieces).signs;
   DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y, signs);
   if (plain.V.empty()) plain = find_signs(form_).form;
+  if (start_) plain = *std::exchange(start_, std::nullopt);
   ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
   // Units that act rarely show among more questions.
   if (!(linear_part() < (some_open() ? kNearlyThere : all_there()))) return false;
@@ -240,7 +269,11 @@ bool DeepFinder::finish(bool last) {
     without_twins(control);
     ask_where_pairs_act();
     on_all_questions(control);
-    return !surprised();
+    if (surprised() && !learned(control)) return false;
+    // In the inputs themselves the last look does so (extract/completed.h).
+    if (space_.whole) return true;
+    ask_at_climbs();
+    return !surprised() || learned(control);
   }
   if (!last) return false;
   ask(kPolishShare * static_cast<double>(form_.unknowns()) / m + static_cast<double>(form_.features()));
@@ -257,6 +290,12 @@ void DeepFinder::ask_where_pairs_act() {
   const RowMatrix places = places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates);
   const RowMatrix u = places(where_pairs_act(out_.form, places, out_.u, kPairQuestions), Eigen::all);
   if (u.rows() > 0) append(u, space_.ask(kStage, u));
+}
+
+void DeepFinder::ask_at_climbs() {
+  const RowMatrix u = climbs(space_, out_.planes, out_.form,
+                             options_.seed ^ (0x428a2f98u + static_cast<std::uint64_t>(climbed_++)), kClimbs);
+  if (u.rows() > 0) (void)space_.ask("climbs", u);
 }
 
 void DeepFinder::append(const RowMatrix& u, const RowMatrix& y) {
@@ -276,6 +315,17 @@ bool DeepFinder::surprised() {
   out_.exact = out_.plain = false;
   (void)linear_part();
   return true;
+}
+
+bool DeepFinder::learned(const Control& control) {
+  for (int round = 0; round < kLessons && known_; ++round) {
+    const DeepForm start = *known_;
+    if (!polished(start, control, kPatientSteps)) return false;
+    without_twins(control);
+    on_all_questions(control);
+    if (!surprised()) return true;
+  }
+  return false;
 }
 
 void DeepFinder::adopt(const DeepForm& plain) {

@@ -36,6 +36,10 @@ class DeepFinder {
   DeepWithin run();
 
  private:
+  // Questions of all stages so far, those of a log included as they are read.
+  [[nodiscard]] Index used() const;
+  // So many were asked for what was found that another attempt is better than going on.
+  [[nodiscard]] bool out_of_patience() const;
   // Two hidden layers and several outputs in a box (extract/jump_layers.h), polished on the far places asked.
   bool from_jumps();
   // Units of the first layer that are on at all questions so far: lines to where they would switch.
@@ -57,6 +61,11 @@ class DeepFinder {
   bool grow();
   // Units of layer `level` (from 0) behind kinks that nothing explains; true where there are new ones.
   bool grow_layer(std::size_t level);
+  // Rows of a layer's units after max(., 0), as the units above it tell their signs; none where these are open.
+  [[nodiscard]] Matrix plain_rows_of(std::size_t layer) const;
+  // Those signs from kinks above the layer, where it has no more units than the space has dimensions: the slope there is a sum
+  // of the slopes of its units, in which those that are off have no part.
+  [[nodiscard]] Vector signs_by_kinks(std::size_t layer) const;
   // Kinks whose jumps are along that of kink i: of the same unit, where it is of the last hidden layer.
   [[nodiscard]] std::vector<UpperKink> same_jump(std::size_t i) const;
   // True where it is another part of a unit that is known, which then gets what both say.
@@ -86,8 +95,7 @@ class DeepFinder {
   [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const;
   // The row, sharpened, where f bends along its surface.
   [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
-                                                  const std::vector<UpperKink>& same, const Followed& found,
-                                                  std::uint64_t seed) const;
+                                                  const FollowOptions& follow, const Followed& found) const;
   // Kinks that led nowhere are not followed again on the same layers.
   [[nodiscard]] bool tried(std::size_t level, std::size_t kink, Index units) const;
   void remember(std::size_t level, std::size_t kink, Index units) { tried_.push_back({level, kink, units}); }
@@ -104,9 +112,14 @@ class DeepFinder {
   // Signs and last digits; false where that leads nowhere.
   bool finish(bool last);
   void ask_where_pairs_act();
+  // Where units that act rarely would.
+  void ask_at_climbs();
   void append(const RowMatrix& u, const RowMatrix& y);
   // Questions of before that the network answers wrongly join the random ones: a unit is missing.
   bool surprised();
+  // The network that was surprised, fitted to these questions too: weights that were open where nothing was asked. False where
+  // that is not enough.
+  bool learned(const Control& control);
   // A plain network that answers nearly all questions: its rows are as sharp as they get.
   void adopt(const DeepForm& plain);
   // Sharper rows, on the scale of those before: what was open stays open.
@@ -128,8 +141,11 @@ class DeepFinder {
   std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
   std::vector<Tried> tried_;
   std::optional<DeepForm> known_;  // a plain network for all questions but a few
+  std::optional<DeepForm> start_;  // one for all so far, of which a polish may start
   bool below_ = false;             // a layer further down is to be looked at again
   int breaks_ = 0;                 // looked at so far
+  int climbed_ = 0;                // times
+  Index started_ = 0;              // questions before the first of this attempt
   DeepForm form_;
   DeepWithin out_;
 };

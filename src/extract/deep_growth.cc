@@ -16,8 +16,22 @@ constexpr double kBendsMostly = 0.5;     // where units above hide it, and it is
 constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
 constexpr int kSharpenings = 3;
-constexpr double kSharp = 1e-9;  // largest distance of a place from the surface, over the scale
+constexpr double kSharp = 1e-9;      // largest distance of a place from the surface, over the scale
+constexpr Index kLeastAgreed = 2;    // equations of a slope that show where a kink belongs
+constexpr double kNoPart = 1e-5;     // of a slope that a unit has which is off
+constexpr double kMostVotes = 0.6;   // for the sign of a unit, over all
+constexpr double kSignsTold = 1e-3;  // how far the solutions for signs may be from -1 and 1
+constexpr double kCleanErrors = 30;  // distance of a place from the surface, in its own errors
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
+
+// Whether the surface passes all its places as near as they are known, and there are enough to tell.
+bool within_errors(const KnownLayers& under, const FoundUnit& unit, Index equations, Index unknowns) {
+  return equations >= unknowns + kSpare &&
+         std::all_of(unit.met.begin(), unit.met.end(), [&](const MetPlace& place) {
+           const KnownLayers::Value value = under.value(unit.row, place.at);
+           return std::abs(value.z) <= kCleanErrors * place.error * value.slope.norm();
+         });
+}
 
 }  // namespace
 
@@ -88,16 +102,18 @@ bool DeepFinder::grow_layer(std::size_t level) {
     const UpperKink kink = out_.planes.upper[i];
     if (tried(level, i, under.units()) || explained(kink.place) || same_piece(kink)) continue;
     space_.meter->control().check();
+    if (out_of_patience()) return added;
     FollowOptions follow;
     follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
     follow.scale = out_.planes.scale;
     follow.same = same_jump(i);
+    follow.plain = plain_rows_of(level - 1);
     Followed found = follow_unit(space_, under, kink, follow);
-    std::optional<FoundUnit> row = verified(under, kink, follow.same, found, follow.seed);
+    std::optional<FoundUnit> row = verified(under, kink, follow, found);
     if (!row && !follow.same.empty()) {
       follow.same.clear();
       found = follow_unit(space_, under, kink, follow);
-      row = verified(under, kink, {}, found, follow.seed);
+      row = verified(under, kink, follow, found);
     }
     if (!row) {
       remember(level, i, under.units());
@@ -134,6 +150,56 @@ bool DeepFinder::grow_layer(std::size_t level) {
     if (to < level) return added;
   }
   return added;
+}
+
+Matrix DeepFinder::plain_rows_of(std::size_t layer) const {
+  if (layers_.size() <= layer + 1) return {};
+  const Matrix& V = layers_[layer];
+  const Index k = V.rows(), c = V.cols() - 1;
+  std::vector<Vector> rows;
+  for (const FoundUnit& unit : units_[layer])
+    if (unit.open == 0) rows.push_back(unit.row);
+  Matrix out(k, k + c + 1);
+  out << Matrix(0.5 * Matrix::Identity(k, k)), V;
+  if (rows.empty()) {
+    const Vector s = signs_by_kinks(layer);
+    if (s.size() > 0) out.rightCols(c + 1) = 0.5 * s.asDiagonal() * V;
+    return s.size() > 0 ? out : Matrix();
+  }
+  Matrix U(static_cast<Index>(rows.size()), k), R(U.rows(), c);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    U.row(static_cast<Index>(i)) = rows[i].head(k).transpose();
+    R.row(static_cast<Index>(i)) = rows[i].segment(k, c).transpose();
+  }
+  const Vector s = signs_between(U, V.leftCols(c), R);
+  if (!((s.cwiseAbs().array() - 1).abs().maxCoeff() <= kSignsTold)) return {};
+  out.rightCols(c + 1) = 0.5 * s.array().sign().matrix().asDiagonal() * V;
+  return out;
+}
+
+Vector DeepFinder::signs_by_kinks(std::size_t layer) const {
+  const Index k = layers_[layer].rows();
+  if (layer == 0 || k > s_) return {};
+  const KnownLayers under = below(layer + 1);
+  Vector votes = Vector::Zero(k);
+  double kinks = 0;
+  for (const UpperKink& kink : out_.planes.upper) {
+    const Piece piece = under.at(kink.place);
+    const Matrix slopes = piece.G.bottomRows(k).transpose();
+    const Vector x = slopes.colPivHouseholderQr().solve(kink.normal);
+    if (!x.allFinite() || !((slopes * x - kink.normal).norm() <= kNoPart)) continue;
+    const Vector part = x.cwiseAbs().cwiseProduct(slopes.colwise().norm().transpose());
+    const Vector sides = piece.sides.tail(k);
+    const Vector on = (part.array() > kNoPart).select(sides, -sides);
+    const Index off = (part.array() <= kNoPart).count();
+    // One unit alone is the layer's own kink.
+    if (off < kLeastAgreed || off + 1 >= k) continue;
+    votes += on;
+    ++kinks;
+  }
+  if (kinks < static_cast<double>(kLeastAgreed) || !(votes.cwiseAbs().minCoeff() >= kMostVotes * kinks))
+    return {};
+  return votes.array().sign().matrix();
 }
 
 std::vector<UpperKink> DeepFinder::same_jump(std::size_t i) const {
@@ -178,26 +244,44 @@ bool DeepFinder::joined(std::size_t level, const KnownLayers& under, const Found
 }
 
 std::optional<FoundUnit> DeepFinder::verified(const KnownLayers& under, const UpperKink& kink,
-                                              const std::vector<UpperKink>& same, const Followed& found,
-                                              std::uint64_t seed) const {
+                                              const FollowOptions& follow, const Followed& found) const {
   if (!found.row) return std::nullopt;
   FoundUnit unit{*found.row, {kink}, found.met, found.open, found.free};
-  unit.kinks.insert(unit.kinks.end(), same.begin(), same.end());
+  unit.kinks.insert(unit.kinks.end(), follow.same.begin(), follow.same.end());
+  const Index unknowns = follow.plain.rows() > 0 ? follow.plain.rows() + 1 : unit.row.size();
+  std::vector<MetPlace> all = found.met;
   bool rough = false;
   for (int round = 0; round < kSharpenings; ++round) {
     const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
-                                            seed + 1000003 * static_cast<std::uint64_t>(round));
+                                            follow.seed + 1000003 * static_cast<std::uint64_t>(round));
     if (seen.alive < kLeastAlive) {
       // A surface that lies where few places are was seen on the way.
-      if (found.breaks > 0 || unit.met.size() < kLeastMet || seen.bends < seen.alive) return std::nullopt;
+      const bool shown = unit.met.size() >= kLeastMet || found.agreed >= kLeastAgreed;
+      if (found.breaks > 0 || !shown || seen.bends < seen.alive) return std::nullopt;
       return unit;
     }
     const double share = static_cast<double>(seen.bends) / static_cast<double>(seen.alive);
     if (share < (round == 0 ? kBendsSomewhere : kBendsEverywhere)) return std::nullopt;
-    unit.met.insert(unit.met.end(), seen.met.begin(), seen.met.end());
+    all.insert(all.end(), seen.met.begin(), seen.met.end());
     double off = 0;
-    unit.row = through_places(under, unit.row, unit.kinks, unit.met, off);
-    if (off <= kSharp * out_.planes.scale &&
+    unit.met = all;
+    const Vector before = unit.row;
+    unit.row = through_places(under, before, unit.kinks, unit.met, off, follow.plain);
+    const auto places = [](const FoundUnit& each) { return static_cast<Index>(each.met.size()); };
+    bool clean = within_errors(under, unit, places(unit) + s_, unknowns);
+    // A kink beside another on its line may have a wrong normal, which nothing tells but the places themselves.
+    if (!clean && static_cast<Index>(all.size()) >= unknowns + kSpare) {
+      FoundUnit alone = unit;
+      double left = 0;
+      alone.met = all;
+      alone.row = through_places(under, before, {}, alone.met, left, follow.plain);
+      clean = within_errors(under, alone, places(alone), unknowns);
+      if (clean || left < off) {
+        unit = std::move(alone);
+        off = left;
+      }
+    }
+    if ((clean || (round + 1 == kSharpenings && off <= kSharp * out_.planes.scale)) &&
         (share >= kBendsEverywhere || (share >= kBendsMostly && seen.bends >= kLeastAlive)))
       return unit;
     rough = off > kRough * out_.planes.scale;

@@ -17,8 +17,9 @@ constexpr int kTries = 4;
 constexpr auto kFirstWait = std::chrono::milliseconds(200);  // doubled from try to try
 
 bool same(const Questions& a, const Questions& b) {
-  return a.plain == b.plain && a.rows.rows() == b.rows.rows() && a.rows.cols() == b.rows.cols() &&
-         a.rows == b.rows && a.direction == b.direction && a.step.size() == b.step.size() && a.step == b.step;
+  return a.plain == b.plain && a.turn == b.turn && a.rows.rows() == b.rows.rows() &&
+         a.rows.cols() == b.rows.cols() && a.rows == b.rows && a.direction == b.direction &&
+         a.step.size() == b.step.size() && a.step == b.step;
 }
 
 }  // namespace
@@ -71,7 +72,9 @@ RowMatrix Meter::ask(const std::string& stage, const Questions& questions) {
   RowMatrix out;
   for (Index first = 0; first < n; first += kPart) {
     const Index count = std::min(kPart, n - first);
-    const RowMatrix part = ask_block(stage, questions.part(first, count));
+    Questions some = questions.part(first, count);
+    some.turn = some.plain ? 0 : frame_->turn();
+    const RowMatrix part = ask_block(stage, some);
     if (out.size() == 0) out.resize(n, part.cols());
     out.middleRows(first, count) = part;
   }

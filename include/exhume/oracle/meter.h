@@ -48,6 +48,8 @@ class Meter {
   [[nodiscard]] RowMatrix ask(const std::string& stage, const RowMatrix& u);
 
   [[nodiscard]] const Frame& frame() const { return *frame_; }
+  // Questions from now on are in the coordinates of this turn of the frame.
+  void turn(const Frame& turned) { frame_ = &turned; }
   [[nodiscard]] const Control& control() const { return control_; }
   [[nodiscard]] Index outputs() const { return outputs_; }  // 0 before the first answer
   [[nodiscard]] Index asked() const { return asked_; }      // all that ever left, those of the log included
