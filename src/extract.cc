@@ -402,6 +402,21 @@ Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimen
   return static_cast<Index>(within + points * (d - s + 1) + 700);
 }
 
+Index estimated_deep_questions(Index inputs, const std::vector<Index>& widths, Index outputs,
+                               Index dimensions) {
+  if (widths.empty()) throw std::invalid_argument("widths is empty, but must name at least one hidden layer");
+  constexpr double kChecks = 1500, kPlane = 150, kWeight = 8, kWeightOfOutput = 20;  // as measured
+  const auto d = static_cast<double>(inputs), m = static_cast<double>(outputs);
+  const double s = std::min(static_cast<double>(dimensions), d), first = static_cast<double>(widths.front());
+  double pairs = 0, below = first;
+  for (std::size_t l = 1; l < widths.size(); ++l) {
+    pairs += static_cast<double>(widths[l]) * below;
+    below += static_cast<double>(widths[l]);
+  }
+  return static_cast<Index>(kChecks + kPlane * first + (kWeight + kWeightOfOutput / m) * pairs +
+                            (2.7 * first / m + 4) * (d - s));
+}
+
 ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, const Control& control) {
   options.validate();
   const Index inputs = oracle->inputs();

@@ -74,6 +74,10 @@ struct ExtractResult : Certificate {
 
 // Questions that an extraction of such a network takes, about.
 [[nodiscard]] Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimensions = 10);
+// The same for several hidden layers of these widths, where the first attempt does: (8 + 20 / m) for every weight between two
+// hidden layers and from each to all below it, 150 for every unit of the first, (2.7 k_1 / m + 4) (d - s) for its weights.
+[[nodiscard]] Index estimated_deep_questions(Index inputs, const std::vector<Index>& widths, Index outputs,
+                                             Index dimensions = 10);
 
 // Throws DataError where the oracle or the log cannot be used, std::invalid_argument for bad options,
 // Interrupted (the log then holds all that was asked).

@@ -16,7 +16,9 @@ constexpr std::size_t kStarts = 3;
 constexpr int kSteps = 40;
 constexpr double kFirstStep = 0.5, kLastStep = 0.02;  // over the radius
 constexpr double kWithin = 0.97;                      // of a box
-constexpr double kMostOnAlone = 4, kOff = 4;  // units of a layer that are on alone, and weight of the others
+constexpr double kMostOnAlone = 3,
+                 kOff = 4;  // units of a layer that are on alone beyond two, and weight of the others
+constexpr double kLess = 0.1, kLesser = 3;  // how much less of two units the lower one is on, and how often
 
 // Values z_l of a plain form's layer, l from 1, and their slopes: k x s.
 struct LayerAt {
@@ -42,13 +44,26 @@ KnownLayers::Value sum_of_layer(const DeepForm& form, std::size_t l, const Vecto
   return {w.dot(at.z.cwiseMax(0)), at.slopes.transpose() * w.cwiseProduct(on)};
 }
 
-// The lesser of side z_i of layer l and z_j of the layer below, each over its slope's size.
-KnownLayers::Value both_of(const DeepForm& form, std::size_t l, Index i, double side, Index j,
-                           const Vector& u) {
-  const LayerAt lower = layer_at(form, l - 1, u), upper = layer_at(form, l, u);
-  const Vector a = side * upper.slopes.row(i).transpose(), b = lower.slopes.row(j).transpose();
-  const double za = side * upper.z(i) / std::max(a.norm(), kTiny),
-               zb = lower.z(j) / std::max(b.norm(), kTiny);
+// The lesser of side z_i of layer l and z_j / ratio of the layer below, each over its slope's size.
+struct Pair {
+  std::size_t layer;
+  Index unit, below;
+  double side, ratio;
+};
+KnownLayers::Value both_of(const DeepForm& form, const Pair& pair, const Vector& u) {
+  const LayerAt lower = layer_at(form, pair.layer - 1, u), upper = layer_at(form, pair.layer, u);
+  const Vector b = lower.slopes.row(pair.below).transpose();
+  Vector a = upper.slopes.row(pair.unit).transpose();
+  double z = upper.z(pair.unit);
+  // The weight in question may be wrong: without it.
+  if (lower.z(pair.below) > 0) {
+    const double weight = form.V[pair.layer - 1](pair.unit, pair.below);
+    a -= weight * b;
+    z -= weight * lower.z(pair.below);
+  }
+  a *= pair.side;
+  const double za = pair.side * z / std::max(a.norm(), kTiny),
+               zb = lower.z(pair.below) / (pair.ratio * std::max(b.norm(), kTiny));
   return za < zb ? KnownLayers::Value{za, a} : KnownLayers::Value{zb, b};
 }
 
@@ -110,12 +125,14 @@ RowMatrix climbs(const Space& space, const Planes& planes, const DeepForm& form,
     RowMatrix w(1, k);
     random.fill_normal(number, w);
     if (i / static_cast<Index>(layers) % 2 == 1) {
-      // The first of a random order are on.
+      // One unit after the other; then the first few of a random order.
+      const Index turn = i / static_cast<Index>(layers) / 2;
+      if (turn < k) w(0, turn) = w.minCoeff() - 1;
       std::vector<Index> order(static_cast<std::size_t>(k));
       std::iota(order.begin(), order.end(), Index{0});
       std::sort(order.begin(), order.end(), [&](Index a, Index b) { return w(0, a) < w(0, b); });
       w = w.cwiseAbs().eval();
-      const Index on = 1 + static_cast<Index>(random.uniforms(number, 1).first * kMostOnAlone);
+      const Index on = turn < k ? 1 : 2 + static_cast<Index>(random.uniforms(number, 1).first * kMostOnAlone);
       for (Index q = on; q < k; ++q) w(0, order[static_cast<std::size_t>(q)]) = -kOff;
     }
     const Vector along = w.row(0);
@@ -145,7 +162,9 @@ RowMatrix climbs_of_pairs(const Space& space, const Planes& planes, const DeepFo
           for (const double side : {1.0, -1.0}) {
             const double missing = each - (side > 0 ? both(i, j) : other(i, j));
             for (double q = 0; q < missing && static_cast<Index>(found.size()) < most; ++q) {
-              const auto value = [&](const Vector& u) { return both_of(form, l, i, side, j, u); };
+              // The lower unit on by less and less: where a wrong weight on it does not turn the upper one off.
+              const Pair pair{l, i, j, side, std::pow(kLess, std::fmod(q, kLesser))};
+              const auto value = [&](const Vector& u) { return both_of(form, pair, u); };
               const Vector u = place_of_most(space, planes, value, seed + 11 * ++number);
               if (!(value(u).z > 0)) break;  // nowhere
               found.push_back(u);
@@ -171,23 +190,46 @@ RowMatrix climbs_of_change(const Space& space, const Planes& planes, const DeepF
   Vector outward = form.C.topRows(units).col(0);
   if (form.C.cols() > 1)
     outward = form.C.topRows(units) * Stream(seed, "extract outputs").normal_matrix(form.C.cols(), 1).col(0);
-  RowMatrix out(2, form.inputs);
-  for (Index which = 0; which < 2; ++which) {
-    const double side = which == 0 ? 1 : -1;
-    const auto value = [&](const Vector& u) -> KnownLayers::Value {
-      Vector h = u;
-      Matrix slopes = Matrix::Identity(u.size(), u.size());
-      if (depth > 1) {
-        const LayerAt below = layer_at(form, depth - 1, u);
-        const Vector on = (below.z.array() > 0).cast<double>();
-        h = below.z.cwiseMax(0);
-        slopes = on.asDiagonal() * below.slopes;
-      }
-      const Vector on = ((V.leftCols(k) * h + V.col(k)).array() > 0).cast<double>();
+  // The unit that changes most.
+  Index most = 0;
+  change.rowwise().norm().maxCoeff(&most);
+  struct At {
+    Vector h, z;
+    Matrix slopes;  // of h
+  };
+  const auto at = [&](const Vector& u) {
+    At out{u, {}, Matrix::Identity(u.size(), u.size())};
+    if (depth > 1) {
+      const LayerAt below = layer_at(form, depth - 1, u);
+      const Vector on = (below.z.array() > 0).cast<double>();
+      out.h = below.z.cwiseMax(0);
+      out.slopes = on.asDiagonal() * below.slopes;
+    }
+    out.z = V.leftCols(k) * out.h + V.col(k);
+    return out;
+  };
+  RowMatrix out(6, form.inputs);
+  for (Index which = 0; which < out.rows(); ++which) {
+    const double side = which % 2 == 0 ? 1 : -1;
+    // All of the change; or that of one unit, where it is on, and where it is off.
+    const auto all = [&](const Vector& u) -> KnownLayers::Value {
+      const At here = at(u);
+      const Vector on = (here.z.array() > 0).cast<double>();
       const Vector w = side * outward.cwiseProduct(on);
-      return {w.dot(change.leftCols(k) * h + change.col(k)),
-              slopes.transpose() * (change.leftCols(k).transpose() * w)};
+      return {w.dot(change.leftCols(k) * here.h + change.col(k)),
+              here.slopes.transpose() * (change.leftCols(k).transpose() * w)};
     };
+    const auto one = [&](const Vector& u) -> KnownLayers::Value {
+      const At here = at(u);
+      const double turned = which < 4 ? 1 : -1;
+      const Vector a = turned * (here.slopes.transpose() * V.row(most).head(k).transpose()),
+                   b = side * (here.slopes.transpose() * change.row(most).head(k).transpose());
+      const double za = turned * here.z(most) / std::max(a.norm(), kTiny),
+                   zb = side * (change.row(most).head(k).dot(here.h) + change(most, k)) /
+                        (kLess * std::max(b.norm(), kTiny));
+      return za < zb ? KnownLayers::Value{za, a} : KnownLayers::Value{zb, b};
+    };
+    const Climbed value = which < 2 ? Climbed(all) : Climbed(one);
     out.row(which) =
         place_of_most(space, planes, value, seed + 13 * static_cast<std::uint64_t>(which)).transpose();
   }

@@ -37,7 +37,8 @@ using Climbed = std::function<KnownLayers::Value(const Vector& u)>;
                                         const RowMatrix& asked, double each, std::uint64_t seed, Index most);
 
 // Where a plain form is most sensitive to a change of its last hidden layer's rows, `change` x t for small t: k x (columns of a
-// row). One place for each sign of it.
+// row). Three places for each sign of it: where all of it shows, and where that of the unit shows which changes most, with the
+// unit on and with it off.
 [[nodiscard]] RowMatrix climbs_of_change(const Space& space, const Planes& planes, const DeepForm& form,
                                          const Matrix& change, std::uint64_t seed);
 

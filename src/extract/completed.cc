@@ -17,7 +17,7 @@ namespace exhume {
 namespace {
 
 constexpr const char* kStage = "climbs";
-constexpr int kRounds = 8;
+constexpr int kRounds = 12, kQuiet = 3;           // of questions, and of those in a row that were answered
 constexpr Index kClimbs = 200, kMostPairs = 400;  // in one round
 constexpr double kEach = 4;                       // questions at which a weight acts, at least
 constexpr double kWrong = 1e-9;                   // of the largest answer
@@ -31,10 +31,11 @@ constexpr int kMostAsked = 4;     // times
 constexpr Index kMostChanging = 1500,
                 kMostChanges = 24;  // unknowns of the last hidden layer, and changes that are looked at
 constexpr double kBlind = 1e-5;  // singular value, columns of unit norm, of a change that no question shows
+constexpr std::size_t kMostAgain = 3;  // units that are found once more
 constexpr int kReweighted = 40;
 constexpr double kBeyondRank = 3;  // equations that must hold beyond the unknowns
-constexpr double kMuchLess =
-    0.6;  // share of the wrong answers that may stay wrong where another unit is missing too
+constexpr double kFewer =
+    0.95;  // share of the wrong answers that may stay wrong where another unit is missing too
 constexpr double kFits = 1e-5,
                  kMostFit = 0.6;  // of what is left, and the share of the wrong answers that must fit so
 
@@ -47,24 +48,43 @@ class Completion {
   }
 
   Completed run() {
-    for (int round = 0; round < kRounds && !out_.right; ++round) {
+    for (int round = 0, quiet = 0; round < kRounds && !out_.right; ++round) {
       const std::uint64_t seed = seed_ + 0x1000003u * static_cast<std::uint64_t>(round);
       const RowMatrix pairs = climbs_of_pairs(space_, planes_, out_.form, x_, kEach, seed, kMostPairs);
-      const RowMatrix others = climbs(space_, planes_, out_.form, seed ^ 0x71374491u, kClimbs);
+      // Once all are answered, only what is still not told.
+      const RowMatrix others =
+          climbs(space_, planes_, out_.form, seed ^ 0x71374491u, quiet > 0 ? 0 : kClimbs);
       ask(pairs);
       ask(others);
       const Index changes = ask_at_changes(seed);
       const std::vector<Index> wrong = wrong_rows();
       if (wrong.empty()) {
-        out_.right = changes == 0 || (round > 0 && !without_one());
-      } else if (!fitted(out_.form) && !again_without_last() && !add_unit(wrong)) {
+        out_.right = changes == 0 || (++quiet >= kQuiet && !without_one());
+      } else if (!fitted(out_.form) && !again_without_one(wrong) && !add_unit(wrong, wrong.size())) {
         break;
+      } else {
+        quiet = 0;
       }
     }
+    if (out_.right) sharpen();
     return std::move(out_);
   }
 
  private:
+  // The last digits of weights that act rarely: the climbs are where they do.
+  void sharpen() {
+    DeepForm form = out_.form;
+    const std::size_t given = form.given;
+    for (const std::size_t fixed : {form.depth() - 1, std::size_t{0}}) {
+      form.given = fixed;
+      if (form.unknowns() > kMostUnknowns) continue;
+      auto fit = polished_on(form, x_, y_, kHope, space_.meter->control().within(kPolishSeconds));
+      if (fit) form = std::move(fit->form);
+    }
+    form.given = given;
+    out_.form = std::move(form);
+  }
+
   void ask(const RowMatrix& u) {
     if (u.rows() == 0) return;
     const RowMatrix y = space_.ask(kStage, u);
@@ -124,7 +144,7 @@ class Completion {
     return h;
   }
 
-  // Where the questions so far do not tell the last hidden layer from another: returns how many were asked.
+  // Where the questions so far do not tell the last hidden layer from another: returns the number of such changes.
   Index ask_at_changes(std::uint64_t seed) {
     const Matrix& V = out_.form.V.back();
     const Index k = V.cols(), units = V.rows(), unknowns = units * k;
@@ -150,7 +170,7 @@ class Completion {
       const Matrix change =
           Eigen::Map<const RowMatrix>(direction.data(), units, k) / direction.cwiseAbs().maxCoeff();
       ask(climbs_of_change(space_, planes_, out_.form, change, seed + 17 * static_cast<std::uint64_t>(q)));
-      asked += 2;
+      ++asked;
     }
     return asked;
   }
@@ -183,20 +203,30 @@ class Completion {
     return out;
   }
 
-  // The unit that was added last may have had open weights: once more, on all that it leaves.
-  bool again_without_last() {
-    if (out_.added == 0) return false;
+  // A unit that acts rarely may have had open weights: it is found once more, on all that it leaves. Rarest first.
+  bool again_without_one(const std::vector<Index>& wrong) {
     const DeepForm before = out_.form;
-    out_.form = without(before, before.V.back().rows() - 1);
-    --out_.added;
-    if (add_unit(wrong_rows())) return true;
+    const Matrix& V = before.V.back();
+    RowMatrix h(x_.rows(), V.cols());
+    h << features(x_), Vector::Ones(x_.rows());
+    const Matrix on = ((h * V.transpose()).array() > 0).cast<double>();
+    std::vector<std::pair<double, Index>> order;
+    for (Index j = 0; j < V.rows() && V.rows() > 1; ++j)
+      if (on(wrong, j).sum() > 0) order.emplace_back(on.col(j).sum(), j);
+    std::sort(order.begin(), order.end());
+    for (std::size_t i = 0; i < std::min(kMostAgain, order.size()); ++i) {
+      out_.form = without(before, order[i].second);
+      if (add_unit(wrong_rows(), wrong.size())) {
+        --out_.added;
+        return true;
+      }
+    }
     out_.form = before;
-    ++out_.added;
     return false;
   }
 
-  // A unit of the last hidden layer that answers the wrong ones.
-  bool add_unit(std::vector<Index> wrong) {
+  // A unit of the last hidden layer that answers the wrong ones. Where others stay wrong, these must be fewer than `before`.
+  bool add_unit(std::vector<Index> wrong, std::size_t before) {
     const Index k = out_.form.V.back().cols() - 1;
     const Stream random(seed_, "extract about wrong answers");
     for (int more = 0; more < kMostAsked && static_cast<Index>(wrong.size()) < k + kMoreThanUnknowns;
@@ -249,9 +279,8 @@ class Completion {
     form.C = C;
     if (!fitted(form)) {
       // Another one is missing too: the next round looks for it.
-      const std::size_t before = wrong_rows().size();
       std::swap(form, out_.form);
-      if (!(kMuchLess * static_cast<double>(before) > static_cast<double>(wrong_rows().size()))) {
+      if (!(kFewer * static_cast<double>(before) > static_cast<double>(wrong_rows().size()))) {
         out_.form = std::move(form);
         return false;
       }

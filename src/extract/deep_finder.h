@@ -2,6 +2,8 @@
 //
 //     deep_finder.cc     lines, the order of things, signs, polish
 //     deep_growth.cc     units of a layer behind kinks that nothing explains
+//     deep_signs.cc      signs of a layer, from the rows or the kinks above it
+//     deep_jumps.cc      two hidden layers and several outputs: kinks told apart by their jumps
 //     deep_missing.cc    units that are missing where the others explain nearly all
 #pragma once
 
@@ -39,7 +41,7 @@ class DeepFinder {
   // Questions of all stages so far, those of a log included as they are read.
   [[nodiscard]] Index used() const;
   // So many were asked for what was found that another attempt is better than going on.
-  [[nodiscard]] bool out_of_patience() const;
+  [[nodiscard]] bool out_of_patience();
   // Two hidden layers and several outputs in a box (extract/jump_layers.h), polished on the far places asked.
   bool from_jumps();
   // Units of the first layer that are on at all questions so far: lines to where they would switch.
@@ -63,6 +65,9 @@ class DeepFinder {
   bool grow_layer(std::size_t level);
   // Rows of a layer's units after max(., 0), as the units above it tell their signs; none where these are open.
   [[nodiscard]] Matrix plain_rows_of(std::size_t layer) const;
+  // Units of a level that were followed while signs were open, and of which more is open than what lies just below has units:
+  // they are found again.
+  void without_loose(std::size_t level, Index most);
   // Those signs from kinks above the layer, where it has no more units than the space has dimensions: the slope there is a sum
   // of the slopes of its units, in which those that are off have no part.
   [[nodiscard]] Vector signs_by_kinks(std::size_t layer) const;
@@ -91,6 +96,8 @@ class DeepFinder {
   bool sharpen_layers(std::vector<Index>& off, double& left);
   [[nodiscard]] bool passes_places() const;
   double fit_on(const std::vector<Index>& rows);
+  // Lines from where a unit of a layer below others that is always on, as the rows above tell, is most to where it is least.
+  [[nodiscard]] std::vector<std::pair<Vector, Vector>> across_one_sided(std::uint64_t look) const;
   // Places at which units would switch that are on at all questions.
   [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const;
   // The row, sharpened, where f bends along its surface.
@@ -107,6 +114,8 @@ class DeepFinder {
   // From the random questions that are answered best to those that are answered worst: a unit that is missing
   // bends f in between.
   [[nodiscard]] std::vector<std::pair<Vector, Vector>> where_most_is_left() const;
+  // Those of the lines that were not drawn before: no question is asked twice.
+  [[nodiscard]] std::vector<std::pair<Vector, Vector>> not_drawn(std::vector<std::pair<Vector, Vector>> ends);
   // Nearly all is explained, and rows say little of some units: signs may tell more.
   [[nodiscard]] bool some_open() const;
   // Signs and last digits; false where that leads nowhere.
@@ -140,12 +149,16 @@ class DeepFinder {
   std::vector<Matrix> layers_;                 // sign-free, in the space's coordinates
   std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
   std::vector<Tried> tried_;
-  std::optional<DeepForm> known_;  // a plain network for all questions but a few
-  std::optional<DeepForm> start_;  // one for all so far, of which a polish may start
-  bool below_ = false;             // a layer further down is to be looked at again
-  int breaks_ = 0;                 // looked at so far
-  int climbed_ = 0;                // times
-  Index started_ = 0;              // questions before the first of this attempt
+  std::optional<DeepForm> known_;                 // a plain network for all questions but a few
+  std::optional<DeepForm> start_;                 // one for all so far, of which a polish may start
+  bool below_ = false;                            // a layer further down is to be looked at again
+  int breaks_ = 0;                                // looked at so far
+  int climbed_ = 0;                               // times
+  std::vector<std::pair<Vector, Vector>> drawn_;  // lines to where most is left
+  Index started_ = 0,
+        progress_ = 0;     // questions before the first of this attempt, and when it last came further
+  Index most_second_ = 0;  // units of the second layer so far,
+  double least_left_ = 1;  // and share of the variance
   DeepForm form_;
   DeepWithin out_;
 };

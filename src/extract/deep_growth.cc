@@ -16,11 +16,10 @@ constexpr double kBendsMostly = 0.5;     // where units above hide it, and it is
 constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
 constexpr int kSharpenings = 3;
-constexpr double kSharp = 1e-9;      // largest distance of a place from the surface, over the scale
+constexpr double kSharp = 1e-9;  // largest distance of a place from the surface, over the scale
+constexpr int kMostBlind =
+    5;  // kinks above the second layer that lead nowhere in one go, while signs are open
 constexpr Index kLeastAgreed = 2;    // equations of a slope that show where a kink belongs
-constexpr double kNoPart = 1e-5;     // of a slope that a unit has which is off
-constexpr double kMostVotes = 0.6;   // for the sign of a unit, over all
-constexpr double kSignsTold = 1e-3;  // how far the solutions for signs may be from -1 and 1
 constexpr double kCleanErrors = 30;  // distance of a place from the surface, in its own errors
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
 
@@ -91,7 +90,7 @@ bool DeepFinder::grow() {
 bool DeepFinder::grow_layer(std::size_t level) {
   const KnownLayers under = below(level);
   bool added = false;
-  int failed = 0;
+  int failed = 0, blind = 0;
   // Sharp ones first.
   std::vector<std::size_t> order(out_.planes.upper.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -100,14 +99,18 @@ bool DeepFinder::grow_layer(std::size_t level) {
   });
   for (const std::size_t i : order) {
     const UpperKink kink = out_.planes.upper[i];
-    if (tried(level, i, under.units()) || explained(kink.place) || same_piece(kink)) continue;
+    const Matrix plain = plain_rows_of(level - 1);
+    without_loose(level, plain.rows());
+    // Once signs are known a kink is followed again.
+    const Index key = under.units() * (plain.rows() > 0 ? -1 : 1);
+    if (tried(level, i, key) || explained(kink.place) || same_piece(kink)) continue;
     space_.meter->control().check();
     if (out_of_patience()) return added;
     FollowOptions follow;
     follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
     follow.scale = out_.planes.scale;
     follow.same = same_jump(i);
-    follow.plain = plain_rows_of(level - 1);
+    follow.plain = plain;
     Followed found = follow_unit(space_, under, kink, follow);
     std::optional<FoundUnit> row = verified(under, kink, follow, found);
     if (!row && !follow.same.empty()) {
@@ -116,7 +119,9 @@ bool DeepFinder::grow_layer(std::size_t level) {
       row = verified(under, kink, follow, found);
     }
     if (!row) {
-      remember(level, i, under.units());
+      remember(level, i, key);
+      // While signs below are open every kink is followed far; many that lead nowhere say that something below is missing.
+      if (level > 1 && plain.rows() == 0 && ++blind >= kMostBlind) return added;
       if (level > 1 && ++failed >= kBlocked && kinks_at_breaks(found, follow.seed)) {
         below_ = true;
         return added;
@@ -152,54 +157,20 @@ bool DeepFinder::grow_layer(std::size_t level) {
   return added;
 }
 
-Matrix DeepFinder::plain_rows_of(std::size_t layer) const {
-  if (layers_.size() <= layer + 1) return {};
-  const Matrix& V = layers_[layer];
-  const Index k = V.rows(), c = V.cols() - 1;
-  std::vector<Vector> rows;
-  for (const FoundUnit& unit : units_[layer])
-    if (unit.open == 0) rows.push_back(unit.row);
-  Matrix out(k, k + c + 1);
-  out << Matrix(0.5 * Matrix::Identity(k, k)), V;
-  if (rows.empty()) {
-    const Vector s = signs_by_kinks(layer);
-    if (s.size() > 0) out.rightCols(c + 1) = 0.5 * s.asDiagonal() * V;
-    return s.size() > 0 ? out : Matrix();
+void DeepFinder::without_loose(std::size_t level, Index most) {
+  if (most == 0 || layers_.size() <= level) return;
+  std::vector<Index> kept;
+  std::vector<FoundUnit> units;
+  for (std::size_t j = 0; j < units_[level - 1].size(); ++j) {
+    if (units_[level - 1][j].open > most) continue;
+    kept.push_back(static_cast<Index>(j));
+    units.push_back(units_[level - 1][j]);
   }
-  Matrix U(static_cast<Index>(rows.size()), k), R(U.rows(), c);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    U.row(static_cast<Index>(i)) = rows[i].head(k).transpose();
-    R.row(static_cast<Index>(i)) = rows[i].segment(k, c).transpose();
-  }
-  const Vector s = signs_between(U, V.leftCols(c), R);
-  if (!((s.cwiseAbs().array() - 1).abs().maxCoeff() <= kSignsTold)) return {};
-  out.rightCols(c + 1) = 0.5 * s.array().sign().matrix().asDiagonal() * V;
-  return out;
-}
-
-Vector DeepFinder::signs_by_kinks(std::size_t layer) const {
-  const Index k = layers_[layer].rows();
-  if (layer == 0 || k > s_) return {};
-  const KnownLayers under = below(layer + 1);
-  Vector votes = Vector::Zero(k);
-  double kinks = 0;
-  for (const UpperKink& kink : out_.planes.upper) {
-    const Piece piece = under.at(kink.place);
-    const Matrix slopes = piece.G.bottomRows(k).transpose();
-    const Vector x = slopes.colPivHouseholderQr().solve(kink.normal);
-    if (!x.allFinite() || !((slopes * x - kink.normal).norm() <= kNoPart)) continue;
-    const Vector part = x.cwiseAbs().cwiseProduct(slopes.colwise().norm().transpose());
-    const Vector sides = piece.sides.tail(k);
-    const Vector on = (part.array() > kNoPart).select(sides, -sides);
-    const Index off = (part.array() <= kNoPart).count();
-    // One unit alone is the layer's own kink.
-    if (off < kLeastAgreed || off + 1 >= k) continue;
-    votes += on;
-    ++kinks;
-  }
-  if (kinks < static_cast<double>(kLeastAgreed) || !(votes.cwiseAbs().minCoeff() >= kMostVotes * kinks))
-    return {};
-  return votes.array().sign().matrix();
+  if (units.size() == units_[level - 1].size()) return;
+  layers_.resize(level + 1);
+  units_.resize(level);
+  layers_[level] = Matrix(layers_[level](kept, Eigen::all));
+  units_[level - 1] = std::move(units);
 }
 
 std::vector<UpperKink> DeepFinder::same_jump(std::size_t i) const {

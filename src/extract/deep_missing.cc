@@ -26,7 +26,9 @@ constexpr double kModelErrors = 100,
 constexpr Index kBeyond = 6;
 constexpr double kSharpenShare = 1.5, kMostToSharpen = 6000;  // questions for every unknown, and of all
 constexpr std::size_t kMostOneSided = 50;
-constexpr Index kAlone = 120;  // climbs
+constexpr std::size_t kRowsAbove = 3,
+                      kLinesAcross = 2;  // that tell a unit below which is always on, and lines across it
+constexpr Index kAlone = 120;            // climbs
 
 }  // namespace
 
@@ -222,6 +224,32 @@ double DeepFinder::fit_on(const std::vector<Index>& rows) {
   const double left = fit_linear_part(inside, scaled.data(u, y), space_.meter->control());
   form_ = scaled.from_scaled(inside);
   return left;
+}
+
+std::vector<std::pair<Vector, Vector>> DeepFinder::across_one_sided(std::uint64_t look) const {
+  std::vector<std::pair<Vector, Vector>> out;
+  for (std::size_t l = 1; l + 1 < layers_.size(); ++l) {
+    const Matrix& V = layers_[l];
+    const Index k = V.rows();
+    std::vector<Vector> rows;
+    for (const FoundUnit& unit : units_[l])
+      if (unit.open == 0) rows.push_back(unit.row);
+    if (rows.size() < kRowsAbove) continue;
+    Matrix U(static_cast<Index>(rows.size()), k), R(U.rows(), V.cols());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      U.row(static_cast<Index>(i)) = rows[i].head(k).transpose();
+      R.row(static_cast<Index>(i)) = rows[i].tail(V.cols()).transpose();
+    }
+    const KnownLayers under = below(l);
+    const std::uint64_t seed = options_.seed + 32452843 * (look + 1) + l;
+    std::uint64_t number = 0;
+    for (const Vector& row : one_sided_rows(U, R, V, seed, kLinesAcross)) {
+      out.emplace_back(place_of_most(space_, out_.planes, under, row, seed + 2 * number),
+                       place_of_most(space_, out_.planes, under, -row, seed + 2 * number + 1));
+      ++number;
+    }
+  }
+  return out;
 }
 
 RowMatrix DeepFinder::where_units_switch(std::uint64_t look) const {

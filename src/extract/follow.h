@@ -27,6 +27,7 @@
 
 #include "extract/known_layers.h"
 #include "extract/planes.h"
+#include "extract/surface.h"
 
 namespace exhume {
 
@@ -38,12 +39,6 @@ struct FollowOptions {
   int most_breaks = 4;          // ends of the surface where nothing known ends it
   std::vector<UpperKink> same;  // further kinks of this unit: equations that cost nothing
   Matrix plain;                 // B, units just below x columns of a row; none where their signs are open
-};
-
-// A place on the surface, and how far it may be off.
-struct MetPlace {
-  Vector at;
-  double error = 0;
 };
 
 // A straight part of the surface, of unit normal, along which it was lost: a surface that is not known breaks it.
@@ -73,21 +68,5 @@ struct Followed {
 // Empty where there is none.
 [[nodiscard]] std::optional<Vector> joined_row(const Vector& a, const Matrix& free_a, const Vector& b,
                                                const Matrix& free_b);
-
-// What f does at random places of the surface row.P = 0: for a unit of the network it bends at all of them where it
-// changes at all.
-struct AlongSurface {
-  Index places = 0, alive = 0, bends = 0;
-  std::vector<MetPlace> met;
-};
-[[nodiscard]] AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
-                                         const Vector& row, Index places, std::uint64_t seed);
-
-// The row once more from all places at which its surface was met, and from its kinks: least squares
-// about `row`, among x.B and a constant where `plain` has rows. Parts that no place says anything of stay as they are. Places that the others contradict, where f bends
-// along another surface, are taken out of `met`. `off` becomes the largest distance of a place from the surface.
-[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row,
-                                    const std::vector<UpperKink>& kinks, std::vector<MetPlace>& met,
-                                    double& off, const Matrix& plain = {});
 
 }  // namespace exhume
