@@ -17,6 +17,7 @@
 #include "exhume/oracle/logged_samples.h"
 #include "extract/averaged.h"
 #include "extract/columns.h"
+#include "extract/completed.h"
 #include "extract/deep_columns.h"
 #include "extract/deep_within.h"
 #include "extract/missed.h"
@@ -35,11 +36,14 @@ constexpr double kSignNoise = 1e9, kLooseSigns = 0.05;
 // Answers coarser than that lose kinks far out, and probabilities underflow there: lines end nearer by.
 constexpr double kCoarse = 1e-12, kNear = 12;
 // Smallest singular value of a layer, in units of the outputs' spread, from which on questions determine its weights.
-constexpr double kSeen = 1e-8;
+constexpr double kSeen = 1e-6;
 // One minus the confidence of what fresh questions show.
 constexpr double kDoubt = 0.001;
 constexpr std::uint64_t kAveragedRows = 1u << 25;  // of the domain's inputs, where answers are coarse
 constexpr Index kDeepFresh = 1000;  // fresh questions where there are several hidden layers, at least
+// Attempts at several hidden layers, each in another subspace and from other seeds.
+constexpr std::uint32_t kAttempts = 3;
+constexpr std::uint64_t kTurnSeed = 0x9e3779b1u;
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -197,12 +201,38 @@ class Extraction {
     clock_.lap("average");
   }
 
-  // Several hidden layers: in the box itself, or in the subspace with all other columns afterwards.
+  // Several hidden layers. A unit that hardly acts in one subspace may act in another: where an attempt fails the next one
+  // turns the frame. An attempt must not depend on the limit, which a replay does not know.
   void work_deep(double farthest) {
+    std::optional<ExtractResult> uncertified;
+    for (std::uint32_t turn = 0; turn < kAttempts; ++turn) {
+      try {
+        attempt_deep(farthest, turn);
+      } catch (const OutOfQuestions&) {
+        if (!uncertified) throw;
+        result_ = std::move(*uncertified);
+        return;
+      }
+      if (result_.status == Status::kCertified) return;
+      result_.tried.push_back({fmt::format("attempt {}", turn + 1), result_.reason});
+      if (result_.status == Status::kUncertified && !uncertified) uncertified = result_;
+      if (uncertified) uncertified->tried = result_.tried;
+      result_.assumptions.clear();
+    }
+    if (uncertified) result_ = std::move(*uncertified);
+  }
+
+  // In the box itself, or in the subspace with all other columns afterwards.
+  void attempt_deep(double farthest, std::uint32_t turn) {
     const Index d = frame_->inputs();
+    if (turn > 0) {
+      turned_.push_back(std::make_unique<const Frame>(frame_->turned(turn)));
+      meter_.turn(*turned_.back());
+    }
+    const std::uint64_t seed = options_.seed + kTurnSeed * turn;
     const Space space{&meter_, noise_, frame_->box().bounded() || frame_->dimensions() == d};
     DeepWithinOptions options;
-    options.seed = options_.seed;
+    options.seed = seed;
     options.farthest = std::min(options.farthest, farthest);
     const DeepWithin within = deep_within(space, options);
     clock_.lap("layers");
@@ -221,6 +251,7 @@ class Extraction {
       return;
     }
     DeepForm form = within.form;
+    RowMatrix asked = within.u, answers = within.y;
     if (!space.whole) {
       if (!within.plain) {
         refuse(fmt::format(
@@ -229,8 +260,16 @@ class Extraction {
             fmt::join(within.widths, "-"), frame_->dimensions()));
         return;
       }
-      form = deep_columns(space, within, options_.seed).form;
+      DeepColumns columns = deep_columns(space, within, seed);
+      form = std::move(columns.form);
+      asked = std::move(columns.x);
+      answers = std::move(columns.y);
       clock_.lap("columns");
+    }
+    if (within.plain && asked.rows() > 0) {
+      const Space whole{&meter_, noise_, true};
+      form = completed(whole, within.planes, form, std::move(asked), std::move(answers), seed).form;
+      clock_.lap("climbs");
     }
     result_.deep = canonical(to_deep(form));
     result_.signs_identifiable = within.plain;
@@ -249,8 +288,9 @@ class Extraction {
     const Index fresh_rows = result_.is_deep() ? std::max(options_.fresh, kDeepFresh) : options_.fresh;
     // Fresh questions, of which nothing above depends.
     const RowMatrix x =
-        domain_inputs(*frame_, result_.spread, options_.seed ^ 0x9e3779b97f4a7c15u, 0, fresh_rows);
+        domain_inputs(*frame_, result_.spread, options_.seed ^ 0x9e3779b97f4a7c15u, fresh_asked_, fresh_rows);
     const RowMatrix y = meter_.ask(kFresh, plain_rows(x));
+    fresh_asked_ += static_cast<std::uint64_t>(fresh_rows);
     result_.fresh = result_.held_out = fresh_rows;
     std::vector<LoggedBlock> blocks = meter_.history();
     const SamplePtr logged = logged_samples(frame_, std::move(blocks));
@@ -296,16 +336,20 @@ class Extraction {
             ? fmt::format("on inputs between {:g} and {:g}", options_.box.low, options_.box.high)
             : fmt::format("on normal inputs of standard deviation {:.3g}", result_.spread);
     // No fresh question of so many was answered otherwise: how many of the inputs may be, at most.
-    const double share = 1 - std::pow(kDoubt, 1 / static_cast<double>(fresh_rows));
+    result_.unseen_share = 1 - std::pow(kDoubt, 1 / static_cast<double>(fresh_rows));
     result_.conclusion = fmt::format(
-        "{} the oracle is this network, but for units that do not bend there; fresh questions show it for "
-        "all but a "
-        "share of at most {:.2g} of such inputs, at {:g}% confidence",
-        domain, share, 100 * (1 - kDoubt));
+        "{} the oracle is this network, but for units that bend it nowhere or on few of these inputs: fresh "
+        "questions show it for all but a share of at most {:.2g} of them, at {:g}% confidence; so there are "
+        "at "
+        "least as many hidden units as stated, and those that act on less may be missing",
+        domain, result_.unseen_share, 100 * (1 - kDoubt));
     result_.assumed = {
         result_.is_deep() ? "the oracle is a network of ReLUs with several hidden layers"
                           : "the oracle is a network with one hidden layer of piecewise linear units",
-        "units that do not bend within the domain cannot be seen: they act as linear functions there"};
+        "units that do not bend within the domain cannot be seen: they act as linear functions there",
+        "units that bend on a share of the domain into which no question fell cannot be seen either: widths "
+        "are "
+        "lower bounds"};
   }
 
   // Weights that no question sees would be certified with the others.
@@ -327,9 +371,11 @@ class Extraction {
   const Control& control_;
   QuestionLog& log_;
   std::shared_ptr<const Frame> frame_;
+  std::vector<std::unique_ptr<const Frame>> turned_;
   Meter meter_;
   AnswerNoise noise_;
   Index expected_ = 0;
+  std::uint64_t fresh_asked_ = 0;  // so far: no attempt is judged by questions of another
   StageClock clock_;
   ExtractResult result_;
 };
@@ -354,6 +400,21 @@ Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimen
   const double points = std::ceil(1.3 * (k + m) / m) + 2;
   const double within = k * (8 + s + 2) + 2 * (k * (s + 1) + (k + s + 1) * m) / m;
   return static_cast<Index>(within + points * (d - s + 1) + 700);
+}
+
+Index estimated_deep_questions(Index inputs, const std::vector<Index>& widths, Index outputs,
+                               Index dimensions) {
+  if (widths.empty()) throw std::invalid_argument("widths is empty, but must name at least one hidden layer");
+  constexpr double kChecks = 1500, kPlane = 150, kWeight = 8, kWeightOfOutput = 20;  // as measured
+  const auto d = static_cast<double>(inputs), m = static_cast<double>(outputs);
+  const double s = std::min(static_cast<double>(dimensions), d), first = static_cast<double>(widths.front());
+  double pairs = 0, below = first;
+  for (std::size_t l = 1; l < widths.size(); ++l) {
+    pairs += static_cast<double>(widths[l]) * below;
+    below += static_cast<double>(widths[l]);
+  }
+  return static_cast<Index>(kChecks + kPlane * first + (kWeight + kWeightOfOutput / m) * pairs +
+                            (2.7 * first / m + 4) * (d - s));
 }
 
 ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, const Control& control) {

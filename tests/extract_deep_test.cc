@@ -1,7 +1,12 @@
 // Deep networks that can be asked: layers found one by one, exactly, replayed from their log, or not certified.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "exhume/base/random.h"
 #include "exhume/data/planted_deep.h"
@@ -9,6 +14,8 @@
 #include "exhume/report/extraction_check.h"
 #include "exhume/report/report.h"
 #include "extract/bend.h"
+#include "extract/climb.h"
+#include "extract/completed.h"
 #include "extract/follow.h"
 #include "extract/known_layers.h"
 #include "extract/pairs.h"
@@ -259,6 +266,163 @@ TEST(SecondUnits, FromTheirKinks) {
     EXPECT_LT(nearest, 1e-9);
   }
   EXPECT_TRUE(on_surface(first, units, kinks.front().place, 1e-8));
+}
+
+TEST(Frame, TurnsAreOtherSubspacesOfTheSameFrameAndTheLogKeepsThem) {
+  const Frame frame(12, 4, 5, {}), turned = frame.turned(2);
+  EXPECT_EQ(turned.turn(), 2u);
+  EXPECT_EQ(turned.origin(), frame.origin());
+  EXPECT_LT((turned.basis() * turned.basis().transpose() - Matrix::Identity(4, 4)).norm(), 1e-13);
+  EXPECT_GT((frame.basis() * turned.basis().transpose() - Matrix::Identity(4, 4)).norm(), 0.1);
+  Questions questions = in_subspace(RowMatrix(Stream(1, "u").normal_matrix(3, 4)));
+  questions.turn = 2;
+  const RowMatrix x = turned.points_within(questions.rows);
+  EXPECT_EQ(frame.points(questions), x);  // whichever turn is asked
+  QuestionLog log("{}");
+  log.asking(3);
+  log.answered({"stage", questions, RowMatrix::Ones(3, 1)});
+  const LogContents contents = parse_question_log(log.bytes(), "log");
+  ASSERT_EQ(contents.blocks.size(), 1u);
+  EXPECT_EQ(contents.blocks.front().questions.turn, 2u);
+  EXPECT_EQ(frame.points(contents.blocks.front().questions), x);
+}
+
+// A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such unit.
+TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
+  const DeepNetwork network = planted(8, {5, 3}, 1, 11);
+  Asked asked(network, 8);
+  asked.space.whole = true;
+  const Layer &first = network.layers[0], &second = network.layers[1];
+  Matrix V(5, 9), plain(5, 14);
+  V << first.W, first.b;
+  plain << Matrix(0.5 * Matrix::Identity(5, 5)), 0.5 * V;  // max(q, 0) = |q| / 2 + q / 2
+  const KnownLayers below(8, {V});
+  const auto z = [&](const Vector& x) {
+    return second.W.row(0).dot((first.W * x + first.b).cwiseMax(0)) + second.b(0);
+  };
+  UpperKink kink;
+  for (std::uint64_t n = 0; kink.place.size() == 0; ++n) {
+    const Matrix ends = 2 * Stream(n, "ends").normal_matrix(8, 2);
+    Vector low = ends.col(0), high = ends.col(1);
+    if ((z(low) > 0) == (z(high) > 0)) continue;
+    for (int step = 0; step < 80; ++step) {
+      const Vector middle = (low + high) / 2;
+      ((z(middle) > 0) == (z(low) > 0) ? low : high) = middle;
+    }
+    const Vector on = ((first.W * low + first.b).array() > 0).cast<double>();
+    const Vector slope = first.W.transpose() * on.cwiseProduct(Vector(second.W.row(0).transpose()));
+    if (on.sum() < 2 || on.sum() > 4 || !(slope.norm() > 0.1)) continue;
+    kink = {low, slope.normalized(), Vector::Ones(1), 1e-12};
+  }
+  FollowOptions options;
+  options.plain = plain;
+  UpperKink other = kink;
+  other.normal = Stream(3, "normal").normal_matrix(8, 1).col(0).normalized();
+  EXPECT_FALSE(follow_unit(asked.space, below, other, options).row.has_value());
+  EXPECT_EQ(asked.meter.asked(), 0);  // its slope alone tells
+  const Followed found = follow_unit(asked.space, below, kink, options);
+  ASSERT_TRUE(found.row.has_value());
+  EXPECT_GE(found.agreed, 2);
+  Vector truth = plain.transpose() * second.W.row(0).transpose();
+  truth(13) += second.b(0);
+  truth.normalize();
+  if (found.open == 0) {
+    const double sign = truth.dot(*found.row) < 0 ? -1 : 1;
+    EXPECT_LT((truth - sign * *found.row).norm(), 1e-9);
+  }
+}
+
+TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
+  const DeepNetwork network = planted(12, {6, 5}, 1, 4);
+  Asked asked(network, 12);
+  asked.space.whole = true;
+  Planes planes;
+  planes.scale = 1;
+  const DeepForm form = to_plain_form(network);
+  const RowMatrix u = climbs(asked.space, planes, form, 3, 12);
+  const Layer& first = network.layers[0];
+  std::set<Index> alone;
+  for (Index i = 0; i < u.rows(); ++i) {
+    const Vector z = first.W * u.row(i).transpose() + first.b;
+    Index most = 0;
+    z.maxCoeff(&most);
+    if ((z.array() > 0).count() == 1) alone.insert(most);
+  }
+  EXPECT_GE(alone.size(), 5u);
+  EXPECT_EQ(asked.meter.asked(), 0);
+}
+
+TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
+  DeepNetwork network = planted(8, {6, 5}, 1, 9);
+  Layer& second = network.layers[1];
+  // On only where the first unit is on, and few others.
+  second.W.row(4) = Eigen::RowVectorXd::Constant(6, -2);
+  second.W(4, 0) = 1;
+  second.b(4) = -0.5;
+  Asked asked(network, 8);
+  asked.space.whole = true;
+  Planes planes;
+  planes.scale = 0.6;
+  const DeepForm all = to_plain_form(network), form = with_units(all, 1, {0, 1, 2, 3});
+  DeepForm without = form;
+  without.C.resize(5, 1);
+  without.C << all.C.topRows(4), all.C.bottomRows(1);
+  RowMatrix x = Stream(2, "x").normal_matrix(400, 8), y = evaluate(all, x);
+  std::vector<Index> right;
+  for (Index i = 0; i < x.rows(); ++i)
+    if (std::abs(y(i, 0) - evaluate(without, x.row(i))(0, 0)) < 1e-9) right.push_back(i);
+  const Completed found = completed(asked.space, planes, without, RowMatrix(x(right, Eigen::all)),
+                                    RowMatrix(y(right, Eigen::all)), 1);
+  EXPECT_TRUE(found.right);
+  EXPECT_EQ(found.added, 1);
+  EXPECT_LT(align(canonical(network), canonical(to_deep(found.form))).worst_error, 1e-9);
+}
+
+TEST(Extract, NoQuestionOfADeepNetworkIsAskedTwiceOverAllAttempts) {
+  const DeepNetwork network = planted(14, {6, 4, 3}, 1, 21);
+  std::multiset<std::string> asked;
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        for (Index i = 0; i < x.rows(); ++i) {
+          const RowMatrix row = x.row(i);
+          asked.emplace(reinterpret_cast<const char*>(row.data()),
+                        sizeof(double) * static_cast<std::size_t>(row.size()));
+        }
+        return evaluate(network, x);
+      },
+      14);
+  ExtractOptions options;
+  options.seed = 2;
+  const ExtractResult result = extract(oracle, options);
+  const std::set<std::string> different(asked.begin(), asked.end());
+  // The probe asks some points again, to see whether it gets the same answer.
+  constexpr std::size_t kAskedAgain = 16;
+  EXPECT_LE(asked.size() - different.size(), kAskedAgain) << "after " << result.queries;
+  EXPECT_EQ(static_cast<Index>(asked.size()), result.queries);
+}
+
+TEST(Extract, CertificatesSayThatWidthsAreLowerBounds) {
+  ExtractOptions options;
+  options.seed = 5;
+  const ExtractResult result = extract(network_oracle(planted(10, {4, 4}, 1, 5)), options);
+  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_NEAR(result.unseen_share, 6.9 / 1000, 1e-3);
+  EXPECT_NE(result.conclusion.find("at least as many hidden units"), std::string::npos);
+  const std::string json = to_json(result);
+  EXPECT_NE(json.find("\"hidden_units_are\": \"at least\""), std::string::npos);
+  EXPECT_NE(json.find("\"unseen_share\""), std::string::npos);
+}
+
+TEST(Extract, EstimatesForSeveralLayersAreWithinAThirdOfWhatWasMeasured) {
+  // Measured: docs/extract.md.
+  const std::vector<std::tuple<Index, std::vector<Index>, Index, double>> measured = {
+      {10, {10, 10}, 1, 6300},
+      {10, {20, 20}, 1, 13000},
+      {30, {30, 30}, 10, 16100},
+      {80, {40, 20}, 1, 35000},
+      {40, {20, 10, 10}, 1, 24000}};
+  for (const auto& [d, widths, m, questions] : measured)
+    EXPECT_NEAR(static_cast<double>(estimated_deep_questions(d, widths, m)), questions, questions / 3);
 }
 
 TEST(Scaled, ThereAndBack) {

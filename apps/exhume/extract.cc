@@ -83,9 +83,13 @@ class Extract final : public Command {
     Delivery delivery(session, out_);
     const OraclePtr oracle = open_oracle();
     if (!session.quiet && !session.json) {
-      complain(fmt::format("{} inputs: about {} questions for 32 hidden units and one output, {} for 128",
-                           oracle->inputs(), estimated_questions(oracle->inputs(), 32, 1),
-                           estimated_questions(oracle->inputs(), 128, 1)));
+      const Index d = oracle->inputs();
+      complain(fmt::format(
+          "{} inputs, one output: about {} questions for 32 hidden units, {} for 128; for hidden layers of "
+          "20 and 20 "
+          "about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
+          d, estimated_questions(d, 32, 1), estimated_questions(d, 128, 1),
+          estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
     if (delivery.writes() && result.status != Status::kRefused) {

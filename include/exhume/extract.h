@@ -11,7 +11,8 @@
 //
 // Certified: the network answers every logged question, and fresh random ones over the domain, to the
 // precision of the oracle. Units that do not bend f within the domain act there as linear functions and are
-// invisible.
+// invisible. So are units that bend it on a share of the domain that no question fell into: widths are lower bounds, and
+// `unseen_share` says how large that share may be.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +58,8 @@ struct ExtractResult : Certificate {
   Index fresh = 0;
   double logged_worst = 0, fresh_worst = 0;  // largest |y - f| over what is allowed there
   double fresh_relative_mse = 0;
+  // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh).
+  double unseen_share = 1;
   Index found_outside = 0;  // units that the subspace did not show
   std::string log_digest;   // of the log of questions
   std::string log;          // its bytes
@@ -71,6 +74,10 @@ struct ExtractResult : Certificate {
 
 // Questions that an extraction of such a network takes, about.
 [[nodiscard]] Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimensions = 10);
+// The same for several hidden layers of these widths, where the first attempt does: (8 + 20 / m) for every weight between two
+// hidden layers and from each to all below it, 150 for every unit of the first, (2.7 k_1 / m + 4) (d - s) for its weights.
+[[nodiscard]] Index estimated_deep_questions(Index inputs, const std::vector<Index>& widths, Index outputs,
+                                             Index dimensions = 10);
 
 // Throws DataError where the oracle or the log cannot be used, std::invalid_argument for bad options,
 // Interrupted (the log then holds all that was asked).

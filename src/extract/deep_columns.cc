@@ -206,7 +206,7 @@ class Solver {
         static_cast<Index>(kMoreQuestions * static_cast<double>(k_ * (d_ - s_)) / static_cast<double>(m_)) +
         50;
     const RowMatrix drawn = domain_inputs(frame_, spread, seed_, 1u << 24, more);
-    const RowMatrix inside = frame_.points(in_subspace(within_.u));
+    const RowMatrix inside = frame_.points_within(within_.u);
     RowMatrix asked(drawn.rows() + inside.rows(), d_);
     asked << drawn, inside;
     const RowMatrix candidates = domain_inputs(frame_, spread, seed_, 1u << 26, kPairCandidates);
@@ -230,9 +230,11 @@ class Solver {
       all_y.conservativeResize(have + fresh.rows(), Eigen::NoChange);
       all_x.bottomRows(fresh.rows()) = fresh;
       all_y.bottomRows(fresh.rows()) = told;
-      if (right) return;
+      if (right) break;
       form = polished(form, all_x, all_y);
     }
+    out_.x = std::move(all_x);
+    out_.y = std::move(all_y);
   }
 
   [[nodiscard]] DeepForm polished(const DeepForm& from, const RowMatrix& x, const RowMatrix& y) {

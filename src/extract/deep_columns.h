@@ -21,6 +21,7 @@ namespace exhume {
 
 struct DeepColumns {
   DeepForm form;            // plain, in the user's coordinates
+  RowMatrix x, y;           // questions that it was polished on
   double relative_mse = 1;  // of the last polish
   Index places = 0;
   double smallest_singular = 0;

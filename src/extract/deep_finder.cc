@@ -6,9 +6,9 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "extract/climb.h"
 #include "extract/deep_fit.h"
 #include "extract/first_layer.h"
-#include "extract/jump_layers.h"
 #include "extract/pairs.h"
 #include "extract/scaled.h"
 
@@ -19,19 +19,22 @@ constexpr double kNearlyThere = 1e-4;                 // and where rows are open
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
 constexpr Index kPairCandidates = 60000;
-constexpr double kFarQuestions = 40;  // at which both units of a weight are on, of far places that were asked
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr Index kMostSurprises = 60;
+constexpr int kLessons = 4,
+              kPatientSteps = 40;  // polishes on surprises, and steps without which one is given up
+// Questions after which an attempt is given up, so that another may be made: since it last came further, and in all; some, and so
+// many for every unit of the first layer. Further is another unit of the second layer, or a tenth of what was left.
+constexpr double kPatience = 4000, kPatienceForPlane = 500;
+constexpr double kMostPatience = 10000, kMostForPlane = 2000;
+constexpr double kProgress = 0.1;
+constexpr Index kClimbs =
+    400;  // questions where sums of known units are most, before a network is taken for whole
 // Lines in a box are short, and units bend in few of its corners.
 constexpr int kBoxLines = 24, kBoxQuiet = 12, kBoxMost = 72;
-constexpr int kCornerRounds = 4;
-constexpr double kSameDirection = 1e-5;  // of jumps of one unit
-constexpr double kExactStart =
-    1e-8;  // share of the variance that rows from kinks leave where none is missing
-constexpr int kJumpRounds = 12;
-constexpr double kCorner = 0.97;   // of the way to a corner
 constexpr std::size_t kWorst = 2;  // lines to where most is left, in one pass
 constexpr int kMostLooks = 40;
+constexpr int kRandomLines = 2;  // of a further pass
 
 }  // namespace
 
@@ -54,6 +57,7 @@ DeepWithin DeepFinder::run() {
     layers_.assign(1, planes.V);
   }
   bool closer = false;
+  started_ = progress_ = used();
   for (int pass = 0, looks = 0; pass < options_.passes; pass += closer ? 0 : 1) {
     const Index known = planes.V.rows();
     if (!closer) more_planes(space_, lines, planes);
@@ -66,10 +70,14 @@ DeepWithin DeepFinder::run() {
     if (two_layers(lines)) break;
     const bool there = grow();
     if ((there || some_open()) && finish(pass + 1 == options_.passes)) break;
+    if (out_of_patience()) break;
     closer = looks < kMostLooks && look_closer(static_cast<std::uint64_t>(looks++));
     if (closer) continue;
-    lines.through = where_most_is_left();
-    lines.least_lines = std::max(1, static_cast<int>(lines.through.size()));
+    lines.through = not_drawn(where_most_is_left());
+    const auto across = across_one_sided(static_cast<std::uint64_t>(pass));
+    lines.through.insert(lines.through.end(), across.begin(), across.end());
+    // And some at random: a unit that is missing may bend f where little is left.
+    lines.least_lines = kRandomLines + static_cast<int>(lines.through.size());
     lines.quiet_lines = 1;
   }
   for (const Matrix& v : layers_) out_.widths.push_back(v.rows());
@@ -77,103 +85,24 @@ DeepWithin DeepFinder::run() {
   return std::move(out_);
 }
 
-bool DeepFinder::from_jumps() {
-  const Index m = space_.meter->outputs();
-  if (m < kManyOutputs) return false;
-  JumpLayersOptions options;
-  options.seed = options_.seed;
-  const JumpLayers found = jump_layers(space_, options, out_.planes);
-  out_.widths = found.widths;
-  if (found.form.V.empty()) return false;
-  const Control control = space_.meter->control().within(kPolishSeconds);
-  // Planes through all their kinks are as sharp as answers are; the layers above follow from far places.
-  DeepForm start = found.form;
-  start.given = 1;
-  const Index first =
-      std::min(found.u.rows(), static_cast<Index>(kPolishShare * static_cast<double>(start.V.back().size())));
-  const std::vector<Index> rare = where_pairs_act(start, found.u, found.u.topRows(first), kFarQuestions);
-  out_.u = found.u.topRows(first);
-  out_.y = found.y.topRows(first);
-  append(found.u(rare, Eigen::all), found.y(rare, Eigen::all));
-  if (!polished(start, control)) return false;
-  out_.form.given = 0;
-  return true;
+Index DeepFinder::used() const {
+  Index sum = 0;
+  for (const StageQuestions& stage : space_.meter->stages())
+    if (stage.stage != "answers lost") sum += stage.questions;
+  return sum;
 }
 
-void DeepFinder::planes_in_corners(PlanesOptions lines) {
-  for (int round = 0; round < kCornerRounds; ++round) {
-    const Index known = out_.planes.V.rows();
-    const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
-    lines.through.clear();
-    const Box& box = space_.meter->frame().box();
-    for (const Vector& w : first.left) {
-      Vector corner = (box.high - box.low) / 2 * kCorner * w.array().sign().matrix();
-      corner.array() += (box.low + box.high) / 2;
-      const Vector opposite = Vector::Constant(s_, box.low + box.high) - corner;
-      lines.through.emplace_back(opposite, corner);
-    }
-    if (lines.through.empty()) return;
-    lines.least_lines = lines.most_lines = static_cast<int>(lines.through.size());
-    more_planes(space_, lines, out_.planes);
-    if (out_.planes.V.rows() == known) return;
+bool DeepFinder::out_of_patience() {
+  if (space_.bounded() || layers_.empty()) return false;
+  const Index now = used(), second = layers_.size() > 1 ? layers_[1].rows() : 0;
+  if (second > most_second_ || out_.relative_mse < kProgress * least_left_) {
+    most_second_ = std::max(most_second_, second);
+    least_left_ = std::min(least_left_, out_.relative_mse);
+    progress_ = now;
   }
-}
-
-std::vector<FoundUnit> DeepFinder::units_by_jumps() const {
-  const std::vector<UpperKink>& upper = out_.planes.upper;
-  std::vector<FoundUnit> units;
-  std::vector<bool> used(upper.size(), false);
-  for (std::size_t i = 0; i < upper.size(); ++i) {
-    if (used[i] || !(upper[i].error < kSameJump)) continue;
-    FoundUnit unit{{}, {upper[i]}, {}, 1, {}};
-    const Vector along = upper[i].jump.normalized();
-    for (std::size_t j = i + 1; j < upper.size(); ++j) {
-      const Vector across = upper[j].jump - along.dot(upper[j].jump) * along;
-      if (used[j] || !(upper[j].error < kSameJump) || across.norm() > kSameDirection * upper[j].jump.norm())
-        continue;
-      used[j] = true;
-      unit.kinks.push_back(upper[j]);
-    }
-    if (unit.kinks.size() > 1) units.push_back(std::move(unit));
-  }
-  return units;
-}
-
-bool DeepFinder::two_layers(PlanesOptions lines) {
-  const Index m = space_.meter->outputs();
-  if (m < kManyOutputs) return false;
-  const Control control = space_.meter->control().within(kPolishSeconds);
-  for (int round = 0; round < kJumpRounds; ++round) {
-    const FirstLayer first = first_layer(out_.planes.V, out_.planes.pieces);
-    const std::vector<FoundUnit> units = units_by_jumps();
-    if (first.signs.size() == 0 || units.empty()) return false;
-    const Index k = out_.planes.V.rows();
-    const auto unknowns = static_cast<double>(k * (s_ + 1) + static_cast<Index>(units.size()) * (k + 1 + m));
-    ask(kPolishShare * unknowns / static_cast<double>(m) + static_cast<double>(k + s_));
-    const DeepForm plain = plain_layers(out_.planes.V, {units}, out_.u, out_.y, first.signs);
-    if (plain.V.empty()) return false;
-    const RowMatrix centred = out_.y.rowwise() - out_.y.colwise().mean();
-    const double left =
-        (out_.y - evaluate(plain, out_.u)).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
-    if (left < kExactStart) {
-      if (!polished(plain, control)) return false;
-      ask_where_pairs_act();
-      on_all_questions(control);
-      if (!surprised()) return true;
-    }
-    form_ = plain;
-    lines.through = where_most_is_left();
-    lines.least_lines = lines.most_lines = static_cast<int>(lines.through.size());
-    const std::size_t kinks = out_.planes.upper.size();
-    more_planes(space_, lines, out_.planes);
-    if (out_.planes.V.rows() > k) {
-      layers_.assign(1, out_.planes.V);
-      units_.clear();
-    } else if (out_.planes.upper.size() == kinks) {
-      return false;
-    }
-  }
-  return false;
+  const auto planes = static_cast<double>(layers_.front().rows());
+  return static_cast<double>(now - progress_) > kPatience + kPatienceForPlane * planes ||
+         static_cast<double>(now - started_) > kMostPatience + kMostForPlane * planes;
 }
 
 void DeepFinder::ask(double count) {
@@ -219,6 +148,14 @@ std::vector<std::pair<Vector, Vector>> DeepFinder::where_most_is_left() const {
   return out;
 }
 
+std::vector<std::pair<Vector, Vector>> DeepFinder::not_drawn(std::vector<std::pair<Vector, Vector>> ends) {
+  std::erase_if(ends, [this](const auto& pair) {
+    return std::find(drawn_.begin(), drawn_.end(), pair) != drawn_.end();
+  });
+  drawn_.insert(drawn_.end(), ends.begin(), ends.end());
+  return ends;
+}
+
 bool DeepFinder::some_open() const {
   if (!(out_.relative_mse < kNearlyThere)) return false;
   for (const auto& units : units_)
@@ -233,6 +170,7 @@ bool DeepFinder::finish(bool last) {
   const Vector signs = first_layer(layers_.front(), out_.planes.pieces).signs;
   DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y, signs);
   if (plain.V.empty()) plain = find_signs(form_).form;
+  if (start_) plain = *std::exchange(start_, std::nullopt);
   ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
   // Units that act rarely show among more questions.
   if (!(linear_part() < (some_open() ? kNearlyThere : all_there()))) return false;
@@ -240,7 +178,11 @@ bool DeepFinder::finish(bool last) {
     without_twins(control);
     ask_where_pairs_act();
     on_all_questions(control);
-    return !surprised();
+    if (surprised() && !learned(control)) return false;
+    // In the inputs themselves the last look does so (extract/completed.h).
+    if (space_.whole) return true;
+    ask_at_climbs();
+    return !surprised() || learned(control);
   }
   if (!last) return false;
   ask(kPolishShare * static_cast<double>(form_.unknowns()) / m + static_cast<double>(form_.features()));
@@ -257,6 +199,12 @@ void DeepFinder::ask_where_pairs_act() {
   const RowMatrix places = places_about(space_, out_.planes, options_.seed ^ 0x510e527fu, 0, kPairCandidates);
   const RowMatrix u = places(where_pairs_act(out_.form, places, out_.u, kPairQuestions), Eigen::all);
   if (u.rows() > 0) append(u, space_.ask(kStage, u));
+}
+
+void DeepFinder::ask_at_climbs() {
+  const RowMatrix u = climbs(space_, out_.planes, out_.form,
+                             options_.seed ^ (0x428a2f98u + static_cast<std::uint64_t>(climbed_++)), kClimbs);
+  if (u.rows() > 0) (void)space_.ask("climbs", u);
 }
 
 void DeepFinder::append(const RowMatrix& u, const RowMatrix& y) {
@@ -276,6 +224,17 @@ bool DeepFinder::surprised() {
   out_.exact = out_.plain = false;
   (void)linear_part();
   return true;
+}
+
+bool DeepFinder::learned(const Control& control) {
+  for (int round = 0; round < kLessons && known_; ++round) {
+    const DeepForm start = *known_;
+    if (!polished(start, control, kPatientSteps)) return false;
+    without_twins(control);
+    on_all_questions(control);
+    if (!surprised()) return true;
+  }
+  return false;
 }
 
 void DeepFinder::adopt(const DeepForm& plain) {

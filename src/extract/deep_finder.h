@@ -2,6 +2,8 @@
 //
 //     deep_finder.cc     lines, the order of things, signs, polish
 //     deep_growth.cc     units of a layer behind kinks that nothing explains
+//     deep_signs.cc      signs of a layer, from the rows or the kinks above it
+//     deep_jumps.cc      two hidden layers and several outputs: kinks told apart by their jumps
 //     deep_missing.cc    units that are missing where the others explain nearly all
 #pragma once
 
@@ -36,6 +38,10 @@ class DeepFinder {
   DeepWithin run();
 
  private:
+  // Questions of all stages so far, those of a log included as they are read.
+  [[nodiscard]] Index used() const;
+  // So many were asked for what was found that another attempt is better than going on.
+  [[nodiscard]] bool out_of_patience();
   // Two hidden layers and several outputs in a box (extract/jump_layers.h), polished on the far places asked.
   bool from_jumps();
   // Units of the first layer that are on at all questions so far: lines to where they would switch.
@@ -57,6 +63,14 @@ class DeepFinder {
   bool grow();
   // Units of layer `level` (from 0) behind kinks that nothing explains; true where there are new ones.
   bool grow_layer(std::size_t level);
+  // Rows of a layer's units after max(., 0), as the units above it tell their signs; none where these are open.
+  [[nodiscard]] Matrix plain_rows_of(std::size_t layer) const;
+  // Units of a level that were followed while signs were open, and of which more is open than what lies just below has units:
+  // they are found again.
+  void without_loose(std::size_t level, Index most);
+  // Those signs from kinks above the layer, where it has no more units than the space has dimensions: the slope there is a sum
+  // of the slopes of its units, in which those that are off have no part.
+  [[nodiscard]] Vector signs_by_kinks(std::size_t layer) const;
   // Kinks whose jumps are along that of kink i: of the same unit, where it is of the last hidden layer.
   [[nodiscard]] std::vector<UpperKink> same_jump(std::size_t i) const;
   // True where it is another part of a unit that is known, which then gets what both say.
@@ -82,12 +96,13 @@ class DeepFinder {
   bool sharpen_layers(std::vector<Index>& off, double& left);
   [[nodiscard]] bool passes_places() const;
   double fit_on(const std::vector<Index>& rows);
+  // Lines from where a unit of a layer below others that is always on, as the rows above tell, is most to where it is least.
+  [[nodiscard]] std::vector<std::pair<Vector, Vector>> across_one_sided(std::uint64_t look) const;
   // Places at which units would switch that are on at all questions.
   [[nodiscard]] RowMatrix where_units_switch(std::uint64_t look) const;
   // The row, sharpened, where f bends along its surface.
   [[nodiscard]] std::optional<FoundUnit> verified(const KnownLayers& under, const UpperKink& kink,
-                                                  const std::vector<UpperKink>& same, const Followed& found,
-                                                  std::uint64_t seed) const;
+                                                  const FollowOptions& follow, const Followed& found) const;
   // Kinks that led nowhere are not followed again on the same layers.
   [[nodiscard]] bool tried(std::size_t level, std::size_t kink, Index units) const;
   void remember(std::size_t level, std::size_t kink, Index units) { tried_.push_back({level, kink, units}); }
@@ -99,14 +114,21 @@ class DeepFinder {
   // From the random questions that are answered best to those that are answered worst: a unit that is missing
   // bends f in between.
   [[nodiscard]] std::vector<std::pair<Vector, Vector>> where_most_is_left() const;
+  // Those of the lines that were not drawn before: no question is asked twice.
+  [[nodiscard]] std::vector<std::pair<Vector, Vector>> not_drawn(std::vector<std::pair<Vector, Vector>> ends);
   // Nearly all is explained, and rows say little of some units: signs may tell more.
   [[nodiscard]] bool some_open() const;
   // Signs and last digits; false where that leads nowhere.
   bool finish(bool last);
   void ask_where_pairs_act();
+  // Where units that act rarely would.
+  void ask_at_climbs();
   void append(const RowMatrix& u, const RowMatrix& y);
   // Questions of before that the network answers wrongly join the random ones: a unit is missing.
   bool surprised();
+  // The network that was surprised, fitted to these questions too: weights that were open where nothing was asked. False where
+  // that is not enough.
+  bool learned(const Control& control);
   // A plain network that answers nearly all questions: its rows are as sharp as they get.
   void adopt(const DeepForm& plain);
   // Sharper rows, on the scale of those before: what was open stays open.
@@ -127,9 +149,16 @@ class DeepFinder {
   std::vector<Matrix> layers_;                 // sign-free, in the space's coordinates
   std::vector<std::vector<FoundUnit>> units_;  // of every layer above the first
   std::vector<Tried> tried_;
-  std::optional<DeepForm> known_;  // a plain network for all questions but a few
-  bool below_ = false;             // a layer further down is to be looked at again
-  int breaks_ = 0;                 // looked at so far
+  std::optional<DeepForm> known_;                 // a plain network for all questions but a few
+  std::optional<DeepForm> start_;                 // one for all so far, of which a polish may start
+  bool below_ = false;                            // a layer further down is to be looked at again
+  int breaks_ = 0;                                // looked at so far
+  int climbed_ = 0;                               // times
+  std::vector<std::pair<Vector, Vector>> drawn_;  // lines to where most is left
+  Index started_ = 0,
+        progress_ = 0;     // questions before the first of this attempt, and when it last came further
+  Index most_second_ = 0;  // units of the second layer so far,
+  double least_left_ = 1;  // and share of the variance
   DeepForm form_;
   DeepWithin out_;
 };

@@ -48,8 +48,7 @@ std::optional<DeepFit> polished_on_all(const Space& space, const DeepForm& start
   const Index s = space.dimensions();
   std::vector<const LoggedBlock*> blocks;
   for (const LoggedBlock& block : space.meter->history())
-    if (block.questions.plain == space.whole && block.questions.direction.empty() && block.stage != stage)
-      blocks.push_back(&block);
+    if (space.holds(block.questions) && block.stage != stage) blocks.push_back(&block);
   const auto p = static_cast<double>(start.unknowns()), m = static_cast<double>(y.cols());
   const double affordable = kPolishWork / (m * p * p + 1) - static_cast<double>(u.rows());
   Index all = 0;
@@ -78,20 +77,30 @@ std::optional<DeepFit> polished_on_all(const Space& space, const DeepForm& start
 
 WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spread, double scale,
                            Index most) {
-  WrongAnswers out{RowMatrix(0, space.dimensions()), RowMatrix(0, space.meter->outputs())};
+  struct Wrong {
+    double far;
+    const LoggedBlock* block;
+    Index row;
+  };
+  std::vector<Wrong> all;
   for (const LoggedBlock& block : space.meter->history()) {
-    if (block.questions.plain != space.whole || !block.questions.direction.empty() || block.stage == "probe")
-      continue;
+    if (!space.holds(block.questions) || block.stage == "probe") continue;
     const RowMatrix left = block.answers - evaluate(form, block.questions.rows);
-    for (Index i = 0; i < left.rows() && out.u.rows() < most; ++i) {
+    for (Index i = 0; i < left.rows(); ++i) {
       const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());
       const double far = 1 + (block.questions.rows.row(i).transpose() - space.middle()).norm() / scale;
-      if (left.row(i).cwiseAbs().maxCoeff() <= kSurprise * size * far) continue;
-      out.u.conservativeResize(out.u.rows() + 1, Eigen::NoChange);
-      out.y.conservativeResize(out.y.rows() + 1, Eigen::NoChange);
-      out.u.bottomRows(1) = block.questions.rows.row(i);
-      out.y.bottomRows(1) = block.answers.row(i);
+      if (left.row(i).cwiseAbs().maxCoeff() > kSurprise * size * far) all.push_back({far, &block, i});
     }
+  }
+  // The nearest: far out answers are large, and would outweigh all others in a fit.
+  std::stable_sort(all.begin(), all.end(), [](const Wrong& a, const Wrong& b) { return a.far < b.far; });
+  all.resize(std::min(all.size(), static_cast<std::size_t>(most)));
+  const auto n = static_cast<Index>(all.size());
+  WrongAnswers out{RowMatrix(n, space.dimensions()), RowMatrix(n, space.meter->outputs())};
+  for (Index i = 0; i < n; ++i) {
+    const Wrong& each = all[static_cast<std::size_t>(i)];
+    out.u.row(i) = each.block->questions.rows.row(each.row);
+    out.y.row(i) = each.block->answers.row(each.row);
   }
   return out;
 }

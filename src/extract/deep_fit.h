@@ -28,7 +28,7 @@ struct DeepFit {
 struct WrongAnswers {
   RowMatrix u, y;
 };
-// Questions asked in the space that the form answers wrongly, at most so many. spread: of the outputs; scale: distance of
+// Questions asked in the space that the form answers wrongly, the nearest to the middle, at most so many. spread: of the outputs; scale: distance of
 // planes from the middle.
 [[nodiscard]] WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spread,
                                          double scale, Index most);

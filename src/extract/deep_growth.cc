@@ -17,7 +17,20 @@ constexpr double kBendsSomewhere = 0.4;  // before it is sharpened
 constexpr Index kSpare = 2;              // places beyond the dimensions
 constexpr int kSharpenings = 3;
 constexpr double kSharp = 1e-9;  // largest distance of a place from the surface, over the scale
+constexpr int kMostBlind =
+    5;  // kinks above the second layer that lead nowhere in one go, while signs are open
+constexpr Index kLeastAgreed = 2;    // equations of a slope that show where a kink belongs
+constexpr double kCleanErrors = 30;  // distance of a place from the surface, in its own errors
 constexpr int kBlocked = 3;  // kinks in a row above the second layer that lead nowhere: one below is missing
+
+// Whether the surface passes all its places as near as they are known, and there are enough to tell.
+bool within_errors(const KnownLayers& under, const FoundUnit& unit, Index equations, Index unknowns) {
+  return equations >= unknowns + kSpare &&
+         std::all_of(unit.met.begin(), unit.met.end(), [&](const MetPlace& place) {
+           const KnownLayers::Value value = under.value(unit.row, place.at);
+           return std::abs(value.z) <= kCleanErrors * place.error * value.slope.norm();
+         });
+}
 
 }  // namespace
 
@@ -77,7 +90,7 @@ bool DeepFinder::grow() {
 bool DeepFinder::grow_layer(std::size_t level) {
   const KnownLayers under = below(level);
   bool added = false;
-  int failed = 0;
+  int failed = 0, blind = 0;
   // Sharp ones first.
   std::vector<std::size_t> order(out_.planes.upper.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -86,21 +99,29 @@ bool DeepFinder::grow_layer(std::size_t level) {
   });
   for (const std::size_t i : order) {
     const UpperKink kink = out_.planes.upper[i];
-    if (tried(level, i, under.units()) || explained(kink.place) || same_piece(kink)) continue;
+    const Matrix plain = plain_rows_of(level - 1);
+    without_loose(level, plain.rows());
+    // Once signs are known a kink is followed again.
+    const Index key = under.units() * (plain.rows() > 0 ? -1 : 1);
+    if (tried(level, i, key) || explained(kink.place) || same_piece(kink)) continue;
     space_.meter->control().check();
+    if (out_of_patience()) return added;
     FollowOptions follow;
     follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
     follow.scale = out_.planes.scale;
     follow.same = same_jump(i);
+    follow.plain = plain;
     Followed found = follow_unit(space_, under, kink, follow);
-    std::optional<FoundUnit> row = verified(under, kink, follow.same, found, follow.seed);
+    std::optional<FoundUnit> row = verified(under, kink, follow, found);
     if (!row && !follow.same.empty()) {
       follow.same.clear();
       found = follow_unit(space_, under, kink, follow);
-      row = verified(under, kink, {}, found, follow.seed);
+      row = verified(under, kink, follow, found);
     }
     if (!row) {
-      remember(level, i, under.units());
+      remember(level, i, key);
+      // While signs below are open every kink is followed far; many that lead nowhere say that something below is missing.
+      if (level > 1 && plain.rows() == 0 && ++blind >= kMostBlind) return added;
       if (level > 1 && ++failed >= kBlocked && kinks_at_breaks(found, follow.seed)) {
         below_ = true;
         return added;
@@ -134,6 +155,22 @@ bool DeepFinder::grow_layer(std::size_t level) {
     if (to < level) return added;
   }
   return added;
+}
+
+void DeepFinder::without_loose(std::size_t level, Index most) {
+  if (most == 0 || layers_.size() <= level) return;
+  std::vector<Index> kept;
+  std::vector<FoundUnit> units;
+  for (std::size_t j = 0; j < units_[level - 1].size(); ++j) {
+    if (units_[level - 1][j].open > most) continue;
+    kept.push_back(static_cast<Index>(j));
+    units.push_back(units_[level - 1][j]);
+  }
+  if (units.size() == units_[level - 1].size()) return;
+  layers_.resize(level + 1);
+  units_.resize(level);
+  layers_[level] = Matrix(layers_[level](kept, Eigen::all));
+  units_[level - 1] = std::move(units);
 }
 
 std::vector<UpperKink> DeepFinder::same_jump(std::size_t i) const {
@@ -178,26 +215,44 @@ bool DeepFinder::joined(std::size_t level, const KnownLayers& under, const Found
 }
 
 std::optional<FoundUnit> DeepFinder::verified(const KnownLayers& under, const UpperKink& kink,
-                                              const std::vector<UpperKink>& same, const Followed& found,
-                                              std::uint64_t seed) const {
+                                              const FollowOptions& follow, const Followed& found) const {
   if (!found.row) return std::nullopt;
   FoundUnit unit{*found.row, {kink}, found.met, found.open, found.free};
-  unit.kinks.insert(unit.kinks.end(), same.begin(), same.end());
+  unit.kinks.insert(unit.kinks.end(), follow.same.begin(), follow.same.end());
+  const Index unknowns = follow.plain.rows() > 0 ? follow.plain.rows() + 1 : unit.row.size();
+  std::vector<MetPlace> all = found.met;
   bool rough = false;
   for (int round = 0; round < kSharpenings; ++round) {
     const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
-                                            seed + 1000003 * static_cast<std::uint64_t>(round));
+                                            follow.seed + 1000003 * static_cast<std::uint64_t>(round));
     if (seen.alive < kLeastAlive) {
       // A surface that lies where few places are was seen on the way.
-      if (found.breaks > 0 || unit.met.size() < kLeastMet || seen.bends < seen.alive) return std::nullopt;
+      const bool shown = unit.met.size() >= kLeastMet || found.agreed >= kLeastAgreed;
+      if (found.breaks > 0 || !shown || seen.bends < seen.alive) return std::nullopt;
       return unit;
     }
     const double share = static_cast<double>(seen.bends) / static_cast<double>(seen.alive);
     if (share < (round == 0 ? kBendsSomewhere : kBendsEverywhere)) return std::nullopt;
-    unit.met.insert(unit.met.end(), seen.met.begin(), seen.met.end());
+    all.insert(all.end(), seen.met.begin(), seen.met.end());
     double off = 0;
-    unit.row = through_places(under, unit.row, unit.kinks, unit.met, off);
-    if (off <= kSharp * out_.planes.scale &&
+    unit.met = all;
+    const Vector before = unit.row;
+    unit.row = through_places(under, before, unit.kinks, unit.met, off, follow.plain);
+    const auto places = [](const FoundUnit& each) { return static_cast<Index>(each.met.size()); };
+    bool clean = within_errors(under, unit, places(unit) + s_, unknowns);
+    // A kink beside another on its line may have a wrong normal, which nothing tells but the places themselves.
+    if (!clean && static_cast<Index>(all.size()) >= unknowns + kSpare) {
+      FoundUnit alone = unit;
+      double left = 0;
+      alone.met = all;
+      alone.row = through_places(under, before, {}, alone.met, left, follow.plain);
+      clean = within_errors(under, alone, places(alone), unknowns);
+      if (clean || left < off) {
+        unit = std::move(alone);
+        off = left;
+      }
+    }
+    if ((clean || (round + 1 == kSharpenings && off <= kSharp * out_.planes.scale)) &&
         (share >= kBendsEverywhere || (share >= kBendsMostly && seen.bends >= kLeastAlive)))
       return unit;
     rough = off > kRough * out_.planes.scale;

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "extract/climb.h"
 #include "extract/deep_fit.h"
+#include "extract/first_layer.h"
 #include "extract/one_sided.h"
 #include "extract/scaled.h"
 #include "extract/single_kink.h"
@@ -23,7 +25,10 @@ constexpr double kModelErrors = 100,
                  kModelRounding = 1e-9;  // how far answers of a model may be off, over what it leaves
 constexpr Index kBeyond = 6;
 constexpr double kSharpenShare = 1.5, kMostToSharpen = 6000;  // questions for every unknown, and of all
-constexpr std::size_t kMostOneSided = 100;
+constexpr std::size_t kMostOneSided = 50;
+constexpr std::size_t kRowsAbove = 3,
+                      kLinesAcross = 2;  // that tell a unit below which is always on, and lines across it
+constexpr Index kAlone = 120;            // climbs
 
 }  // namespace
 
@@ -178,6 +183,11 @@ bool DeepFinder::sharpen_layers(std::vector<Index>& off, double& left) {
   const RowMatrix u = out_.u(rows, Eigen::all), y = out_.y(rows, Eigen::all);
   auto fit = polished_on(form_, u, y, kFewSteps, space_.meter->control().within(kPolishSeconds));
   if (!fit) return false;
+  if (form_.plain) {
+    adopt(fit->form);
+    start_ = known_;
+    return true;
+  }
   form_ = std::move(fit->form);
   left = fit->relative_mse;
   off = wrong_rows(left);
@@ -216,6 +226,32 @@ double DeepFinder::fit_on(const std::vector<Index>& rows) {
   return left;
 }
 
+std::vector<std::pair<Vector, Vector>> DeepFinder::across_one_sided(std::uint64_t look) const {
+  std::vector<std::pair<Vector, Vector>> out;
+  for (std::size_t l = 1; l + 1 < layers_.size(); ++l) {
+    const Matrix& V = layers_[l];
+    const Index k = V.rows();
+    std::vector<Vector> rows;
+    for (const FoundUnit& unit : units_[l])
+      if (unit.open == 0) rows.push_back(unit.row);
+    if (rows.size() < kRowsAbove) continue;
+    Matrix U(static_cast<Index>(rows.size()), k), R(U.rows(), V.cols());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      U.row(static_cast<Index>(i)) = rows[i].head(k).transpose();
+      R.row(static_cast<Index>(i)) = rows[i].tail(V.cols()).transpose();
+    }
+    const KnownLayers under = below(l);
+    const std::uint64_t seed = options_.seed + 32452843 * (look + 1) + l;
+    std::uint64_t number = 0;
+    for (const Vector& row : one_sided_rows(U, R, V, seed, kLinesAcross)) {
+      out.emplace_back(place_of_most(space_, out_.planes, under, row, seed + 2 * number),
+                       place_of_most(space_, out_.planes, under, -row, seed + 2 * number + 1));
+      ++number;
+    }
+  }
+  return out;
+}
+
 RowMatrix DeepFinder::where_units_switch(std::uint64_t look) const {
   std::vector<Vector> places;
   for (std::size_t l = 0; l < form_.depth(); ++l) {
@@ -246,8 +282,15 @@ RowMatrix DeepFinder::where_units_switch(std::uint64_t look) const {
       for (const double side : {1.0, -1.0})
         places.push_back(place_of_most(space_, out_.planes, under, side * row, seed + 7 * ++number));
   }
-  RowMatrix out(static_cast<Index>(places.size()), s_);
+  // And where few units of a layer are on alone.
+  const DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y,
+                                      first_layer(layers_.front(), out_.planes.pieces).signs);
+  RowMatrix alone(0, s_);
+  if (!plain.V.empty())
+    alone = climbs(space_, out_.planes, plain, options_.seed ^ (0x3956c25bu + look), kAlone);
+  RowMatrix out(static_cast<Index>(places.size()) + alone.rows(), s_);
   for (std::size_t i = 0; i < places.size(); ++i) out.row(static_cast<Index>(i)) = places[i].transpose();
+  out.bottomRows(alone.rows()) = alone;
   return out;
 }
 

@@ -19,12 +19,12 @@ constexpr const char* kStage = "followed";
 constexpr double kShortStep = 2e-3;        // beyond a crossing, over the scale
 constexpr double kShare = 0.05;            // the same over the piece that the old slope would give
 constexpr double kWindows[] = {3, 20};     // half widths of the search beyond a crossing, in steps
-constexpr double kBendStep = 2e-4;         // h on a far place, over the scale
 constexpr double kPlaces[] = {0.7, 0.15};  // far places, as shares of the piece
 constexpr double kLongPiece = 4;           // in scales: as far as a far place is at most
 constexpr double kDetermined = 1e-5;       // share of a slope change that is new to the equations
-constexpr Index kMostCrossings = 4;        // in one direction, times the units below
-constexpr double kNear = 1e-9;             // crossings nearer than this are the last one, over the scale
+constexpr double kSlopeLeft = 1e-6, kSlopeErrors = 1e3;  // of a kink's slope: at least, and in errors of it
+constexpr Index kMostCrossings = 4;                      // in one direction, times the units below
+constexpr double kNear = 1e-9;  // crossings nearer than this are the last one, over the scale
 
 // Equations a.U = e, and which combinations of U they determine.
 class Equations {
@@ -95,22 +95,29 @@ class Tracer {
         options_(options),
         p_(kink.place),
         g_(kink.normal),
+        error_(kink.error),
         start_(below.at(kink.place)),
-        equations_(below.units()),
-        s_(space.dimensions()) {}
+        map_(Matrix::Identity(below.units(), below.units())),
+        s_(space.dimensions()) {
+    const Index n = options.plain.rows();
+    if (n > 0) map_.resize(below.units(), n);
+    for (Index j = 0; j < n; ++j) map_.col(j) = below.parts(options.plain.row(j).transpose());
+    equations_ = Equations(map_.cols());
+  }
 
   Followed run() {
     Followed out;
+    if (options_.plain.rows() > 0 && !use_slope()) return out;
+    if (options_.plain.rows() > 0) out.agreed = s_ - equations_.rank();
     for (const UpperKink& other : options_.same) use(other);
     const Stream random(options_.seed, "extract slices");
-    for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < below_.units();
-         ++out.slices) {
+    for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < map_.cols(); ++out.slices) {
       RowMatrix drawn(1, s_);
       random.fill_normal(static_cast<std::uint64_t>(out.slices), drawn);
       Vector tau = drawn.row(0).transpose() / std::sqrt(static_cast<double>(s_));
       if (out.slices > 0) {
         // Towards a surface that was not met.
-        const Index unit = equations_.least_known(out.slices / 2);
+        const Index unit = below_.units() - map_.cols() + equations_.least_known(out.slices / 2);
         const Vector along = -start_.sides(unit) * start_.G.row(unit).transpose();
         tau = along.normalized() + 0.3 * tau;
       }
@@ -125,17 +132,17 @@ class Tracer {
           ++out.breaks;
           out.lost.push_back(way_);
         }
-        if (out.breaks >= options_.most_breaks && equations_.rank() * 2 < below_.units()) return out;
+        if (out.breaks >= options_.most_breaks && equations_.rank() * 2 < map_.cols()) return out;
       }
       if (out.breaks >= 2 * options_.most_breaks) break;
     }
     out.open = equations_.open();
     out.met = met_;
-    const Vector& U = equations_.solution();
+    const Vector U = map_ * equations_.solution();
     const Vector turned = U.cwiseProduct(start_.sides);
     Vector row = below_.row(U, g_ - start_.G.transpose() * turned, -g_.dot(p_) - turned.dot(start_.c));
     out.row = row / row.norm();
-    const Matrix free = equations_.undetermined();
+    const Matrix free = map_ * equations_.undetermined();
     out.free.resize(free.cols(), row.size());
     for (Index i = 0; i < free.cols(); ++i) {
       const Vector side = free.col(i).cwiseProduct(start_.sides);
@@ -146,15 +153,26 @@ class Tracer {
   }
 
  private:
+  void add(const Vector& a, double e) { equations_.add(map_.transpose() * a, e); }
+
+  // The slope at the kink, as equations for x; false where no unit above the layer has it.
+  bool use_slope() {
+    const Index K = below_.units();
+    const Matrix A = options_.plain.middleCols(K, s_).transpose() +
+                     start_.G.transpose() * start_.sides.asDiagonal() * map_;
+    for (Index a = 0; a < s_; ++a) equations_.add(A.row(a).transpose(), g_(a));
+    return (A * equations_.solution() - g_).norm() <= std::max(kSlopeLeft, kSlopeErrors * error_);
+  }
+
   // Another kink of the unit, as equations for U.
   void use(const UpperKink& other) {
     const Piece there = below_.at(other.place);
     const Vector z = there.sides.cwiseProduct(there.G * other.place + there.c) -
                      start_.sides.cwiseProduct(start_.G * other.place + start_.c);
-    equations_.add(z, -g_.dot(other.place - p_));
+    add(z, -g_.dot(other.place - p_));
     const Matrix slopes = there.sides.asDiagonal() * there.G - start_.sides.asDiagonal() * start_.G;
     const Matrix Q = Eigen::HouseholderQR<Matrix>(other.normal).householderQ();
-    for (Index a = 1; a < s_; ++a) equations_.add(slopes * Q.col(a), -g_.dot(Q.col(a)));
+    for (Index a = 1; a < s_; ++a) add(slopes * Q.col(a), -g_.dot(Q.col(a)));
   }
 
   // The part of a vector that lies in the slice, as a vector of the space.
@@ -216,8 +234,9 @@ class Tracer {
         if (normal.dot(direction) * ahead < 0) direction = -direction;
         return direction;
       };
-      if (equations_.determines(change)) {
-        g += equations_.solution().dot(change) * normal;
+      const Vector told = map_.transpose() * change;
+      if (equations_.determines(told)) {
+        g += equations_.solution().dot(told) * normal;
       } else {
         double kappa = 0;
         if (!measure(next, x, g, normal, ahead, unit, kappa)) return false;
@@ -226,7 +245,7 @@ class Tracer {
         // From both places on this piece, so that errors do not add up along the way.
         kappa = -g.dot(met - x) / normal.dot(met - x);
         if (!std::isfinite(kappa)) return false;
-        equations_.add(change, kappa);
+        equations_.add(told, kappa);
         g += kappa * normal;
         x = met;
         way_.clear();
@@ -319,13 +338,15 @@ class Tracer {
       double room = std::numeric_limits<double>::infinity();
       for (Index i = 0; i < value.size(); ++i)
         room = std::min(room, std::abs(value(i)) / std::max(next.G.row(i).norm(), kTiny));
-      const double h = std::min(kBendStep * options_.scale, 0.2 * room);
-      if (!(h > 1e-9 * options_.scale)) continue;
-      const Bend bend =
-          bends_at(space_, kStage, place.transpose(), normal.transpose(), Vector::Constant(1, h)).front();
-      if (!bend.bends) continue;
-      met_.push_back({place + bend.offset * normal, bend.error});
-      return true;
+      if (!(room > 5e-9 * options_.scale)) continue;
+      for (const double step : kBendSteps) {
+        const double h = std::min(step * options_.scale, 0.2 * room);
+        const Bend bend =
+            bends_at(space_, kStage, place.transpose(), normal.transpose(), Vector::Constant(1, h)).front();
+        if (!bend.bends) continue;
+        met_.push_back({place + bend.offset * normal, bend.error});
+        return true;
+      }
     }
     return false;
   }
@@ -334,8 +355,10 @@ class Tracer {
   const KnownLayers& below_;
   const FollowOptions& options_;
   Vector p_, g_;
+  double error_;  // of g_
   Piece start_;
-  Equations equations_;
+  Matrix map_;  // U = map x: unknowns are x
+  Equations equations_{0};
   Index s_;
   Vector slice_n_, slice_t_;
   std::vector<MetPlace> met_;
@@ -360,7 +383,7 @@ std::vector<UpperKink> kinks_at_break(const Space& space, const std::vector<Lost
     const double length = along.norm();
     if (!(length > kShortest * scale)) continue;
     const Vector end = part.from + kAlmost * along;
-    const double h = std::min(kBendStep * scale, kAside * length);
+    const double h = std::min(kBendSteps[1] * scale, kAside * length);
     const Bend bend =
         bends_at(space, kStage, end.transpose(), part.normal.transpose(), Vector::Constant(1, h)).front();
     if (bend.bends) continue;
@@ -391,130 +414,6 @@ std::optional<Vector> joined_row(const Vector& a, const Matrix& free_a, const Ve
       !(joined.norm() > kSame * a.norm()))
     return std::nullopt;
   return Vector(joined / joined.norm());
-}
-
-AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
-                           const Vector& row, Index places, std::uint64_t seed) {
-  constexpr int kSteps = 64, kHalvings = 60;
-  const Index s = space.dimensions();
-  const RowMatrix from = places_about(space, planes, seed ^ 0x6a09e667u, 0, 8 * places);
-  std::vector<Vector> at, normals;
-  for (Index i = 0; i + 1 < from.rows() && static_cast<Index>(at.size()) < places; i += 2) {
-    const Vector a = from.row(i), b = from.row(i + 1);
-    const auto z = [&](double t) { return below.value(row, a + t * (b - a)).z; };
-    double low = 0, before = z(0);
-    for (int q = 1; q <= kSteps; ++q) {
-      const double t = static_cast<double>(q) / kSteps, now = z(t);
-      if ((before < 0) != (now < 0)) {
-        double high = t;
-        for (int half = 0; half < kHalvings; ++half) {
-          const double middle = (low + high) / 2;
-          ((z(middle) < 0) == (before < 0) ? low : high) = middle;
-        }
-        const Vector u = a + low * (b - a);
-        const Vector slope = below.value(row, u).slope;
-        if (slope.norm() > kTiny) {
-          at.push_back(u);
-          normals.push_back(slope.normalized());
-        }
-        break;
-      }
-      low = t;
-      before = now;
-    }
-  }
-  const auto n = static_cast<Index>(at.size());
-  AlongSurface out;
-  out.places = n;
-  if (n == 0) return out;
-  RowMatrix u(n, s), w(n, s);
-  for (Index i = 0; i < n; ++i) {
-    u.row(i) = at[static_cast<std::size_t>(i)].transpose();
-    w.row(i) = normals[static_cast<std::size_t>(i)].transpose();
-  }
-  const std::vector<Bend> bends =
-      bends_at(space, kStage, u, w, Vector::Constant(n, kBendStep * planes.scale));
-  for (std::size_t i = 0; i < bends.size(); ++i) {
-    if (bends[i].alive) ++out.alive;
-    if (!bends[i].bends) continue;
-    ++out.bends;
-    out.met.push_back({at[i] + bends[i].offset * normals[i], bends[i].error});
-  }
-  return out;
-}
-
-Vector through_places(const KnownLayers& below, const Vector& row, const std::vector<UpperKink>& kinks,
-                      std::vector<MetPlace>& met, double& off) {
-  constexpr double kLeastError = 1e-15, kSmallest = 1e-13;
-  constexpr double kContradicted = 1e4;       // distance of a place from the surface of the others, in errors
-  constexpr double kMostContradicted = 0.25;  // of all places
-  constexpr double kLeastFree = 1e-2;         // share of an equation that the others do not use up
-  const Index s = below.inputs(), K = below.units(), q = K + s + 1;
-  const auto least_places =
-      static_cast<std::size_t>((1 - kMostContradicted) * static_cast<double>(met.size()));
-  Vector theta = row;
-  for (int round = 0; round < 2;) {
-    const auto n = static_cast<Index>(met.size());
-    Matrix A = Matrix::Zero(n + static_cast<Index>(kinks.size()) * (1 + s) + 1, q);
-    Vector right = Vector::Zero(A.rows());
-    const auto equation = [&](Index i, const Vector& u, double error) {
-      const KnownLayers::Value value = below.value(theta, u);
-      const double weight =
-          1 / (std::max(error, kLeastError * u.norm()) * std::max(value.slope.norm(), kTiny));
-      A.row(i) = weight * below.row(below.values(u).cwiseAbs(), u, 1).transpose();
-      right(i) = -weight * value.z;
-    };
-    for (Index i = 0; i < n; ++i)
-      equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
-    Index at = n;
-    for (const UpperKink& kink : kinks) {
-      equation(at++, kink.place, kLeastError * (1 + kink.place.norm()));
-      // The slope at a kink has no part across the normal.
-      const Piece piece = below.at(kink.place);
-      const KnownLayers::Value start = below.value(theta, kink.place);
-      const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
-      for (Index a = 0; a < s; ++a, ++at) {
-        const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
-        A.row(at) = weight * below.row(piece.sides.cwiseProduct(piece.G * across), across, 0).transpose();
-        right(at) = -weight * start.slope.dot(across);
-      }
-    }
-    A.row(at) = theta.transpose() / kLeastError;
-    const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
-    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
-                                    Eigen::ComputeThinU | Eigen::ComputeThinV);
-    Vector inverse = svd.singularValues();
-    const double least = kSmallest * inverse(0);
-    Index rank = 0;
-    for (Index i = 0; i < inverse.size(); ++i) {
-      if (inverse(i) > least) rank = i + 1;
-      inverse(i) = inverse(i) > least ? 1 / inverse(i) : 0;
-    }
-    const Vector step = norms.cwiseInverse().asDiagonal() *
-                        (svd.matrixV() * (inverse.asDiagonal() * (svd.matrixU().transpose() * right)));
-    if (!step.allFinite()) break;
-    // The place that is farthest from where the others have the surface, in errors (deleted residuals).
-    const Vector left = right - A * step;
-    const Vector taken = svd.matrixU().leftCols(rank).rowwise().squaredNorm();
-    Index worst = -1;
-    double most = kContradicted;
-    for (Index i = 0; i < n; ++i) {
-      const double free = 1 - taken(i);
-      if (free > kLeastFree && std::abs(left(i)) / free > most) most = std::abs(left(i)) / free, worst = i;
-    }
-    if (worst >= 0 && met.size() > least_places) {
-      met.erase(met.begin() + worst);
-      continue;
-    }
-    theta = (theta + step).normalized();
-    ++round;
-  }
-  off = 0;
-  for (const MetPlace& place : met) {
-    const KnownLayers::Value value = below.value(theta, place.at);
-    off = std::max(off, std::abs(value.z) / std::max(value.slope.norm(), kTiny));
-  }
-  return theta;
 }
 
 }  // namespace exhume

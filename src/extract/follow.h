@@ -12,6 +12,10 @@
 // digits, and one equation more. Slices are cut until U is determined: they cost nothing where all is known. A
 // unit of a higher layer is broken where no known unit is, and is given up.
 //
+// Once the signs of the layer just below are known (extract/plain_layers.h), with rows B_j that are its units after max(., 0),
+// z = x.B P + beta has as many unknowns x as that layer has units. The slope at p says those that are on there, and whether
+// the kink belongs to this layer at all; only surfaces of that layer's units say more.
+//
 // About 12 questions for every unit below. Further kinks of the same unit, where they are known to be, give s equations
 // each: z = 0 there, and a slope along the normal. With several outputs kinks of a unit of the last hidden layer are
 // told by the direction of their jumps.
@@ -23,6 +27,7 @@
 
 #include "extract/known_layers.h"
 #include "extract/planes.h"
+#include "extract/surface.h"
 
 namespace exhume {
 
@@ -33,12 +38,7 @@ struct FollowOptions {
   int most_slices = 80;
   int most_breaks = 4;          // ends of the surface where nothing known ends it
   std::vector<UpperKink> same;  // further kinks of this unit: equations that cost nothing
-};
-
-// A place on the surface, and how far it may be off.
-struct MetPlace {
-  Vector at;
-  double error = 0;
+  Matrix plain;                 // B, units just below x columns of a row; none where their signs are open
 };
 
 // A straight part of the surface, of unit normal, along which it was lost: a surface that is not known breaks it.
@@ -52,6 +52,8 @@ struct Followed {
   Matrix free;                // so many directions of rows x columns of the row: what may be added to it
   std::vector<MetPlace> met;  // places far out at which it was met
   int breaks = 0, slices = 0;
+  Index agreed =
+      0;  // equations of the slope at the kink beyond the unknowns, which hold: it belongs to this layer
   std::vector<std::vector<Lost>> lost;  // for every break, the parts since it was last met
 };
 
@@ -66,21 +68,5 @@ struct Followed {
 // Empty where there is none.
 [[nodiscard]] std::optional<Vector> joined_row(const Vector& a, const Matrix& free_a, const Vector& b,
                                                const Matrix& free_b);
-
-// What f does at random places of the surface row.P = 0: for a unit of the network it bends at all of them where it
-// changes at all.
-struct AlongSurface {
-  Index places = 0, alive = 0, bends = 0;
-  std::vector<MetPlace> met;
-};
-[[nodiscard]] AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
-                                         const Vector& row, Index places, std::uint64_t seed);
-
-// The row once more from all places at which its surface was met, and from its kinks: least squares
-// about `row`. Parts that no place says anything of stay as they are. Places that the others contradict, where f bends
-// along another surface, are taken out of `met`. `off` becomes the largest distance of a place from the surface.
-[[nodiscard]] Vector through_places(const KnownLayers& below, const Vector& row,
-                                    const std::vector<UpperKink>& kinks, std::vector<MetPlace>& met,
-                                    double& off);
 
 }  // namespace exhume

@@ -6,23 +6,18 @@
 //
 // where the sum is over units that are always on. What R leaves when the signs s are taken off are rows v_r. With one
 // row above (one output) any signs s leave a row: then some are drawn. Such a unit switches where v_r.P is least or
-// most: there f is asked.
+// most: there f is asked (extract/climb.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "extract/known_layers.h"
-#include "extract/planes.h"
+#include "exhume/base/types.h"
 
 namespace exhume {
 
 // U: M x k, R: M x c with the constant last, V: k x c. At most `most` rows on P; none where the known units explain R.
 [[nodiscard]] std::vector<Vector> one_sided_rows(const Matrix& U, const Matrix& R, const Matrix& V,
                                                  std::uint64_t seed, std::size_t most);
-
-// Places of the domain, no farther out than random ones, where row.P is most: by ascent from the best of random ones.
-[[nodiscard]] Vector place_of_most(const Space& space, const Planes& planes, const KnownLayers& below,
-                                   const Vector& row, std::uint64_t seed);
 
 }  // namespace exhume

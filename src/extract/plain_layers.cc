@@ -34,8 +34,8 @@ class Builder {
     sign_free_.push_back(first);
     for (const auto& units : above) {
       Matrix rows(static_cast<Index>(units.size()), units.empty() ? 0 : units.front().row.size());
-      for (std::size_t i = 0; i < units.size(); ++i)
-        rows.row(static_cast<Index>(i)) = units[i].row.transpose();
+      for (std::size_t i = 0; i < units.size(); ++i)  // of those that only kinks show there is none
+        if (units[i].row.size() == rows.cols()) rows.row(static_cast<Index>(i)) = units[i].row.transpose();
       sign_free_.push_back(std::move(rows));
     }
   }
@@ -60,8 +60,6 @@ class Builder {
   [[nodiscard]] Vector signs_below(std::size_t l) const {
     const Matrix& V = sign_free_[l];
     const Index k = V.rows(), c = V.cols() - 1;
-    Matrix N = Matrix::Zero(k, k);
-    Vector right = Vector::Zero(k);
     Index complete = 0;
     Matrix U(static_cast<Index>(above_[l].size()), k), R(U.rows(), c);
     for (const FoundUnit& unit : above_[l]) {
@@ -70,13 +68,7 @@ class Builder {
       R.row(complete++) = unit.row.segment(k, c).transpose();
     }
     if (complete == 0) return {};
-    const Matrix v = V.leftCols(c), Uc = U.topRows(complete), Rc = R.topRows(complete);
-    N = (Uc.transpose() * Uc).cwiseProduct(v * v.transpose());
-    right = (Uc.transpose() * Rc * v.transpose()).diagonal();
-    const Vector scale = N.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
-    const Vector s = scale.asDiagonal() * Matrix(scale.asDiagonal() * N * scale.asDiagonal())
-                                              .completeOrthogonalDecomposition()
-                                              .solve(Vector(scale.asDiagonal() * right));
+    const Vector s = signs_between(U.topRows(complete), V.leftCols(c), R.topRows(complete));
     return s.unaryExpr([](double value) { return value < 0 ? -1.0 : 1.0; });
   }
 
@@ -342,6 +334,15 @@ class Builder {
 };
 
 }  // namespace
+
+Vector signs_between(const Matrix& U, const Matrix& V, const Matrix& R) {
+  const Matrix N = (U.transpose() * U).cwiseProduct(V * V.transpose());
+  const Vector right = (U.transpose() * R * V.transpose()).diagonal();
+  const Vector scale = N.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
+  return scale.asDiagonal() * Matrix(scale.asDiagonal() * N * scale.asDiagonal())
+                                  .completeOrthogonalDecomposition()
+                                  .solve(Vector(scale.asDiagonal() * right));
+}
 
 DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above,
                       const RowMatrix& u, const RowMatrix& y, const Vector& signs) {

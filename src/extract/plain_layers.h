@@ -28,6 +28,10 @@ struct FoundUnit {
   Matrix free = {};  // what may be added to the row (extract/follow.h)
 };
 
+// s with U diag(s) V = R by least squares: near -1 or 1 where the rows above tell it. U: n x k, V: k x c, R: n x c, without the
+// constants.
+[[nodiscard]] Vector signs_between(const Matrix& U, const Matrix& V, const Matrix& R);
+
 // first: V_1; above: the units of every further layer; u, y: random questions; signs of the first layer where they are
 // known, otherwise empty. The form is plain, its C fitted; empty where signs are not determined.
 [[nodiscard]] DeepForm plain_layers(const Matrix& first, const std::vector<std::vector<FoundUnit>>& above,

@@ -137,7 +137,7 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
     return out;
   }
   // The same again, backwards.
-  const RowMatrix again = meter.ask(kStage, plain_rows(x.topRows(kAgain).colwise().reverse()));
+  const RowMatrix again = meter.ask_again(kStage, plain_rows(x.topRows(kAgain).colwise().reverse()));
   const double typical = std::max(y.cwiseAbs().maxCoeff(), kTiny);
   double unequal = 0;
   for (Index i = 0; i < kAgain; ++i) {

@@ -35,6 +35,11 @@ struct Space {
   [[nodiscard]] RowMatrix ask(const std::string& stage, const RowMatrix& u) const {
     return meter->ask(stage, whole ? plain_rows(u) : in_subspace(u));
   }
+  // Whether their rows are places u of this space.
+  [[nodiscard]] bool holds(const Questions& questions) const {
+    return questions.plain == whole && questions.direction.empty() &&
+           (whole || questions.turn == meter->frame().turn());
+  }
   // The largest t with u + t v still in the box; infinity where there is none.
   [[nodiscard]] double reach(const Vector& u, const Vector& v) const {
     return whole ? meter->frame().reach_from(u, v) : meter->frame().reach_within(u, v);

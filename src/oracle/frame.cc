@@ -41,6 +41,7 @@ void Box::validate() const {
 Questions Questions::part(Index first, Index count) const {
   Questions out;
   out.plain = plain;
+  out.turn = turn;
   out.rows = rows.middleRows(first, count);
   if (!direction.empty()) {
     out.direction.assign(direction.begin() + first, direction.begin() + first + count);
@@ -62,8 +63,8 @@ Questions plain_rows(RowMatrix x) {
   return out;
 }
 
-Frame::Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box)
-    : box_(box), origin_(inputs), basis_(dimensions, inputs) {
+Frame::Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box, std::uint32_t turn)
+    : box_(box), seed_(seed), turn_(turn), origin_(inputs), basis_(dimensions, inputs) {
   box.validate();
   if (dimensions < 1 || dimensions > inputs) {
     throw std::invalid_argument(
@@ -73,7 +74,8 @@ Frame::Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box)
   for (std::size_t j = 0; j < cosine_.size(); ++j) {
     cosine_[j] = std::cos(std::numbers::pi * static_cast<double>(j) / (2 * static_cast<double>(inputs)));
   }
-  const Stream signs(seed, "frame signs"), order(seed, "frame order"), origin(seed, "frame origin");
+  const Stream signs(seed, "frame signs"), origin(seed, "frame origin"),
+      order(seed, turn == 0 ? "frame order" : fmt::format("frame order, turn {}", turn));
   for (Index n = 0; n < inputs; ++n)
     sign_.push_back(signs.uniforms(static_cast<std::uint64_t>(n), 0).first < 0.5 ? -1 : 1);
   order_.resize(static_cast<std::size_t>(inputs));
@@ -107,6 +109,7 @@ Matrix Frame::directions(Index first, Index count) const {
 
 RowMatrix Frame::points(const Questions& questions) const {
   if (questions.plain) return questions.rows;
+  if (questions.turn != turn_) return turned(questions.turn).points(questions);
   RowMatrix x = questions.rows * basis_;
   x.rowwise() += origin_.transpose();
   std::int32_t known = -1;
@@ -120,6 +123,12 @@ RowMatrix Frame::points(const Questions& questions) const {
   // Rounding must not leave the box by its last bit.
   if (box_.bounded()) x = x.cwiseMax(box_.low).cwiseMin(box_.high);
   return x;
+}
+
+RowMatrix Frame::points_within(const RowMatrix& u) const {
+  Questions questions = in_subspace(u);
+  questions.turn = turn_;
+  return points(questions);
 }
 
 double Frame::reach(const Vector& u, const Vector& along) const {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -17,8 +19,44 @@ constexpr int kTries = 4;
 constexpr auto kFirstWait = std::chrono::milliseconds(200);  // doubled from try to try
 
 bool same(const Questions& a, const Questions& b) {
-  return a.plain == b.plain && a.rows.rows() == b.rows.rows() && a.rows.cols() == b.rows.cols() &&
-         a.rows == b.rows && a.direction == b.direction && a.step.size() == b.step.size() && a.step == b.step;
+  return a.plain == b.plain && a.turn == b.turn && a.rows.rows() == b.rows.rows() &&
+         a.rows.cols() == b.rows.cols() && a.rows == b.rows && a.direction == b.direction &&
+         a.step.size() == b.step.size() && a.step == b.step;
+}
+
+bool same_row(const Questions& a, Index i, const Questions& b, Index j) {
+  return a.plain == b.plain && a.turn == b.turn && a.rows.cols() == b.rows.cols() &&
+         std::memcmp(a.rows.row(i).data(), b.rows.row(j).data(),
+                     sizeof(double) * static_cast<std::size_t>(a.rows.cols())) == 0 &&
+         a.direction.empty() == b.direction.empty() &&
+         (a.direction.empty() ||
+          (a.direction[static_cast<std::size_t>(i)] == b.direction[static_cast<std::size_t>(j)] &&
+           a.step(i) == b.step(j)));
+}
+
+// FNV-1a over its bits.
+std::uint64_t hash_of(const Questions& questions, Index i) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3u ^ (hash >> 29); };
+  mix((questions.plain ? 1u : 0u) + 2 * questions.turn);
+  for (Index c = 0; c < questions.rows.cols(); ++c) mix(std::bit_cast<std::uint64_t>(questions.rows(i, c)));
+  if (!questions.direction.empty()) {
+    mix(static_cast<std::uint64_t>(questions.direction[static_cast<std::size_t>(i)]));
+    mix(std::bit_cast<std::uint64_t>(questions.step(i)));
+  }
+  return hash;
+}
+
+Questions chosen(const Questions& all, const std::vector<Index>& rows) {
+  Questions out;
+  out.plain = all.plain;
+  out.turn = all.turn;
+  out.rows = all.rows(rows, Eigen::all);
+  if (!all.direction.empty()) {
+    for (const Index i : rows) out.direction.push_back(all.direction[static_cast<std::size_t>(i)]);
+    out.step = all.step(rows);
+  }
+  return out;
 }
 
 }  // namespace
@@ -71,9 +109,53 @@ RowMatrix Meter::ask(const std::string& stage, const Questions& questions) {
   RowMatrix out;
   for (Index first = 0; first < n; first += kPart) {
     const Index count = std::min(kPart, n - first);
-    const RowMatrix part = ask_block(stage, questions.part(first, count));
+    Questions some = questions.part(first, count);
+    some.turn = some.plain ? 0 : frame_->turn();
+    const RowMatrix part = ask_new(stage, some);
     if (out.size() == 0) out.resize(n, part.cols());
     out.middleRows(first, count) = part;
+  }
+  return out;
+}
+
+RowMatrix Meter::ask_again(const std::string& stage, const Questions& questions) {
+  Questions all = questions;
+  all.turn = all.plain ? 0 : frame_->turn();
+  return ask_block(stage, all);
+}
+
+// Those that were not answered before, and the others from memory.
+RowMatrix Meter::ask_new(const std::string& stage, const Questions& questions) {
+  const Index n = questions.count();
+  std::vector<Index> fresh;
+  std::vector<std::pair<std::size_t, Index>> from(static_cast<std::size_t>(n));
+  std::unordered_multimap<std::uint64_t, Index> here;  // among the fresh ones
+  const std::size_t next = history_.size();
+  for (Index i = 0; i < n; ++i) {
+    const std::uint64_t hash = hash_of(questions, i);
+    auto& place = from[static_cast<std::size_t>(i)];
+    bool known = false;
+    for (auto [at, end] = places_.equal_range(hash); at != end && !known; ++at) {
+      known = same_row(history_[at->second.first].questions, at->second.second, questions, i);
+      if (known) place = at->second;
+    }
+    for (auto [at, end] = here.equal_range(hash); at != end && !known; ++at) {
+      known = same_row(questions, fresh[static_cast<std::size_t>(at->second)], questions, i);
+      if (known) place = {next, at->second};
+    }
+    if (known) continue;
+    place = {next, static_cast<Index>(fresh.size())};
+    here.emplace(hash, place.second);
+    fresh.push_back(i);
+  }
+  RowMatrix answers(0, outputs_);
+  if (!fresh.empty())
+    answers = ask_block(stage, static_cast<Index>(fresh.size()) == n ? questions : chosen(questions, fresh));
+  if (static_cast<Index>(fresh.size()) == n) return answers;
+  RowMatrix out(n, outputs_);
+  for (Index i = 0; i < n; ++i) {
+    const auto& [block, row] = from[static_cast<std::size_t>(i)];
+    out.row(i) = history_[block].answers.row(row);
   }
   return out;
 }
@@ -91,6 +173,7 @@ RowMatrix Meter::ask_block(const std::string& stage, const Questions& questions)
   outputs_ = answers.cols();
   if (reading_) answers = reading_(answers);
   count(stage, questions.count());
+  for (Index i = 0; i < n; ++i) places_.emplace(hash_of(questions, i), std::pair(history_.size(), i));
   history_.push_back({stage, questions, answers});
   const double share = expected_ > 0 ? static_cast<double>(asked_) / static_cast<double>(expected_) : 0;
   control_.report(fmt::format("{}: {} asked", stage, asked_), std::min(0.99, share));

@@ -15,6 +15,9 @@ constexpr std::size_t kMagicSize = 8;
 constexpr std::uint32_t kHead = 0x44414548, kAsk = 0x204b5341,
                         kAnswer = 0x20534e41;  // "HEAD", "ASK ", "ANS "
 
+// Flags of a block; above them stands the frame's turn.
+constexpr std::uint32_t kPlain = 1, kDirections = 2, kTurnBits = 8;
+
 template <class T>
 void put(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -53,7 +56,7 @@ std::string block_bytes(const LoggedBlock& block) {
   std::string out;
   put(out, static_cast<std::uint32_t>(block.stage.size()));
   out += block.stage;
-  put(out, static_cast<std::uint32_t>((q.plain ? 1 : 0) + (q.direction.empty() ? 0 : 2)));
+  put(out, (q.plain ? kPlain : 0u) + (q.direction.empty() ? 0u : kDirections) + (q.turn << kTurnBits));
   put(out, static_cast<std::uint64_t>(q.rows.rows()));
   put(out, static_cast<std::uint64_t>(q.rows.cols()));
   put(out, static_cast<std::uint64_t>(block.answers.cols()));
@@ -74,11 +77,12 @@ bool parse_block(Reader in, LoggedBlock& block) {
   const std::size_t most = in.left() / sizeof(double);
   if (n == 0 || cols == 0 || m == 0 || n > most || cols > most / n || m > most / n) return false;
   Questions& q = block.questions;
-  q.plain = (flags & 1) != 0;
+  q.plain = (flags & kPlain) != 0;
+  q.turn = flags >> kTurnBits;
   q.rows.resize(static_cast<Index>(n), static_cast<Index>(cols));
   block.answers.resize(static_cast<Index>(n), static_cast<Index>(m));
   if (!in.get_all(q.rows.data(), n * cols)) return false;
-  if ((flags & 2) != 0) {
+  if ((flags & kDirections) != 0) {
     q.direction.resize(n);
     q.step.resize(static_cast<Index>(n));
     if (!in.get_all(q.direction.data(), n) || !in.get_all(q.step.data(), n)) return false;

@@ -51,6 +51,8 @@ Json own_keys(const ExtractResult& result) {
   json["oracle"] = result.oracle;
   json["inputs"] = inputs_of(result);
   json["hidden_units"] = result.is_deep() ? Json(result.deep.widths()) : Json(result.network.hidden());
+  json["hidden_units_are"] = refused ? Json(nullptr) : Json("at least");
+  json["unseen_share"] = measured(result.unseen_share);
   json["outputs"] = outputs_of(result);
   json["activation"] = result.activation;
   json["slope"] = measured(result.slope);
@@ -153,6 +155,8 @@ std::vector<Fact> facts(const ExtractResult& result) {
     list.push_back({"outputs", "logits up to a constant a row: log probabilities less their mean"});
   if (result.found_outside > 0)
     list.push_back({"outside", fmt::format("{} units found beyond the subspace", result.found_outside)});
+  list.push_back({"hidden units", fmt::format("at least so many: others may act on less than {:.2g} of {}",
+                                              result.unseen_share, domain_words(result))});
   list.push_back({"fresh questions",
                   fmt::format("{} over {}: {:.3g} of the outputs' variance left", grouped(result.fresh),
                               domain_words(result), result.fresh_relative_mse)});

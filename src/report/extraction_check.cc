@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -113,16 +115,34 @@ class Checker {
   }
 
   void check_fresh(const LogContents& contents, const Frame& frame, std::uint64_t seed) {
-    const LoggedBlock& last = contents.blocks.back();
-    const double spread = number_of(at(json_, "spread"));
-    if (last.stage != "fresh" || !last.questions.plain || !std::isfinite(spread)) {
+    const double spread = number_of(at(json_, "spread")), stated = number_of(at(json_, "fresh_questions"));
+    const auto count = stated >= 1 && stated < 1e9 ? static_cast<Index>(stated) : 0;
+    // Every attempt is judged by fresh questions of its own: those of the last one are the certificate's.
+    Index asked = 0;
+    for (const LoggedBlock& block : contents.blocks)
+      if (block.stage == "fresh" && block.questions.plain) asked += block.questions.count();
+    if (contents.blocks.back().stage != "fresh" || count == 0 || asked < count || !std::isfinite(spread)) {
       bad("fresh questions", "the log does not end with them");
       return;
     }
-    const RowMatrix x = domain_inputs(frame, spread, seed ^ 0x9e3779b97f4a7c15u, 0, last.questions.count());
-    const double apart = (x - last.questions.rows).cwiseAbs().maxCoeff();
+    const RowMatrix x = domain_inputs(frame, spread, seed ^ 0x9e3779b97f4a7c15u,
+                                      static_cast<std::uint64_t>(asked - count), count);
+    double apart = 0;
+    Index from = count;
+    for (std::size_t i = contents.blocks.size(); i-- > 0 && from > 0;) {
+      const LoggedBlock& block = contents.blocks[i];
+      if (block.stage != "fresh" || !block.questions.plain) continue;
+      const Index rows = std::min(from, block.questions.count());
+      from -= rows;
+      if (block.questions.rows.cols() != x.cols()) {
+        apart = std::numeric_limits<double>::infinity();
+        continue;
+      }
+      apart = std::max(
+          apart, (x.middleRows(from, rows) - block.questions.rows.bottomRows(rows)).cwiseAbs().maxCoeff());
+    }
     if (apart <= kSameQuestion * std::max(1.0, x.cwiseAbs().maxCoeff())) {
-      good("fresh questions", fmt::format("{} of them, those that the seed draws", last.questions.count()));
+      good("fresh questions", fmt::format("{} of them, those that the seed draws", count));
     } else {
       bad("fresh questions", "they are not those that the seed draws");
     }

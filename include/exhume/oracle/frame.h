@@ -9,6 +9,9 @@
 // a unit, whatever they are, look like normal numbers in it: Var(w.B_i) = |w|^2 / d over the signs.
 //
 // With a box every question lies in it: reach() says how far a direction leads.
+//
+// A turned frame has the same origin and the same directions in another order, so another subspace: where a unit does
+// not act in one it may in the next. Turn 0 is the frame as it was made.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +38,7 @@ struct Questions {
   std::vector<std::int32_t> direction;  // i, n of them, or empty for none
   Vector step;                          // h, likewise
   bool plain = false;
+  std::uint32_t turn = 0;  // of the frame whose coordinates these are; 0 where `plain`
 
   [[nodiscard]] Index count() const { return rows.rows(); }
   // Questions [first, first + count).
@@ -46,18 +50,22 @@ struct Questions {
 class Frame {
  public:
   // 1 <= dimensions <= inputs.
-  Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box);
+  Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box, std::uint32_t turn = 0);
+  [[nodiscard]] Frame turned(std::uint32_t turn) const { return {inputs(), dimensions(), seed_, box_, turn}; }
 
   [[nodiscard]] Index inputs() const { return origin_.size(); }
   [[nodiscard]] Index dimensions() const { return basis_.rows(); }  // s
+  [[nodiscard]] std::uint32_t turn() const { return turn_; }
   [[nodiscard]] const Box& box() const { return box_; }
   [[nodiscard]] const Vector& origin() const { return origin_; }    // x0
   [[nodiscard]] const Matrix& basis() const { return basis_; }      // s x d: B_0, ..., B_{s-1}
   [[nodiscard]] Eigen::RowVectorXd direction(Index i) const;        // B_i
   [[nodiscard]] Matrix directions(Index first, Index count) const;  // B_first, ...: count x d
 
-  // The inputs asked about: n x d.
+  // The inputs asked about, whichever turn the questions are of: n x d.
   [[nodiscard]] RowMatrix points(const Questions& questions) const;
+  // Those at coordinates u of this turn's subspace: n x d.
+  [[nodiscard]] RowMatrix points_within(const RowMatrix& u) const;
   // The largest t with x0 + B^T u + t * along still in the box; infinity where there is none. along: d.
   [[nodiscard]] double reach(const Vector& u, const Vector& along) const;
   // The same from an input x along v, both d.
@@ -67,6 +75,8 @@ class Frame {
 
  private:
   Box box_;
+  std::uint64_t seed_;
+  std::uint32_t turn_;
   Vector origin_;
   Matrix basis_;
   std::vector<double> cosine_;       // cos(pi j / 2d), j < 4d

@@ -4,7 +4,8 @@
 //
 // The limit is never passed: a batch that would pass it is not sent, and OutOfQuestions ends the work. Every
 // batch is announced in the log before it leaves and written there with its answers (oracle/question_log.h).
-// Where the log holds answers from an earlier run, questions that are equal to the logged ones, bit for bit,
+// A question that was answered before is answered from memory, neither sent nor counted. Where the log holds answers from an
+// earlier run, questions that are equal to the logged ones, bit for bit,
 // are answered from it; without an oracle (replay) there are no others.
 //
 // Answers are checked: one row a question, as many outputs as before, all finite.
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,10 +46,14 @@ class Meter {
         const Control& control);
 
   [[nodiscard]] RowMatrix ask(const std::string& stage, const Questions& questions);
+  // The same, sent even where they were answered before: does the oracle answer alike?
+  [[nodiscard]] RowMatrix ask_again(const std::string& stage, const Questions& questions);
   // The same for questions in the frame's subspace.
   [[nodiscard]] RowMatrix ask(const std::string& stage, const RowMatrix& u);
 
   [[nodiscard]] const Frame& frame() const { return *frame_; }
+  // Questions from now on are in the coordinates of this turn of the frame.
+  void turn(const Frame& turned) { frame_ = &turned; }
   [[nodiscard]] const Control& control() const { return control_; }
   [[nodiscard]] Index outputs() const { return outputs_; }  // 0 before the first answer
   [[nodiscard]] Index asked() const { return asked_; }      // all that ever left, those of the log included
@@ -63,6 +69,7 @@ class Meter {
   void expect(Index questions) { expected_ = questions; }
 
  private:
+  [[nodiscard]] RowMatrix ask_new(const std::string& stage, const Questions& questions);
   [[nodiscard]] RowMatrix ask_block(const std::string& stage, const Questions& questions);
   [[nodiscard]] RowMatrix from_log(const std::string& stage, const Questions& questions);
   [[nodiscard]] RowMatrix send(const std::string& stage, const Questions& questions);
@@ -78,6 +85,8 @@ class Meter {
   Index outputs_ = 0, asked_ = 0, sent_ = 0, expected_ = 0;
   std::vector<StageQuestions> stages_;
   std::vector<LoggedBlock> history_;
+  std::unordered_multimap<std::uint64_t, std::pair<std::size_t, Index>>
+      places_;  // block and row, by the question's hash
   std::function<RowMatrix(const RowMatrix&)> reading_;
 };
 
