@@ -189,6 +189,38 @@ TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
   EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
 }
 
+TEST(DeepStudent, HeldUnitsStayAsTheyStart) {
+  const Planted planted({5, 4, 4, 1}, 3000, 14);
+  StudentOptions options;
+  options.steps = 100;
+  const StudentData data(*memory_samples(planted.x, planted.y), 1, {});
+  const DeepForm start = random_student(5, 1, {6, 6}, 3);
+  const auto single = [](const Matrix& m) { return Matrix(m.cast<float>().cast<double>()); };
+  for (const std::vector<Index>& held : {std::vector<Index>{6}, {4, 2}, {6, 5}}) {
+    options.held = held;
+    const DeepForm end = train(start, data, options, {}).form;
+    for (std::size_t l = 0; l < 2; ++l) {
+      const Index units = l < held.size() ? held[l] : 0;
+      EXPECT_EQ(end.V[l].topRows(units), single(start.V[l].topRows(units)));
+      if (units < 6) EXPECT_GT((end.V[l] - single(start.V[l])).bottomRows(6 - units).norm(), 1e-3);
+    }
+  }
+}
+
+TEST(DeepSearch, ThreeHiddenLayersOneAfterTheOther) {
+  const Planted planted = lively({4, 4, 3, 3, 2}, 20000, 32);
+  Control control;
+  control.threads = 2;
+  DeepSearchOptions options;
+  options.depth = 3;
+  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, control.within(120));
+  EXPECT_TRUE(found.exact);
+  EXPECT_EQ(found.left, 0);
+  const RowMatrix x = Stream(33, "fresh").normal_matrix(2000, 4);
+  const RowMatrix y = evaluate(planted.network, x);
+  EXPECT_LT((evaluate(found.form, x) - y).squaredNorm(), 1e-20 * y.squaredNorm());
+}
+
 TEST(DeepSearch, AWrongFirstLayerLeadsToNothing) {
   const Planted planted({5, 4, 3, 1}, 3000, 37);
   DeepSearchOptions options;

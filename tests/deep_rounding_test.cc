@@ -1,14 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "exhume/fit/deep/search.h"
 #include "fit/deep/finish.h"
 #include "fit/deep/most_rows.h"
+#include "fit/deep/open_signs.h"
 #include "fit/deep/plain_by_rows.h"
 #include "fit/deep/to_rounding.h"
 #include "planted_deep_rows.h"
+#include "random_deep.h"
 
 namespace exhume {
 namespace {
@@ -68,6 +71,44 @@ TEST(DeepMostRows, ReadsAMissingUnitOffTheRowsThatShowIt) {
   // Fewer rows than weights show nothing.
   const DeepData few(rows.x.topRows(4), rows.y.topRows(4));
   EXPECT_FALSE(with_missing_unit(without, 1, few, 1e-8));
+}
+
+TEST(DeepMostRows, ReadsAMissingUnitBelowTheLastLayer) {
+  Planted planted = lively({5, 4, 4, 3, 2}, 12000, 48);
+  acts_on(planted, 1, 2, 400);
+  const DeepForm whole = to_sign_free_form(planted.network);
+  const DeepForm without = folded(whole, 1, 2, -1);
+  DeepData data = planted.data();
+  const std::vector<Index> left = not_reproduced(without, data, kExact, {});
+  ASSERT_GT(left.size(), 100u);
+  const std::optional<DeepForm> more =
+      with_missing_unit(without, 1, data.take_out(left), most_off(planted.data(), kExact));
+  ASSERT_TRUE(more);
+  // Read off the rows on which all units above are on the same side: there it is the unit, whatever weights are open.
+  const RowMatrix x = rows_of(planted.data(), left).x;
+  const Vector q = DeepRows(whole, x).Q(1).col(2).normalized();
+  const Vector found = DeepRows(*more, x).Q(1).rightCols(1).normalized();
+  EXPECT_GT(std::abs(q.dot(found)), 1 - 1e-9);
+}
+
+TEST(DeepToRounding, AWeightThatFewRowsShow) {
+  // Rows that only one weight keeps from being reproduced: no unit is missing.
+  const Planted planted = lively({5, 4, 3, 1}, 6000, 57);
+  DeepNetwork other = planted.network;
+  other.layers[1].W(0, 1) += 0.1;
+  const DeepForm open = to_sign_free_form(other);
+  DeepData data = planted.data();
+  const std::vector<Index> off = not_reproduced(open, data, kExact, {});
+  ASSERT_GT(off.size(), 40u);
+  // All but 12 of those rows are not there.
+  std::vector<Index> gone(off.begin() + 12, off.end());
+  static_cast<void>(data.take_out(gone));
+  const std::vector<Index> left = not_reproduced(open, data, kExact, {});
+  ASSERT_EQ(left.size(), 12u);
+  const std::optional<DeepFound> found = finished_on_most(open, left, data, {kExact, true}, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->left, 0);
+  EXPECT_LT(relative_error(found->form, data, {}), kExact);
 }
 
 TEST(DeepMostRows, UnitsThatAHandfulOfRowsSeeAreFolded) {
@@ -137,6 +178,36 @@ TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
   skip.C.bottomRows(6) += Matrix::Ones(6, 2);
   const RowMatrix y = evaluate(skip, planted.x);
   EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), 40, kExact, {}));
+}
+
+TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {
+  // One output, as many equations as signs; unit 0 is off where input 2 is zero, and there alone.
+  const Index k = 5;
+  DeepNetwork network = random_deep({k, k, 1}, 68, false);
+  Layer& layer = network.layers[0];
+  RowMatrix h = Stream(69, "h").normal_matrix(400, k).cwiseMax(0.0);
+  for (Index j = 1; j < k; ++j)  // both signs, so that every unit is on at times and off at times
+    for (Index a = 0; a < k; ++a) layer.W(j, a) = ((j + a) % 2 == 0 ? 1 : -1) * (1 + std::abs(layer.W(j, a)));
+  layer.b.setConstant(0.1);
+  layer.W.row(0).setConstant(0.5);
+  layer.W(0, 2) = 0.7;
+  layer.b(0) = -0.4;
+  for (Index i = 0; i < h.rows(); ++i) {
+    if (layer.W.row(0).dot(h.row(i)) + layer.b(0) >= 0) continue;
+    h(i, 2) = 0;
+  }
+  DeepForm form = to_sign_free_form(network);
+  const Matrix before = form.V[0];
+  const RowMatrix y = evaluate(form, h);
+  form.V[0].row(1) *= -1;
+  form.V[0](0, 2) += 0.3;
+  form.C(k + 2, 0) -= 0.3 * form.C(0, 0);
+  ASSERT_LT((evaluate(form, h) - y).cwiseAbs().maxCoeff(), 1e-12);
+  const std::optional<OpenSigns> open = signs_with_open_weights(form, h);
+  ASSERT_TRUE(open);
+  EXPECT_LT((open->s.asDiagonal() * open->V - before).norm(), 1e-6);
+  // Where no weight is open there is nothing to add.
+  EXPECT_FALSE(signs_with_open_weights(form, RowMatrix(Stream(70, "x").normal_matrix(400, k))));
 }
 
 TEST(DeepPolish, AGivenLayerStaysAsItIs) {

@@ -34,6 +34,7 @@ class DeviceTraining {
         options_(options),
         control_(control),
         places_(start),
+        held_(start, options),
         batch_(std::min(options.batch, data.rows())),
         sent_(std::make_unique<Sent>(*device_, data)),
         parameters_(*device_, places_.size, 1),
@@ -110,18 +111,20 @@ class DeviceTraining {
     ++since_;
     device_->product(1, P, true, E, false, 0, part(gradient_, places_.top, layout.columns, places_.m));
     device_->product(1, E, false, C, true, 0, g);
-    for (std::size_t l = Q_.size(); l-- > options_.frozen;) {
+    for (std::size_t l = Q_.size(); l-- > held_.layers;) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
       device_->slope(Device::Kind::kAbsolute, Q_[l].view(), g.columns(to, units), S_[l].view());
       device_->product(1, S_[l].view(), true, P.columns(from, count), false, 0,
                        part(gradient_, places_.at[l], units, count));
-      if (l == options_.frozen) break;
+      if (held_.of(l) > 0)
+        device_->fill(part(gradient_, places_.at[l], units, count).block(0, 0, held_.of(l), count), 0.0F);
+      if (l == held_.layers) break;
       device_->product(1, S_[l].view(), false, part(parameters_, places_.at[l], units, count), false, 1,
                        g.columns(from, count));
     }
     const Rate rate(options_, step);
-    const Index learnt = places_.learnt_from(options_.frozen);
+    const Index learnt = places_.learnt_from(held_.layers);
     device_->adam(places_.size - learnt, parameters_.data() + learnt, gradient_.data() + learnt,
                   mean_.data() + learnt, square_.data() + learnt,
                   {rate.scaled, rate.root, kFirstMean, kSecondMean, kEpsilon});
@@ -151,6 +154,7 @@ class DeviceTraining {
   const StudentOptions& options_;
   const Control& control_;
   Places places_;
+  Held held_;
   Index batch_;
   std::unique_ptr<Sent> sent_;  // the rows, or with hard rows shown more
   DeviceFloats parameters_, gradient_, mean_, square_, P_, g_, E_;

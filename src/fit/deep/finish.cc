@@ -59,6 +59,12 @@ class Finish {
     return polish(out.form, data_, polishing, control_);
   }
 
+  // The same, the rows that it fits worst among those that it is polished on.
+  [[nodiscard]] DeepPolished beginning_with(const DeepForm& start, Index rows) {
+    data_.bring_forward(start, rows, 0, control_);
+    return last_digits(start);
+  }
+
  private:
   // Layers that were given have the last word too: they may be so to few digits.
   [[nodiscard]] DeepPolished on_all_layers(DeepForm form) const {
@@ -133,8 +139,15 @@ std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vect
   }
   const std::size_t last = most.form.depth() - 1;
   if (most.plain) {
+    // A weight that only these rows show was open without them.
+    Finish on_all(data, options, control);
+    if (const DeepPolished all = on_all.beginning_with(most.form, others.rows());
+        all.relative_mse < options.exact) {
+      most.form = all.form;
+      most.relative_mse = all.relative_mse;
+      return most;
+    }
     if (const std::optional<DeepForm> more = with_missing_unit(most.form, last, others, off)) {
-      Finish on_all(data, options, control);
       const DeepPolished all = on_all.last_digits(*more);
       if (all.relative_mse < options.exact) {
         most.form = all.form;

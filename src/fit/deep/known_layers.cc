@@ -15,8 +15,9 @@ constexpr double kDistinct = 5e-3;             // and below which two of one stu
 constexpr double kKnownSteps = 30'000;         // of a student on a known first layer
 constexpr std::uint64_t kOnKnown = 2'000'003;  // number of the first student on units that others agree on
 constexpr std::uint64_t kPeelFrom = 2;  // number of the student from which on the layer above is searched too
-// Of the attempts on a given layer, those that are students where random units would do.
-constexpr std::uint64_t kStudentEvery = 3;
+constexpr double kGivenSteps = 150'000;  // and where that layer is given, which is all there is to learn
+// Of the attempts on a given layer, those that are students where random units would do; attempts while rows are left.
+constexpr std::uint64_t kStudentEvery = 3, kLooksAtLeft = 3;
 
 bool near(const Vector& u, const Matrix& V, double tolerance) {
   for (Index j = 0; j < V.rows(); ++j)
@@ -34,17 +35,21 @@ void KnownLayers::above(const Matrix& first) {
   const DeepSearchOptions& options = trials_.options();
   const auto depth = static_cast<std::size_t>(options.depth);
   Lesson lesson;
-  lesson.widths.assign(depth, 2 * trials_.first_width());
+  Index units = std::max(kLeastWidth, 3 * (options.widths ? options.widths->back() : first.rows()) / 2);
+  lesson.widths.assign(depth, depth == 2 ? 6 * units / 5 : 2 * trials_.first_width());
   lesson.widths[0] = first.rows();
-  lesson.steps = kKnownSteps;
+  lesson.steps = kGivenSteps;
   lesson.known = lower.V;
   lesson.fixed = true;
-  Index units = std::max(kLeastWidth, 3 * (options.widths ? options.widths->back() : first.rows()) / 2);
-  for (; !trials_.exact() && !trials_.control().out_of_time(); ++lesson.number) {
+  const auto more = [&] {
+    // Rows that are left over may be those of a unit that was read wrongly: that is worth another look.
+    return !trials_.exact() || (trials_.best().left > 0 && lesson.number < kLooksAtLeft);
+  };
+  for (; more() && !trials_.control().out_of_time(); ++lesson.number) {
     const std::uint64_t turn = lesson.number % kStudentEvery;
-    if (depth == 2 && turn + 1 < kStudentEvery) {
+    if (depth == 2 && turn > 0) {
       const double left = units_above(lower.V[0], units, lesson.number);
-      if (left > kTrained || turn > 0) units = std::min(4 * units / 3, options.most_width);
+      if (left > kTrained || turn > 1) units = std::min(4 * units / 3, options.most_width);
       continue;
     }
     const double trained = trials_.attempt(lesson);

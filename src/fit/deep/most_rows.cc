@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
@@ -19,9 +21,10 @@ constexpr int kStepsARound = 6;
 constexpr double kFalls = 0.3;  // a round that leaves more of the error than this is a slow one
 constexpr int kSlowRounds = 2;  // in a row, that end it; one of so many rounds, where these are many
 constexpr int kSlowOneOf = 6;
-constexpr double kRounding = 1e-26;  // relative mean squared residual at which a polish stops
-constexpr Index kSpare = 3;          // rows beyond the unknowns of a unit that have to agree
-constexpr int kReweighted = 30;      // solutions of a system by its absolute residuals
+constexpr double kRounding = 1e-26;   // relative mean squared residual at which a polish stops
+constexpr Index kSpare = 3;           // rows beyond the unknowns of a unit that have to agree
+constexpr std::size_t kMostSets = 6;  // of rows with the same sides above
+constexpr int kReweighted = 30;       // solutions of a system by its absolute residuals
 constexpr double kSignsOff = 1e-3, kSignsOpen = 1e-6;  // of signs that are told (fit/deep/signs.h)
 constexpr double kRowOff = 1e3;  // squared residual of a row, over the mean one, that is still rounding
 
@@ -71,14 +74,42 @@ std::vector<Standing> what_units_stand_on(const DeepForm& form, std::size_t l, c
   return out;
 }
 
-// Rows that one unit may have left: all, and those on either side of 0, where two units are missing that act against
-// each other.
-std::vector<std::vector<Index>> same_side(const Vector& r, bool sides) {
-  std::vector<std::vector<Index>> out(sides ? 3 : 1);
+// The direction in outputs that most of it has.
+Vector along_most(const Matrix& R) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(R.transpose() * R));
+  return R * outputs.eigenvectors().rightCols(1);
+}
+
+// Rows on which one unit of the last layer may show: all, and those on either side of 0, where two units are missing that
+// act against each other.
+std::vector<std::vector<Index>> same_side(const Matrix& R) {
+  const Vector r = along_most(R);
+  std::vector<std::vector<Index>> out(3);
   for (Index i = 0; i < r.size(); ++i) {
     out[0].push_back(i);
-    if (sides) out[r(i) > 0 ? 1 : 2].push_back(i);
+    out[r(i) > 0 ? 1 : 2].push_back(i);
   }
+  return out;
+}
+
+// Below the last layer: those for which all units above are on the same side, so that the outputs are linear in what the
+// unit adds. The largest such sets, and all rows.
+std::vector<std::vector<Index>> same_above(const DeepForm& form, std::size_t l, const DeepRows& rows,
+                                           Index least) {
+  std::map<std::vector<bool>, std::vector<Index>> sets;
+  std::vector<std::vector<Index>> out(1);
+  for (Index i = 0; i < rows.P().rows(); ++i) {
+    std::vector<bool> sides;
+    for (std::size_t u = l + 1; u < form.depth(); ++u)
+      for (Index j = 0; j < form.V[u].rows(); ++j) sides.push_back(rows.Q(u)(i, j) > 0);
+    sets[sides].push_back(i);
+    out[0].push_back(i);
+  }
+  for (auto& [sides, set] : sets)
+    if (static_cast<Index>(set.size()) >= least) out.push_back(std::move(set));
+  std::stable_sort(out.begin() + 1, out.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  out.resize(std::min(out.size(), kMostSets + 1));
   return out;
 }
 
@@ -88,10 +119,10 @@ struct Reading {
 };
 
 // Least absolute residuals: rows of another unit, or where an upper one bends, do not count.
-Reading read_unit(const Standing& standing, const Vector& r, const std::vector<Index>& rows,
+Reading read_unit(const Standing& standing, const Matrix& R, const std::vector<Index>& rows,
                   double tolerance) {
   const Matrix P = standing.P(rows, Eigen::all);
-  const Vector values = r(rows);
+  const Vector values = along_most(R(rows, Eigen::all));
   const double largest = values.cwiseAbs().maxCoeff();
   if (!(largest > 0)) return {};
   Vector w, weight = Vector::Ones(values.size()), off;
@@ -198,16 +229,14 @@ std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, c
                                           double tolerance) {
   const DeepRows rows(form, left.x);
   const Matrix R = left.y - rows.F() * form.C;
-  // The direction in outputs that most of it has.
-  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(R.transpose() * R));
-  const Vector r = R * outputs.eigenvectors().rightCols(1);
   const bool last = l + 1 == form.depth();
   Reading best;
   for (const Standing& standing : what_units_stand_on(form, l, rows)) {
-    for (const std::vector<Index>& some : same_side(r, last)) {
-      if (static_cast<Index>(some.size()) < standing.P.cols() + kSpare) continue;
-      Reading now = read_unit(standing, r, some, tolerance);
-      if (last && now.explained < standing.P.cols() + kSpare) continue;
+    const Index least = standing.P.cols() + kSpare;
+    for (const std::vector<Index>& some : last ? same_side(R) : same_above(form, l, rows, least)) {
+      if (static_cast<Index>(some.size()) < least) continue;
+      Reading now = read_unit(standing, R, some, tolerance);
+      if (last && now.explained < least) continue;
       if (now.v.norm() > 0 && now.explained > best.explained) best = std::move(now);
     }
   }

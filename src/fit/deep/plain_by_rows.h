@@ -8,7 +8,8 @@
 //
 // and then h_1 = max(s z, 0) takes the place of x: every upper unit is expressed in h_1 by least squares, on all rows or,
 // where that is not exact, on the side of its kink where it is. The form in h_1 has fewer weights, is polished, and the
-// next layer follows.
+// next layer follows. Weights of the last layer that are open still do not keep its signs from being told
+// (fit/deep/open_signs.h).
 #pragma once
 
 #include <optional>

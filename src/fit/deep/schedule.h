@@ -37,6 +37,16 @@ struct Rate {
   return false;
 }
 
+// Units that are not learnt.
+struct Held {
+  Held(const DeepForm& form, const StudentOptions& options) : units(options.held) {
+    while (layers < units.size() && units[layers] == form.V[layers].rows()) ++layers;
+  }
+  [[nodiscard]] Index of(std::size_t l) const { return l < units.size() ? units[l] : 0; }
+  std::vector<Index> units;  // the first ones of the lowest layers
+  std::size_t layers = 0;    // lowest ones that are held as a whole
+};
+
 // All parameters one after the other: V_1, ..., V_D (k_l x columns), C (q x m), column-major.
 struct Places {
   explicit Places(const DeepForm& form) : layout(form), m(form.C.cols()) {

@@ -4,13 +4,13 @@
 
 #include "exhume/base/blas.h"
 #include "fit/deep/known_layers.h"
+#include "fit/deep/layer_by_layer.h"
 #include "fit/deep/noise_watch.h"
 #include "fit/deep/trials.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kDeeper = 4;                // times the steps, for more than two hidden layers
 constexpr std::uint64_t kAgain = 1'000'003;  // number of the students that look for a plainer network
 
 class Search {
@@ -20,6 +20,7 @@ class Search {
         control_(control),
         trials_(standard, options, control),
         known_(trials_),
+        by_layer_(trials_),
         noise_(trials_) {
     trials_.tell_rough([this](const DeepPolished& rough, bool polished) {
       if (polished) known_.remember(rough);
@@ -46,11 +47,12 @@ class Search {
         lesson_.widths[l] = std::max<Index>(kLeastWidth, 3 * (*options_.widths)[l]);
     }
     const std::vector<Index> first_widths = lesson_.widths;
-    lesson_.steps = kFirstSteps * (options_.depth > 2 ? kDeeper : 1);
+    lesson_.steps = kFirstSteps;
     for (; !trials_.ended(); ++lesson_.number) {
       if (control_.out_of_time()) return false;
-      const double trained = trials_.attempt(lesson_);
-      if (!trials_.ended() && !control_.out_of_time()) known_.above_recurring(lesson_.number);
+      const bool deeper = options_.depth > 2;
+      const double trained = deeper ? by_layer_.round(lesson_) : trials_.attempt(lesson_);
+      if (!deeper && !trials_.ended() && !control_.out_of_time()) known_.above_recurring(lesson_.number);
       const Index widest = *std::max_element(lesson_.widths.begin(), lesson_.widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width && !noise_.overfits()) {
         for (Index& w : lesson_.widths) w *= 2;
@@ -74,7 +76,7 @@ class Search {
     above.number = kAgain;
     above.known = {best.form.V[0]};
     trials_.attempt(above);
-    if (trials_.best().plain || control_.out_of_time()) return;
+    if (trials_.best().plain || control_.out_of_time() || options_.depth > 2) return;
     lesson_.number = kAgain + 1;
     trials_.attempt(lesson_);
   }
@@ -83,6 +85,7 @@ class Search {
   const Control& control_;
   Trials trials_;
   KnownLayers known_;
+  LayerByLayer by_layer_;
   NoiseWatch noise_;
   Lesson lesson_;  // of the next student
 };

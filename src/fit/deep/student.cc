@@ -44,9 +44,9 @@ class Chunk {
     for (Index column : places.layout.ones) P_.col(column).setOnes();
   }
 
-  // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs). No gradient for the
-  // `frozen` lowest layers.
-  void run(const StudentData& data, Index first, float* parameters, float share, std::size_t frozen) {
+  // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs). No gradient for
+  // units that are held.
+  void run(const StudentData& data, Index first, float* parameters, float share, const Held& held) {
     const DeepLayout& layout = places_.layout;
     const Index rows = P_.rows();
     P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, rows);
@@ -64,13 +64,14 @@ class Chunk {
     E_ *= share;
     FloatMap(gradient.data() + places_.top, layout.columns, places_.m).noalias() = P_.transpose() * E_;
     g_.noalias() = E_ * C.transpose();
-    for (std::size_t l = Q_.size(); l-- > frozen;) {
+    for (std::size_t l = Q_.size(); l-- > held.layers;) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
       S_[l] = (Q_[l].array() < 0).select(-g_.middleCols(to, units), g_.middleCols(to, units));
       FloatMap(gradient.data() + places_.at[l], units, count).noalias() =
           S_[l].transpose() * P_.middleCols(from, count);
-      if (l == frozen) break;
+      FloatMap(gradient.data() + places_.at[l], units, count).topRows(held.of(l)).setZero();
+      if (l == held.layers) break;
       const FloatMap V(parameters + places_.at[l], units, count);
       g_.middleCols(from, count).noalias() += S_[l] * V;
     }
@@ -115,14 +116,20 @@ class Training {
  public:
   Training(const DeepForm& start, const StudentData& data, const StudentOptions& options,
            const Control& control)
-      : start_(start), data_(data), options_(options), control_(control), rows_from_(&data), places_(start) {
+      : start_(start),
+        data_(data),
+        options_(options),
+        control_(control),
+        rows_from_(&data),
+        places_(start),
+        held_(start, options) {
     const Index batch = std::min(options.batch, data.rows());
     const Index count = std::max<Index>(1, batch / kChunkRows);
     rows_ = batch / count;
     for (Index i = 0; i < count; ++i) chunks_.emplace_back(start, places_, rows_);
     first_ = second_ = Eigen::VectorXf::Zero(places_.size);
     parameters_ = places_.joined(start);
-    learnt_ = places_.learnt_from(options.frozen);
+    learnt_ = places_.learnt_from(held_.layers);
   }
 
   Student run() {
@@ -201,7 +208,7 @@ class Training {
     const auto first = static_cast<Index>(order.below(places, static_cast<std::uint64_t>(step)));
     const float share = 2.0F / static_cast<float>(batch * places_.m);
     chunks_[static_cast<std::size_t>(c)].run(*rows_from_, first + c * rows_, parameters_.data(), share,
-                                             options_.frozen);
+                                             held_);
   }
 
   void tally() {
@@ -234,6 +241,7 @@ class Training {
   std::optional<StudentData> emphasised_;  // with the hard rows of the last look
   const StudentData* rows_from_;           // which of the two is learnt from
   Places places_;
+  Held held_;
   Index rows_ = 0;    // of a chunk
   Index learnt_ = 0;  // where the parameters begin that are learnt
   std::vector<Chunk> chunks_;

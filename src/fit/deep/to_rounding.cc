@@ -30,7 +30,14 @@ class Towards {
       DeepPolished all = with_a_say(wide, most.left);
       if (all.relative_mse < exact_) return {std::move(all), false, {}};
     }
-    fewer_units(most);
+    // A weight that no other row shows is open without those that are left: nothing is missing there.
+    for (const bool singly : {false, true}) {
+      fewer_units(most, singly);
+      if (most.left.empty()) break;
+      DeepPolished all = with_a_say(most.fit.form, most.left);
+      if (all.relative_mse < exact_) return {std::move(all), minimal_, {}};
+      if (control_.out_of_time()) break;
+    }
     for (int i = 0; i < kMissing && !most.left.empty() && !control_.out_of_time(); ++i)
       if (!explain(most)) break;
     if (most.exact && most.left.empty()) most.fit = on_all_rows(most.fit.form);
@@ -44,9 +51,10 @@ class Towards {
   }
 
   // On the rows that are reproduced; what is made up for a handful of them goes first, and again.
-  void fewer_units(MostRows& most) {
+  void fewer_units(MostRows& most, bool singly) {
     PruneOptions pruning;
     pruning.exact = exact_;
+    pruning.singly = singly;
     // Only the least network has signs; its units are tried in the plain form.
     pruning.until = [](const DeepForm& form) { return find_signs(form).plain; };
     most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
@@ -56,7 +64,7 @@ class Towards {
       most.fit.relative_mse = relative_error(most.fit.form, reproduced, control_);
       Pruned pruned = prune(most.fit, reproduced, pruning, control_);
       most.fit = std::move(pruned.fit);
-      minimal_ = pruned.minimal;
+      minimal_ = pruned.minimal && singly;
       most.left = not_reproduced(most.fit.form, data_, exact_, control_);
     } while (!control_.out_of_time() && without_rare_units(most.fit.form, data_, most.left));
   }
@@ -64,17 +72,22 @@ class Towards {
   // A unit more, so that fewer rows are left; false where no layer has one.
   bool explain(MostRows& most) {
     const DeepData left = rows_of(data_, most.left);
+    MostRows best = most;
+    bool found = false;
     for (std::size_t l = most.fit.form.depth(); l-- > 1;) {
       const std::optional<DeepForm> more = with_missing_unit(most.fit.form, l, left, most_off(data_, exact_));
       if (!more) continue;
       MostRows now = polish_most(with_a_say(*more, most.left).form, data_, each_, exact_, 1, control_);
-      if (!now.exact || now.left.size() >= most.left.size()) continue;
-      most = std::move(now);
+      if (!now.exact || now.left.size() >= best.left.size()) continue;
+      best = std::move(now);
+      found = true;
+    }
+    if (found) {
+      most = std::move(best);
       minimal_ = false;
-      return true;
     }
     most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
-    return false;
+    return found;
   }
 
   // A polish that begins with the rows that are left, brought forward.

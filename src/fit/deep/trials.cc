@@ -30,6 +30,10 @@ constexpr double kLighter = 50, kLittleLighter = 4, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
 constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
+// Of the rows that were not fitted, those that may be off for a network to learn from them; how often it may, and the steps
+// after which such a polish has to fall.
+constexpr double kFewOff = 0.005;
+constexpr int kLooks = 3, kHope = 6;
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
@@ -70,6 +74,11 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
   return form;
 }
 
+// The form with the first units of its lowest layers as they are known.
+void hold(const std::vector<Matrix>& known, DeepForm& form) {
+  for (std::size_t l = 0; l < known.size(); ++l) form.V[l].topRows(known[l].rows()) = known[l];
+}
+
 }  // namespace
 
 DeepForm loose(DeepForm form) {
@@ -107,23 +116,36 @@ Student Trials::taught(const Lesson& lesson, bool hard_rows) {
   training.batch =
       *std::max_element(lesson.widths.begin(), lesson.widths.end()) <= kNarrow ? kSmallBatch : kBatch;
   training.seed = options_.seed + 7919 * lesson.number;
-  training.frozen = lesson.known.size();
+  for (const Matrix& known : lesson.known) training.held.push_back(known.rows());
   training.hard_rows = hard_rows;
   control_.report(fmt::format("student {}", fmt::join(lesson.widths, "-")), 0);
   DeepForm start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
-  std::copy(lesson.known.begin(), lesson.known.end(), start.V.begin());
+  hold(lesson.known, start);
   Student student = train(start, single_, training, control_);
   attempts_.push_back({lesson.widths, student.relative_mse, 0});
   // As they were, not in single precision.
-  std::copy(lesson.known.begin(), lesson.known.end(), student.form.V.begin());
+  hold(lesson.known, student.form);
   return student;
 }
 
-double Trials::attempt(const Lesson& lesson) {
+Student Trials::learnt(const Lesson& lesson) {
   Student student = taught(lesson, true);
   const double trained = student.relative_mse;
   consider({student.form, trained, 0, true});
   if (trained > kTrained && lesson.known.empty() && rough_) rough_({student.form, trained, 0, true}, false);
+  return student;
+}
+
+ToRounding Trials::polish_on_known(const Student& student) {
+  DeepForm form = merge_units(student.form, student.form.depth() - 1, kTwins, data_, control_);
+  if (flops(form) > kMiddleFlops)
+    form = lightened(form, 0, kLittleLighter * student.relative_mse, data_, control_);
+  return polish_and_consider(form, kSecondPolish, false);
+}
+
+double Trials::attempt(const Lesson& lesson) {
+  Student student = learnt(lesson);
+  const double trained = student.relative_mse;
   if (!(trained > kTrained) && !control_.out_of_time())
     polish_student(std::move(student.form), trained, lesson);
   return trained;
@@ -138,7 +160,9 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
   std::vector<Index> before;
   for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
     const bool all = lighter == 0;
-    const double limit = from_nothing ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
+    if (lesson.fixed && lighter == kLighter) continue;  // few unknowns: the polish costs little
+    const double limit =
+        from_nothing || lesson.fixed ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
     // The next students may agree with this one, which costs less than a polish of all units.
     if (all && from_nothing && attempts_.size() < kStudentsFirst) break;
     if (!all && !from_nothing && !before.empty()) continue;
@@ -146,16 +170,17 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
     if (begin.widths() == before) continue;
     if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
     before = begin.widths();
-    double left = polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, from_nothing).relative_mse;
+    double left =
+        polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, from_nothing).fit.relative_mse;
     if (lesson.fixed && !ended() && !(left < options_.exact))
-      left = polish_and_consider(loose(begin), kSecondPolish, false).relative_mse;
+      left = polish_and_consider(loose(begin), kSecondPolish, false).fit.relative_mse;
     if (ended() || control_.out_of_time() || left < options_.exact) break;
   }
 }
 
 DeepPolished Trials::attempt_from(const DeepPolished& start, int rounds) {
   attempts_.push_back({start.form.widths(), start.relative_mse, 0});
-  return polish_and_consider(start.form, rounds, false);
+  return polish_and_consider(start.form, rounds, false).fit;
 }
 
 double Trials::most_flops() const { return control_.device ? kDeviceFlops : kDenseFlops; }
@@ -166,13 +191,29 @@ double Trials::flops(const DeepForm& form) const {
          static_cast<double>(enough_rows(data_, form, kFirstEquations).rows());
 }
 
-DeepPolished Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
-  const ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
+ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
+  ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
   double& best = attempts_.back().polished;
   best = best == 0 ? out.fit.relative_mse : std::min(best, out.fit.relative_mse);
   consider(out.fit, out.left, out.minimal);
   if (!confirmed_ && from_nothing && rough_) rough_(out.fit, true);
-  return out.fit;
+  return out;
+}
+
+// A network that is exact on the rows that were fitted and off on a few others: these show a weight that those leave open,
+// and have a say from now on. False where there are none, or many.
+bool Trials::learns_from_unseen(DeepPolished& polished) {
+  const std::vector<Index> off = not_reproduced(polished.form, check_, options_.exact, control_);
+  const double share = static_cast<double>(off.size()) / static_cast<double>(check_.rows());
+  if (off.empty() || share > kFewOff || control_.out_of_time()) return false;
+  DeepData more = check_.take_out(off);
+  more.append(data_);
+  data_ = std::move(more);
+  DeepPolishOptions polishing;
+  polishing.hope = kHope;
+  polishing.hopeful = options_.exact;
+  polished = polish_all(polished.form, data_, kFirstEquations, options_.exact, polishing, control_);
+  return polished.relative_mse < options_.exact;
 }
 
 // Keeps what is best on rows that were not fitted. `left`: rows that it does not reproduce.
@@ -181,7 +222,15 @@ void Trials::consider(const DeepPolished& polished, const std::vector<Index>& le
   now.form = loose(polished.form);
   now.relative_mse = polished.relative_mse;
   now.exact = polished.relative_mse < options_.exact;
-  if (now.exact) now = finished(polished, data_, {options_.exact, minimal}, control_);
+  if (now.exact) {
+    now = finished(polished, data_, {options_.exact, minimal}, control_);
+    DeepPolished again{now.form, now.relative_mse, 0, true};
+    for (int i = 0; i < kLooks && now.exact && learns_from_unseen(again); ++i) {
+      if (!now.plain) now = finished(again, data_, {options_.exact, now.minimal}, control_);
+      if (now.plain && again.form.plain) now.form = again.form;
+      again = {now.form, now.relative_mse, 0, true};
+    }
+  }
   if (!left.empty()) {
     if (std::optional<DeepFound> most =
             finished_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
@@ -189,9 +238,11 @@ void Trials::consider(const DeepPolished& polished, const std::vector<Index>& le
   }
   const double error = unseen_error(now);
   const bool confirmed = now.exact && error < options_.exact;
-  // Of two that are exact the plain one, and otherwise the smaller error.
-  const bool plainer = confirmed && now.plain && !found_.plain;
-  const bool worse = confirmed_ && (!confirmed || (found_.plain && !now.plain));
+  // Of two that are exact the one that leaves fewer rows, then the plain one, and otherwise the smaller error.
+  const bool fewer = confirmed && confirmed_ && now.left < found_.left;
+  const bool plainer = fewer || (confirmed && now.plain && !found_.plain && now.left <= found_.left);
+  const bool worse =
+      confirmed_ && (!confirmed || now.left > found_.left || (!fewer && found_.plain && !now.plain));
   if (plainer || (!worse && error < error_)) {
     error_ = error;
     found_ = std::move(now);

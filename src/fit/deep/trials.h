@@ -11,6 +11,7 @@
 #include "exhume/fit/deep/polish.h"
 #include "exhume/fit/deep/search_options.h"
 #include "exhume/fit/deep/student_data.h"
+#include "fit/deep/to_rounding.h"
 
 namespace exhume {
 
@@ -25,9 +26,11 @@ inline constexpr double kLonger = 1.5, kMostSteps = 4e5;  // factor when one led
 struct Lesson {
   std::vector<Index> widths;
   double steps = kFirstSteps;
-  std::uint64_t number = 0;   // of the student: another number, another start
-  std::vector<Matrix> known;  // lowest layers, up to scale and sign, that it does not have to learn
-  bool fixed = false;         // nor the polish to mend
+  std::uint64_t number = 0;  // of the student: another number, another start
+  // First units of the lowest layers, up to scale and sign, that it does not have to learn; all of them, or there are some
+  // beside them.
+  std::vector<Matrix> known;
+  bool fixed = false;  // nor the polish to mend
 };
 
 class Trials {
@@ -39,6 +42,10 @@ class Trials {
 
   // Trains a student and polishes what it found; returns the student's error.
   double attempt(const Lesson& lesson);
+  // Trains a student without a polish of what it found.
+  Student learnt(const Lesson& lesson);
+  // Polishes a student that knew the layers below the last.
+  ToRounding polish_on_known(const Student& student);
   // Polishes a start that is the `trained` part of an attempt of its own, and considers what comes of it.
   DeepPolished attempt_from(const DeepPolished& start, int rounds);
   // Trains without a polish.
@@ -63,8 +70,9 @@ class Trials {
 
  private:
   void polish_student(DeepForm form, double trained, const Lesson& lesson);
-  DeepPolished polish_and_consider(const DeepForm& start, int rounds, bool from_nothing);
+  ToRounding polish_and_consider(const DeepForm& start, int rounds, bool from_nothing);
   void consider(const DeepPolished& polished, const std::vector<Index>& left = {}, bool minimal = false);
+  bool learns_from_unseen(DeepPolished& polished);
   [[nodiscard]] double unseen_error(const DeepFound& found) const;
   [[nodiscard]] double most_flops() const;
   [[nodiscard]] double flops(const DeepForm& form) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "exhume/base/control.h"
 #include "exhume/data/samples.h"
@@ -29,9 +30,9 @@ class StudentData {
 struct StudentOptions {
   Index steps = 20'000;
   Index batch = 512;
-  double rate = 1e-2;      // of Adam, at first
-  bool hard_rows = true;   // show rows that are fitted worst more often: not where these are the noisiest
-  std::size_t frozen = 0;  // lowest layers that stay as they start: known ones
+  double rate = 1e-2;       // of Adam, at first
+  bool hard_rows = true;    // show rows that are fitted worst more often: not where these are the noisiest
+  std::vector<Index> held;  // of the lowest layers, first units that stay as they start: known ones
   std::uint64_t seed = 0;
 };
 

@@ -1,0 +1,163 @@
+"""Random networks of several hidden layers from samples: how many come back, against rows, width and depth.
+
+    python bench/deep_success.py build/release/apps/exhume TABLE.csv [--seeds A-B] [--budget S] [--threads N] [LINE ...]
+    python bench/deep_success.py --table TABLE.csv
+    python bench/deep_success.py --picture TABLE.csv docs/figures/deep_success.svg
+
+A LINE is SHAPE:ROWS, 10-20-20-1:50000 say; with :first behind it the first of two layers is given, every unit turned and
+scaled at random. Networks and rows are those of `exhume generate`. Exact: held-out error at most 1e-24 of the variance. Runs are
+appended to the table, one line each, with the program's processor time; runs that are in it are not done again.
+"""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+LINES = ["5-5-5-1:20000", "10-8-6-3:20000", "10-10-10-1:50000", "10-20-20-1:50000", "8-8-8-8-2:100000", "10-20-20-1:20000:first"]
+EXACT = 1e-24
+FIELDS = ["line", "seed", "status", "units", "heldout", "weights", "seconds", "processor"]
+
+
+def tensors(path):
+    """Arrays of a .safetensors file of doubles."""
+    raw = path.read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    found = {}
+    for name, entry in json.loads(raw[8 : 8 + size]).items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            found[name] = np.frombuffer(raw[8 + size + first : 8 + size + last], "<f8").reshape(entry["shape"])
+    return found
+
+
+def give_first_layer(network, path, seed):
+    """Its rows turned and scaled at random."""
+    file, random = tensors(network), np.random.default_rng(seed)
+    scale = random.choice([-1, 1], len(file["layers.0.b"])) * np.exp(random.standard_normal(len(file["layers.0.b"])))
+    np.savez(path, W=file["layers.0.W"] * scale[:, None], b=file["layers.0.b"] * scale)
+
+
+def run(exhume, line, seed, budget, threads):
+    shape, rows, *given = line.split(":")
+    inputs, *hidden, outputs = shape.split("-")
+    with tempfile.TemporaryDirectory() as folder:
+        data, out = pathlib.Path(folder) / "data", pathlib.Path(folder) / "out"
+        sizes = ["-d", inputs, "--layers", ",".join(hidden), "-m", outputs, "-n", rows]
+        subprocess.run([exhume, "generate", *sizes, "--seed", str(seed), "--out", data], check=True, capture_output=True)
+        how = ["--layers", str(len(hidden))]
+        if given:
+            give_first_layer(data / "network.safetensors", data / "first.npz", seed)
+            how = ["--first-layer", data / "first.npz"]
+        began, before = time.monotonic(), os.times()
+        command = [exhume, "recover", data / "x.npy", data / "y.npy", *how, "--budget", str(budget), "--threads", str(threads)]
+        done = subprocess.run([*command, "--out", out, "--json"], capture_output=True, text=True)
+        seconds, after = time.monotonic() - began, os.times()
+        said = json.loads(done.stdout)
+        row = {"line": line, "seed": seed, "status": said["status"], "heldout": f"{said['heldout_relative_mse']:.1e}"}
+        row["units"] = "-".join(map(str, said["hidden_units"]))
+        row["seconds"] = f"{seconds:.1f}"
+        row["processor"] = f"{after.children_user + after.children_system - before.children_user - before.children_system:.1f}"
+        compare = [exhume, "compare", out / "network.safetensors", data / "network.safetensors", "--json"]
+        if said["status"] == "certified":
+            apart = subprocess.run(compare, capture_output=True, text=True).stdout
+            row["weights"] = f"{json.loads(apart)['worst_error']:.1e}" if apart.startswith("{") else "other widths"
+        return row
+
+
+def read(table):
+    with open(table, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def by_line(rows):
+    lines = {}
+    for row in rows:
+        lines.setdefault(row["line"], []).append(row)
+    return lines
+
+
+def exact(row):
+    return float(row["heldout"]) <= EXACT
+
+
+def summary(table):
+    print("| network | rows | exact | certified | seconds of one core | worst weight error |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for line, rows in by_line(read(table)).items():
+        shape, count, *given = line.split(":")
+        times = sorted(float(row["processor"]) for row in rows)
+        errors = [float(row["weights"]) for row in rows if row["weights"] not in ("", "other widths")]
+        of = f"of {len(rows)}"
+        certified = sum(row["status"] == "certified" for row in rows)
+        print(f"| {shape}{', first layer given' if given else ''} | {int(count):,} | {sum(map(exact, rows))} {of} | {certified} {of} "
+              f"| {times[0]:.0f}–{times[-1]:.0f} | {f'{max(errors):.0e}' if errors else '–'} |")  # fmt: skip
+
+
+def picture(table, path):
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"svg.hashsalt": "exhume", "svg.fonttype": "path", "font.size": 10, "axes.spines.top": False})
+    pyplot.rcParams.update({"axes.spines.right": False, "savefig.facecolor": "white", "lines.linewidth": 1.6})
+    shapes = {}
+    for line, rows in by_line(read(table)).items():
+        shape, count, *given = line.split(":")
+        if not given:
+            shapes.setdefault(shape, {})[int(count)] = sum(map(exact, rows)) / len(rows)
+    figure, axes = pyplot.subplots()
+    marks = zip(["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"], "os^dv")
+    for (shape, shares), (colour, mark) in zip(((s, v) for s, v in shapes.items() if len(v) > 1), marks):
+        counts = sorted(shares)
+        axes.semilogx(counts, [shares[count] for count in counts], mark + "-", color=colour, label=shape)
+    axes.set(xlabel="rows", ylabel="share that is exact", ylim=(-0.03, 1.03))
+    ticks = [1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.minorticks_off()
+    axes.legend(frameon=False, loc="lower right")
+    figure.set_size_inches(6.4, 3.2)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main():
+    if sys.argv[1:2] == ["--table"]:
+        return summary(sys.argv[2])
+    if sys.argv[1:2] == ["--picture"]:
+        return picture(sys.argv[2], sys.argv[3])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("exhume")
+    parser.add_argument("table")
+    parser.add_argument("lines", nargs="*", metavar="LINE")
+    parser.add_argument("--seeds", default="1-5")
+    parser.add_argument("--budget", type=float, default=300)
+    parser.add_argument("--threads", type=int, default=0)
+    asked = parser.parse_intermixed_args()
+    first, last = map(int, asked.seeds.split("-"))
+    known = read(asked.table) if os.path.exists(asked.table) else []
+    done = {(row["line"], int(row["seed"])) for row in known}
+    with open(asked.table, "a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if not known:
+            writer.writeheader()
+        for line in asked.lines or LINES:
+            for seed in range(first, last + 1):
+                if (line, seed) not in done:
+                    row = run(asked.exhume, line, seed, asked.budget, asked.threads)
+                    writer.writerow(row)
+                    file.flush()
+                    print(*row.values(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
