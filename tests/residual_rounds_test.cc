@@ -77,16 +77,20 @@ TEST(ResidualRounds, FindsUnitsAHundredfoldApart) {
   }
 }
 
-// Where rows lie on a device units are polished on more of them before moments are taken.
+// Where rows lie on a device and inputs are many, units are polished on more of them before moments are taken.
 TEST(ResidualRounds, FindTheSameUnitsOnADevice) {
   const Network network = trained_like(12, 12, 1);
   const SamplePtr samples = samples_of(network, 40000, 1);
   Control control = two_threads();
   control.device = host_device();
   const SamplePtr there = on_device(samples, send_rows(*samples, control));
-  const Rounds rounds = residual_rounds(stacked_start(there, {}, control).V, there, {}, control);
-  EXPECT_EQ(rounds.end, RoundsEnd::kExact);
-  EXPECT_EQ(among(network, rounds.V, kExactWeights), network.hidden());
+  for (const Index many : {8, 64}) {  // inputs: 12
+    RoundsOptions options;
+    options.spectral.most_active = many;
+    const Rounds rounds = residual_rounds(stacked_start(there, {}, control).V, there, options, control);
+    EXPECT_EQ(rounds.end, RoundsEnd::kExact) << many;
+    EXPECT_EQ(among(network, rounds.V, kExactWeights), network.hidden()) << many;
+  }
 }
 
 TEST(ResidualRounds, KeepNoMoreUnitsThanAsked) {

@@ -18,9 +18,9 @@ constexpr Index kLeastPolishRows = 600;  // of the polish
 constexpr int kPolishSteps = 30;
 constexpr double kPolishProgress = 0.03;
 constexpr int kPolishPatience = 2;
-// On a device, equations for every unknown on which units are polished once more before moments are taken of what they leave:
-// weights that are fitted to few rows leave their own errors in all others, along directions that no unit has. And flops that
-// the moments of order 4 of a round may take there: the strongest directions come first.
+// On a device and with many inputs, equations for every unknown on which units are polished once more before moments are taken
+// of what they leave: weights that are fitted to few rows leave their own errors in all others, along directions that no unit
+// has. And flops that the moments of order 4 of a round may take there: the strongest directions come first.
 constexpr double kManyEquations = 40, kRoundFlops = 6e14;
 constexpr int kManySteps = 8;
 // A round that leaves more than this share of what it found made no progress.
@@ -185,7 +185,8 @@ class Rounder {
 
   // Directions from the moments of the residual, with their best biases: those that the residual asks for.
   Matrix new_units(int round) {
-    if (rows_on_device(*standard_) != nullptr) polish_on_many();
+    if (rows_on_device(*standard_) != nullptr && standard_->inputs() > options_.spectral.most_active)
+      polish_on_many();
     const SamplePtr residual = less_model(standard_, model_, control_);
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
