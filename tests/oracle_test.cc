@@ -43,16 +43,46 @@ TEST(Frame, ReachEndsAtTheBox) {
       {"no box"});
 }
 
+RowMatrix different(Index rows, std::uint64_t seed) { return Stream(seed, "rows").normal_matrix(rows, 2); }
+
+TEST(Meter, QuestionsThatWereAnsweredAreNotSentAgain) {
+  const Frame frame(5, 2, 1, {});
+  QuestionLog log("{}");
+  Control control;
+  Meter meter(sums(5), frame, 0, log, {}, control);
+  const RowMatrix u = different(6, 1), answers = meter.ask("a", u);
+  RowMatrix some(4, 2);
+  some << u.row(3), different(1, 2), u.row(0), u.row(3);
+  const RowMatrix again = meter.ask("b", some);
+  EXPECT_EQ(again.row(0), answers.row(3));
+  EXPECT_EQ(again.row(2), answers.row(0));
+  EXPECT_EQ(again.row(3), answers.row(3));
+  EXPECT_EQ(meter.asked(), 7);
+  // A question twice in one batch is one; in another turn of the frame it is another.
+  RowMatrix twice(2, 2);
+  twice << Eigen::RowVector2d(7, 7), Eigen::RowVector2d(7, 7);
+  const RowMatrix both = meter.ask("c", twice);
+  EXPECT_EQ(both.row(0), both.row(1));
+  EXPECT_EQ(meter.asked(), 8);
+  const Frame turned = frame.turned(1);
+  meter.turn(turned);
+  (void)meter.ask("d", u);
+  EXPECT_EQ(meter.asked(), 14);
+  // Unless it is to see whether the oracle answers alike.
+  (void)meter.ask_again("e", in_subspace(u));
+  EXPECT_EQ(meter.asked(), 20);
+}
+
 TEST(Meter, CountsByStageAndStopsAtTheLimit) {
   const Frame frame(5, 2, 1, {});
   QuestionLog log("{}");
   Control control;
   Meter meter(sums(5), frame, 20, log, {}, control);
-  EXPECT_EQ(meter.ask("first", RowMatrix::Zero(12, 2)).rows(), 12);
+  EXPECT_EQ(meter.ask("first", different(12, 1)).rows(), 12);
   EXPECT_EQ(meter.asked(), 12);
-  EXPECT_THROW((void)meter.ask("second", RowMatrix::Zero(9, 2)), OutOfQuestions);
+  EXPECT_THROW((void)meter.ask("second", different(9, 2)), OutOfQuestions);
   EXPECT_EQ(meter.asked(), 12);
-  EXPECT_EQ(meter.ask("second", RowMatrix::Zero(8, 2)).cols(), 1);
+  EXPECT_EQ(meter.ask("second", different(8, 3)).cols(), 1);
   EXPECT_EQ(meter.left(), 0);
   ASSERT_EQ(meter.stages().size(), 2u);
   EXPECT_EQ(meter.stages()[1].questions, 8);
@@ -64,7 +94,7 @@ TEST(Meter, AnswersThatAreNoneAreNamed) {
   const auto ask = [&](const AnswerFunction& function) {
     QuestionLog log("{}");
     Meter meter(function_oracle(function, 3, "it"), frame, 0, log, {}, control);
-    (void)meter.ask("stage", RowMatrix::Zero(4, 2));
+    (void)meter.ask("stage", different(4, 1));
   };
   expect_refused<DataError>([&] { ask([](const auto&) { return RowMatrix::Zero(3, 1); }); },
                             {"it gave 3 rows", "4 questions"});
@@ -85,7 +115,7 @@ TEST(Meter, FaultsAreAskedAgainAndCounted) {
                   },
                   3),
               frame, 0, log, {}, control);
-  EXPECT_EQ(meter.ask("stage", RowMatrix::Zero(4, 2)).rows(), 4);
+  EXPECT_EQ(meter.ask("stage", different(4, 1)).rows(), 4);
   EXPECT_EQ(meter.asked(), 8);
   EXPECT_EQ(parse_question_log(log.bytes(), "log").lost, 4);
 }
@@ -116,7 +146,7 @@ TEST(QuestionLog, ComesBackBitForBitAndIsGoneOnFrom) {
     (void)meter.ask("b", second);
     EXPECT_EQ(meter.sent(), 3);
     EXPECT_EQ(meter.asked(), 9);
-    EXPECT_THROW((void)meter.ask("c", second), OutOfQuestions);
+    EXPECT_THROW((void)meter.ask("c", different(2, 3)), OutOfQuestions);
   }
   contents = read_question_log(path);
   EXPECT_EQ(contents.blocks.size(), 2u);
@@ -131,9 +161,9 @@ TEST(QuestionLog, AnEndThatWasCutIsDroppedAndAChangeIsRefused) {
   Control control;
   QuestionLog log("{}");
   Meter meter(sums(5), frame, 0, log, {}, control);
-  (void)meter.ask("a", RowMatrix::Ones(6, 2));
+  (void)meter.ask("a", different(6, 1));
   const std::size_t whole = log.bytes().size();
-  (void)meter.ask("b", RowMatrix::Ones(2, 2));
+  (void)meter.ask("b", different(2, 2));
   const std::string& bytes = log.bytes();
   for (std::size_t cut = whole; cut < bytes.size(); ++cut) {
     const LogContents contents = parse_question_log(bytes.substr(0, cut), "log");
@@ -160,7 +190,7 @@ TEST(LoggedSamples, AreTheQuestionsAsInputs) {
   Control control;
   QuestionLog log("{}");
   Meter meter(sums(5), *frame, 0, log, {}, control);
-  (void)meter.ask("a", RowMatrix::Ones(6, 2));
+  (void)meter.ask("a", different(6, 1));
   (void)meter.ask("b", plain_rows(RowMatrix::Constant(3, 5, 2)));
   const SamplePtr samples = logged_samples(frame, meter.history());
   ASSERT_EQ(samples->rows(), 9);

@@ -60,7 +60,7 @@ class Completion {
       const std::vector<Index> wrong = wrong_rows();
       if (wrong.empty()) {
         out_.right = changes == 0 || (++quiet >= kQuiet && !without_one());
-      } else if (!fitted(out_.form) && !again_without_one(wrong) && !add_unit(wrong, wrong.size())) {
+      } else if (!fitted(out_.form, true) && !again_without_one(wrong) && !add_unit(wrong, wrong.size())) {
         break;
       } else {
         quiet = 0;
@@ -104,9 +104,9 @@ class Completion {
     return out;
   }
 
-  // The last hidden layer, or all of them, on all questions; false where they do not answer them. Wrong answers count more, as
+  // The last hidden layer, and then all of them, on all questions; false where they do not answer them. Wrong answers count more, as
   // there are few.
-  bool fitted(DeepForm form) {
+  bool fitted(DeepForm form, bool all_layers) {
     const std::vector<Index> wrong = wrong_rows();
     const auto copies =
         static_cast<Index>(std::ceil(kWrongShare * static_cast<double>(x_.rows()) /
@@ -122,7 +122,7 @@ class Completion {
     const std::size_t given = form.given;
     for (const std::size_t fixed : {form.depth() - 1, std::size_t{0}}) {
       form.given = fixed;
-      if (form.unknowns() > kMostUnknowns) continue;
+      if (form.unknowns() > kMostUnknowns || (fixed == 0 && !all_layers)) continue;
       auto fit = polished_on(form, x, y, kHope, space_.meter->control().within(kPolishSeconds));
       if (!fit) continue;
       out_.form = std::move(fit->form);
@@ -181,7 +181,7 @@ class Completion {
     const Index units = before.V.back().rows();
     for (Index j = 0; j < units && units > 1; ++j) {
       out_.form = without(before, j);
-      if (fitted(out_.form)) {
+      if (fitted(out_.form, false)) {
         return true;
       }
     }
@@ -277,7 +277,7 @@ class Completion {
     Matrix C(units + 2, form.C.cols());
     C << form.C.topRows(units), size * along.transpose(), form.C.bottomRows(1);
     form.C = C;
-    if (!fitted(form)) {
+    if (!fitted(form, false)) {
       // Another one is missing too: the next round looks for it.
       std::swap(form, out_.form);
       if (!(kFewer * static_cast<double>(before) > static_cast<double>(wrong_rows().size()))) {
