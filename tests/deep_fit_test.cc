@@ -209,11 +209,9 @@ TEST(DeepStudent, HeldUnitsStayAsTheyStart) {
 
 TEST(DeepSearch, ThreeHiddenLayersOneAfterTheOther) {
   const Planted planted = lively({4, 4, 3, 3, 2}, 20000, 32);
-  Control control;
-  control.threads = 2;
   DeepSearchOptions options;
   options.depth = 3;
-  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, control.within(120));
+  const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, Control().within(900));
   EXPECT_TRUE(found.exact);
   EXPECT_EQ(found.left, 0);
   const RowMatrix x = Stream(33, "fresh").normal_matrix(2000, 4);

@@ -17,6 +17,7 @@ constexpr double kSameUnit =
 constexpr double kOneOfTwo = 5e-2;                   // and below which only one of two is taken
 constexpr Index kSpareOneOf = 4, kSpareAtLeast = 2;  // units of a layer beside those that are held
 constexpr double kMuchWorse = 10;  // error of a student, over the one before, that lacks a unit
+constexpr int kBesides = 3;        // students beside what is exact on most rows
 constexpr int kOnLower = 2;        // students on every layer that is known
 
 double apart(const Vector& a, const Vector& b) {
@@ -25,6 +26,23 @@ double apart(const Vector& a, const Vector& b) {
 }
 
 Index spare(Index units) { return kSpareAtLeast + units / kSpareOneOf; }
+
+// V_l on (|Q_{l-1}|, ..., |Q_1|, x, 1) for layers that have `widths` units, those of the form first.
+Matrix with_spare_columns(const DeepForm& form, std::size_t l, const std::vector<Index>& widths) {
+  const Matrix& V = form.V[l];
+  Index columns = V.cols();
+  for (std::size_t below = 0; below < l; ++below) columns += widths[below] - form.V[below].rows();
+  Matrix out = Matrix::Zero(V.rows(), columns);
+  Index from = 0, to = 0;
+  for (std::size_t below = l; below-- > 0;) {
+    const Index units = form.V[below].rows();
+    out.middleCols(to, units) = V.middleCols(from, units);
+    from += units;
+    to += widths[below];
+  }
+  out.rightCols(V.cols() - from) = V.rightCols(V.cols() - from);
+  return out;
+}
 
 }  // namespace
 
@@ -51,7 +69,7 @@ double LayerByLayer::round(const Lesson& lesson) {
       if (student.relative_mse > kMuchWorse * before)
         student = teach(above(lower, lesson, spare(lower.V.back().rows())));
       now = std::min(now, student.relative_mse);
-      if (last && !(student.relative_mse > kTrained)) polish_last(student);
+      if (last && !(student.relative_mse > kTrained)) polish_last(student, lesson);
     }
     before = now;
   }
@@ -129,11 +147,29 @@ Matrix LayerByLayer::agreed(const DeepForm& lower) const {
   return V;
 }
 
-void LayerByLayer::polish_last(const Student& student) {
-  const ToRounding out = trials_.polish_on_known(student);
+void LayerByLayer::polish_last(const Student& student, const Lesson& lesson) {
+  ToRounding out = trials_.polish_on_known(student);
+  // All but some rows are reproduced: these show a unit that is missing, and a student that has all others to hold learns it.
+  for (int i = 0; i < kBesides && !trials_.ended() && !out.left.empty() && !trials_.control().out_of_time();
+       ++i) {
+    const Student more = teach(beside(out.fit.form, lesson));
+    if (more.relative_mse > kTrained) break;
+    ToRounding next = trials_.polish_on_known(more);
+    if (!next.left.empty() && next.left.size() >= out.left.size()) break;
+    out = std::move(next);
+  }
   if (trials_.ended()) return;
   const bool certain = !out.left.empty();
   remember(out.fit.form, {}, certain ? 0 : out.fit.relative_mse, certain);
+}
+
+// A student that holds all units of the form, with some beside them in every layer above the first.
+Lesson LayerByLayer::beside(const DeepForm& form, const Lesson& lesson) const {
+  Lesson on = lesson;
+  on.widths = form.widths();
+  for (std::size_t l = 1; l < form.depth(); ++l) on.widths[l] += spare(on.widths[l]);
+  for (std::size_t l = 0; l < form.depth(); ++l) on.known.push_back(with_spare_columns(form, l, on.widths));
+  return on;
 }
 
 }  // namespace exhume

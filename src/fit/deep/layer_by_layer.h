@@ -8,6 +8,8 @@
 // the third are near anything. What is known is held, and the next student has fewer layers to learn. Beside the units that it
 // holds, a layer has some to spare: those that nobody agreed on.
 //
+// Where the polish ends exact on all but some rows, all that it found is held and one more student learns what those rows show.
+//
 // Units of layer l agree where their q = P_{l-1} v are the same on rows, up to scale and sign: sin of the angle between
 // them. One is taken over as the least-squares solution v of P_{l-1} v = q on the layers below, as they are known by then.
 #pragma once
@@ -40,7 +42,8 @@ class LayerByLayer {
   [[nodiscard]] Matrix agreed(const DeepForm& lower) const;
   [[nodiscard]] bool recurs(std::size_t said, std::size_t l, const Vector& q) const;
   [[nodiscard]] Lesson above(const DeepForm& lower, const Lesson& lesson, Index beside) const;
-  void polish_last(const Student& student);
+  [[nodiscard]] Lesson beside(const DeepForm& form, const Lesson& lesson) const;
+  void polish_last(const Student& student, const Lesson& lesson);
 
   Trials& trials_;
   RowMatrix x_;               // rows on which units are compared

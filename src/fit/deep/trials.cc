@@ -26,7 +26,7 @@ constexpr double kFirstEquations = 8;     // an unknown, for the first polish
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
 // Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
 // time, one of so many.
-constexpr double kLighter = 50, kLittleLighter = 4, kLightest = 1e-7;
+constexpr double kLighter = 50, kLittleLighter = 4, kHardlyLighter = 1.2, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
 constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
@@ -160,9 +160,10 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
   std::vector<Index> before;
   for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
     const bool all = lighter == 0;
-    if (lesson.fixed && lighter == kLighter) continue;  // few unknowns: the polish costs little
-    const double limit =
-        from_nothing || lesson.fixed ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
+    // On a layer that is given there are few unknowns, and units that bend on few rows are worth little: they stay.
+    if (lesson.fixed && lighter == kLighter) continue;
+    double limit = from_nothing ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
+    if (lesson.fixed) limit = kHardlyLighter * trained;
     // The next students may agree with this one, which costs less than a polish of all units.
     if (all && from_nothing && attempts_.size() < kStudentsFirst) break;
     if (!all && !from_nothing && !before.empty()) continue;
