@@ -191,7 +191,9 @@ TEST(LoggedSamples, AreTheQuestionsAsInputs) {
   QuestionLog log("{}");
   Meter meter(sums(5), *frame, 0, log, {}, control);
   (void)meter.ask("a", different(6, 1));
-  (void)meter.ask("b", plain_rows(RowMatrix::Constant(3, 5, 2)));
+  RowMatrix constants(3, 5);  // different ones: what was asked before is not asked again
+  constants << RowMatrix::Constant(1, 5, 1), RowMatrix::Constant(1, 5, 2), RowMatrix::Constant(1, 5, 3);
+  (void)meter.ask("b", plain_rows(constants));
   const SamplePtr samples = logged_samples(frame, meter.history());
   ASSERT_EQ(samples->rows(), 9);
   SampleBlock block;
