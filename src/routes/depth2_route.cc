@@ -45,11 +45,18 @@ Start in_time(Job& job, const char* stage, const Make& make) {
   return start;
 }
 
-// As many directions as outputs, and the units along them leave structure: there are more units than outputs.
-bool too_few_outputs(const Start& start, const SamplePtr& standard, const Control& control) {
+// As many directions as outputs, and the units along them leave structure: there are more units than outputs. Where they
+// do not, the polish that showed it is where the fit goes on.
+bool too_few_outputs(Start& start, const SamplePtr& standard, const Control& control) {
   RoundsOptions polish_only;
   polish_only.most_rounds = 0;
-  return residual_rounds(start.V, standard, polish_only, control).end == RoundsEnd::kStalled;
+  Rounds polished = residual_rounds(start.V, standard, polish_only, control);
+  if (polished.end == RoundsEnd::kStalled) return true;
+  if (polished.end == RoundsEnd::kExact) {
+    start.V = std::move(polished.V);
+    start.descent = std::move(polished.descent);
+  }
+  return false;
 }
 
 Start order2(Job& job) {
