@@ -1,7 +1,10 @@
 // Verdicts under noise: what speaks against a network is found, and what does not is let pass.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "certify/polynomial_residuals.h"
 #include "exhume/certify/residual_look.h"
@@ -50,6 +53,74 @@ TEST(NoiseVerdict, PlainNoiseIsEstimated) {
     EXPECT_NE(result.conclusion.find("If the samples are those"), std::string::npos);
     EXPECT_LT(worst_deviation(result, data.network), 5) << seed;
   }
+}
+
+// The largest Z of all bandwidths by plain loops: those of include/exhume/certify/residual_look.h.
+double neighbours_by_loops(const Matrix& x, const Matrix& residuals) {
+  const Index n = x.rows();
+  Matrix r = residuals.rowwise() - residuals.colwise().mean();
+  for (Index o = 0; o < r.cols(); ++o) r.col(o) /= std::sqrt(r.col(o).squaredNorm() / static_cast<double>(n));
+  double largest = 0;
+  for (const size_t neighbour : {4, 16, 64}) {
+    std::vector<double> reach;
+    for (Index i = 0; i < std::min<Index>(n, 128); ++i) {
+      std::vector<double> apart;
+      for (Index j = 0; j < n; ++j) apart.push_back((x.row(i) - x.row(j)).squaredNorm());
+      std::sort(apart.begin(), apart.end());
+      reach.push_back(std::max(apart[neighbour], kTiny));
+    }
+    std::sort(reach.begin(), reach.end());
+    double sum = 0, squares = 0;
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < n; ++j) {
+        if (i == j) continue;
+        const double term =
+            std::exp(-(x.row(i) - x.row(j)).squaredNorm() / reach[reach.size() / 2]) * r.row(i).dot(r.row(j));
+        sum += term;
+        squares += term * term;
+      }
+    }
+    largest = std::max(largest, sum / std::sqrt(2 * squares));
+  }
+  return largest;
+}
+
+TEST(ResidualLook, NeighboursAreThoseOfPlainLoops) {
+  constexpr double kSinglePrecision = 1e-5;
+  for (const Index d : {1, 3}) {
+    const Noisy data = noisy_data(d, 2, 2, 601, 71);
+    const Matrix r = data.noise + 0.3 * data.y;
+    EXPECT_NEAR(neighbour_statistic(data.x, r), neighbours_by_loops(data.x, r), kSinglePrecision) << d;
+  }
+}
+
+TEST(ResidualLook, RowsThatAreRepeatedHaveNoDistance) {
+  const Noisy data = noisy_data(3, 2, 1, 1200, 72);
+  Matrix x = data.x;
+  for (Index i = 0; i < x.rows(); ++i) x.row(i) = 1e3 * data.x.row(i % 12);
+  EXPECT_LT(std::abs(neighbour_statistic(x, data.noise)), 5);
+  EXPECT_GT(neighbour_statistic(x, x.leftCols(1)), 20);
+}
+
+TEST(ResidualLook, SortedAreThoseOfPlainLoops) {
+  const Noisy data = noisy_data(2, 2, 1, 301, 73);
+  const Matrix r = data.noise + 0.3 * data.y;
+  double largest = 0;
+  for (Index a = 0; a < 2; ++a) {
+    std::vector<Index> order(301);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](Index i, Index j) { return data.x(i, a) < data.x(j, a); });
+    double products = 0, squares = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      for (size_t j = i + 1; j <= i + 4 && j < order.size(); ++j) {
+        const double product = (r(order[i], 0) - r.mean()) * (r(order[j], 0) - r.mean());
+        products += product;
+        squares += product * product;
+      }
+    }
+    largest = std::max(largest, products / std::sqrt(squares));
+  }
+  EXPECT_NEAR(sorted_statistic(data.x, r), largest, 1e-12);
 }
 
 TEST(NoiseVerdict, UnitsThatMayBeTurnedTogetherAreNotEstimated) {

@@ -29,9 +29,8 @@ Matrix positions(const SeparableModel& model, const Eigen::Ref<const RowMatrix>&
   return out;
 }
 
-// Inner edges of bins that hold equally many rows, and finer ones towards both ends.
-std::vector<double> edges(Vector along, Index rows) {
-  std::sort(along.begin(), along.end());
+// Inner edges of bins that hold equally many rows, and finer ones towards both ends. along: some rows, sorted.
+std::vector<double> edges(const Eigen::Ref<const Vector>& along, Index rows) {
   const Index bins = std::clamp<Index>(rows / kLeastInBin, 2, kMostBins);
   std::vector<double> out;
   const auto add = [&](double share) {
@@ -51,16 +50,32 @@ std::vector<double> edges(Vector along, Index rows) {
   return out;
 }
 
-// By bin, direction and output: sums of r and r^2, and rows. A direction's bins are `bins` rows of each.
+// By bin: rows, and sums of r and of r^2 of every output. A direction's bins are `bins` neighbouring places.
 struct BinSums {
-  Matrix first, second;  // (directions * bins) x m
+  RowMatrix powers;  // (directions * bins) x 2m: a row of the data adds to a row of it
   Vector rows;
+  [[nodiscard]] auto first() const { return powers.leftCols(powers.cols() / 2); }
+  [[nodiscard]] auto second() const { return powers.rightCols(powers.cols() / 2); }
   void merge(const BinSums& other) {
-    first += other.first;
-    second += other.second;
+    powers += other.powers;
     rows += other.rows;
   }
+  void add(Index place, const Eigen::Ref<const Eigen::RowVectorXd>& of_row) {
+    powers.row(place) += of_row;
+    rows(place) += 1;
+  }
 };
+
+BinSums empty_bins(Index places, Index outputs) {
+  return {RowMatrix::Zero(places, 2 * outputs), Vector::Zero(places)};
+}
+
+// (r, r^2) of every output, rows x 2m.
+RowMatrix first_and_second(const Eigen::Ref<const RowMatrix>& r) {
+  RowMatrix out(r.rows(), 2 * r.cols());
+  out << r, r.cwiseAbs2();
+  return out;
+}
 
 // The largest ratio of a chi-squared to its limit, with `group` neighbouring bins joined.
 struct Largest {
@@ -69,19 +84,20 @@ struct Largest {
 Largest judge(const BinSums& sums, Index directions, Index bins, Index group, double kurtosis,
               double false_alarm) {
   Largest out;
-  const Index m = sums.first.cols();
+  const auto first_powers = sums.first(), second_powers = sums.second();
+  const Index m = first_powers.cols();
   const double tests = static_cast<double>(directions * m * 3);
   for (Index a = 0; a < directions; ++a) {
     for (Index o = 0; o < m; ++o) {
-      const double total = sums.second.col(o).segment(a * bins, bins).sum();
+      const double total = second_powers.col(o).segment(a * bins, bins).sum();
       const double all = sums.rows.segment(a * bins, bins).sum();
       if (!(total > 0)) continue;
       const double variance = total / all;
       double means = 0, variances = 0, freedom = 0, spread_freedom = 0;
       for (Index b = 0; b < bins; b += group) {
         const Index size = std::min(group, bins - b);
-        const double first = sums.first.col(o).segment(a * bins + b, size).sum();
-        const double second = sums.second.col(o).segment(a * bins + b, size).sum();
+        const double first = first_powers.col(o).segment(a * bins + b, size).sum();
+        const double second = second_powers.col(o).segment(a * bins + b, size).sum();
         const double rows = sums.rows.segment(a * bins + b, size).sum();
         if (rows < kLeastInBin / 2 || !(second > 0)) continue;
         means += first * first / second;
@@ -117,44 +133,37 @@ std::vector<std::pair<Index, Index>> pairs_of(const SeparableModel& model, Index
   return out;
 }
 
-// The largest chi-squared of the means in kSide x kSide bins along pairs of directions, over its limit.
-double look_at_pairs(const SeparableModel& model, const Matrix& where, const SampleSource& residual,
+// The largest chi-squared of the means in kSide x kSide bins along pairs of directions, over its limit. sorted: where some
+// rows lie along each.
+double look_at_pairs(const SeparableModel& model, const Matrix& sorted, const SampleSource& residual,
                      double false_alarm, const Control& control) {
   const auto pairs = pairs_of(model, residual.rows());
-  const Index m = residual.outputs(), cells = kSide * kSide;
+  const Index cells = kSide * kSide;
   const auto count = static_cast<Index>(pairs.size());
   if (count == 0 || residual.rows() < cells * kLeastInBin) return 0;
   std::vector<std::vector<double>> cuts(static_cast<size_t>(model.units() + model.inputs()));
   for (std::size_t a = 0; a < cuts.size(); ++a) {
-    Vector along = where.col(static_cast<Index>(a));
-    std::sort(along.begin(), along.end());
+    const auto along = sorted.col(static_cast<Index>(a));
     for (Index c = 1; c < kSide; ++c) cuts[a].push_back(along(c * along.size() / kSide));
   }
-  const BinSums sums = reduce_blocks(
-      residual,
-      BinSums{Matrix::Zero(count * cells, m), Matrix::Zero(count * cells, m), Vector::Zero(count * cells)},
-      control, "", [&](BinSums& to, const SampleBlock& rows) {
-        const Matrix at = positions(model, rows.x());
-        Eigen::Matrix<Index, Eigen::Dynamic, Eigen::Dynamic> bin(rows.rows(),
-                                                                 static_cast<Index>(cuts.size()));
-        for (Index a = 0; a < bin.cols(); ++a) {
-          const std::vector<double>& inner = cuts[static_cast<size_t>(a)];
-          for (Index i = 0; i < rows.rows(); ++i)
-            bin(i, a) = std::upper_bound(inner.begin(), inner.end(), at(i, a)) - inner.begin();
-        }
-        for (Index p = 0; p < count; ++p) {
-          const auto [a, b] = pairs[static_cast<size_t>(p)];
-          for (Index i = 0; i < rows.rows(); ++i) {
-            const Index place = p * cells + bin(i, a) * kSide + bin(i, b);
-            to.rows(place) += 1;
-            for (Index o = 0; o < m; ++o) {
-              const double r = rows.y()(i, o);
-              to.first(place, o) += r;
-              to.second(place, o) += r * r;
-            }
-          }
-        }
-      });
+  const BinSums sums =
+      reduce_blocks(residual, empty_bins(count * cells, residual.outputs()), control, "",
+                    [&](BinSums& to, const SampleBlock& rows) {
+                      const Matrix at = positions(model, rows.x());
+                      Eigen::Matrix<Index, Eigen::Dynamic, Eigen::Dynamic> bin(
+                          rows.rows(), static_cast<Index>(cuts.size()));
+                      for (Index a = 0; a < bin.cols(); ++a) {
+                        const std::vector<double>& inner = cuts[static_cast<size_t>(a)];
+                        for (Index i = 0; i < rows.rows(); ++i)
+                          bin(i, a) = std::upper_bound(inner.begin(), inner.end(), at(i, a)) - inner.begin();
+                      }
+                      const RowMatrix powers = first_and_second(rows.y());
+                      for (Index p = 0; p < count; ++p) {
+                        const auto [a, b] = pairs[static_cast<size_t>(p)];
+                        for (Index i = 0; i < rows.rows(); ++i)
+                          to.add(p * cells + bin(i, a) * kSide + bin(i, b), powers.row(i));
+                      }
+                    });
   return judge(sums, count, cells, 1, 3, false_alarm).means;
 }
 
@@ -163,35 +172,29 @@ double look_at_pairs(const SeparableModel& model, const Matrix& where, const Sam
 BinnedLook look_in_bins(const SeparableModel& model, const SampleSource& standard,
                         const SampleSource& residual, double kurtosis, double false_alarm,
                         const Control& control) {
-  const Index m = residual.outputs();
   const SamplePtr some = spread_subset(standard, kRowsForEdges);
   SampleBlock block;
   some->read(0, some->rows(), block);
-  const Matrix where = positions(model, block.x());
-  const Index directions = where.cols();
+  Matrix sorted = positions(model, block.x());
+  const Index directions = sorted.cols();
   std::vector<std::vector<double>> inner;
   inner.reserve(static_cast<size_t>(directions));
   Index bins = 1;
   for (Index a = 0; a < directions; ++a) {
-    inner.push_back(edges(where.col(a), standard.rows()));
+    std::sort(sorted.col(a).begin(), sorted.col(a).end());
+    inner.push_back(edges(sorted.col(a), standard.rows()));
     bins = std::max(bins, static_cast<Index>(inner.back().size()) + 1);
   }
-  const Index places = directions * bins;
   const BinSums sums = reduce_blocks(
-      residual, BinSums{Matrix::Zero(places, m), Matrix::Zero(places, m), Vector::Zero(places)}, control, "",
+      residual, empty_bins(directions * bins, residual.outputs()), control, "",
       [&](BinSums& to, const SampleBlock& rows) {
         const Matrix at = positions(model, rows.x());
+        const RowMatrix powers = first_and_second(rows.y());
         for (Index a = 0; a < directions; ++a) {
           const std::vector<double>& cuts = inner[static_cast<size_t>(a)];
           for (Index i = 0; i < rows.rows(); ++i) {
-            const Index place =
-                a * bins + (std::upper_bound(cuts.begin(), cuts.end(), at(i, a)) - cuts.begin());
-            to.rows(place) += 1;
-            for (Index o = 0; o < m; ++o) {
-              const double r = rows.y()(i, o);
-              to.first(place, o) += r;
-              to.second(place, o) += r * r;
-            }
+            const auto bin = std::upper_bound(cuts.begin(), cuts.end(), at(i, a)) - cuts.begin();
+            to.add(a * bins + bin, powers.row(i));
           }
         }
       });
@@ -201,7 +204,7 @@ BinnedLook look_in_bins(const SeparableModel& model, const SampleSource& standar
     out.means = std::max(out.means, each.means);
     out.variances = std::max(out.variances, each.variances);
   }
-  out.means = std::max(out.means, look_at_pairs(model, where, residual, false_alarm / 3, control));
+  out.means = std::max(out.means, look_at_pairs(model, sorted, residual, false_alarm / 3, control));
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "certify/binned_residuals.h"
@@ -136,24 +136,22 @@ double sorted_statistic(const Matrix& along, const Matrix& residuals) {
   constexpr Index kLags = 4;
   const Index n = along.rows();
   if (n < 50) return 0;
+  const Matrix centred = residuals.rowwise() - residuals.colwise().mean();
   double largest = 0;
-  std::vector<Index> order(static_cast<size_t>(n));
+  std::vector<std::pair<double, Index>> order(static_cast<size_t>(n));
+  Vector r(n);
   for (Index a = 0; a < along.cols(); ++a) {
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return along(i, a) < along(j, a); });
+    for (Index i = 0; i < n; ++i) order[static_cast<size_t>(i)] = {along(i, a), i};
+    std::sort(order.begin(), order.end());
     for (Index o = 0; o < residuals.cols(); ++o) {
-      const double mean = residuals.col(o).mean();
-      double square = 0, products = 0, spread = 0;
-      for (Index i = 0; i < n; ++i) {
-        const double r = residuals(order[static_cast<size_t>(i)], o) - mean;
-        square += r * r;
-        for (Index lag = 1; lag <= kLags && i + lag < n; ++lag) {
-          const double product = r * (residuals(order[static_cast<size_t>(i + lag)], o) - mean);
-          products += product;
-          spread += product * product;
-        }
+      for (Index i = 0; i < n; ++i) r(i) = centred(order[static_cast<size_t>(i)].second, o);
+      double products = 0, spread = 0;
+      for (Index lag = 1; lag <= kLags; ++lag) {
+        const auto product = r.head(n - lag).array() * r.tail(n - lag).array();
+        products += product.sum();
+        spread += product.square().sum();
       }
-      if (square > 0) largest = std::max(largest, products / std::sqrt(std::max(spread, kTiny)));
+      largest = std::max(largest, products / std::sqrt(std::max(spread, kTiny)));
     }
   }
   return largest;
@@ -193,20 +191,29 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals, const Contr
     widths[h] = reach[static_cast<size_t>(probes / 2)];
   }
   // A strip of rows with the columns from its own rows on: those beyond them stand for the pairs the other way round too.
+  // Terms in single precision, which a statistic does not feel, a column at a time summed in it. Distances are differences of
+  // large numbers and are not.
+  using Singles = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic>;
   constexpr Index kRowsAtOnce = 256;
+  constexpr double kFar =
+      40;  // bandwidths: exp(-kFar) is nothing beside a neighbour's term, and its square a number
   const Index strips = (n + kRowsAtOnce - 1) / kRowsAtOnce;
   Matrix sums = Matrix::Zero(3, strips), squares = sums;
   parallel_for(strips, control, [&](Index strip) {
     const Index first = strip * kRowsAtOnce, rows = std::min(kRowsAtOnce, n - first),
                 beyond = n - first - rows;
-    const Matrix apart = distances(first, rows, first);
-    const Matrix products =
-        r.middleRows(first, rows) * r.bottomRows(n - first).transpose();  // over the outputs
+    const Matrix apart = distances(first, rows, first).cwiseMax(0);
+    const Singles products =
+        (r.middleRows(first, rows) * r.bottomRows(n - first).transpose()).cast<float>();  // over the outputs
+    const auto both_ways = [&](const Eigen::ArrayXd& of_columns) {
+      return of_columns.head(rows).sum() + 2 * of_columns.tail(beyond).sum();
+    };
     for (int h = 0; h < 3; ++h) {
-      Matrix terms = (-apart.array() / widths[h]).exp() * products.array();
-      terms.diagonal().setZero();
-      sums(h, strip) = terms.leftCols(rows).sum() + 2 * terms.rightCols(beyond).sum();
-      squares(h, strip) = terms.leftCols(rows).squaredNorm() + 2 * terms.rightCols(beyond).squaredNorm();
+      const Singles reach = (apart.array() / widths[h]).min(kFar).cast<float>();
+      Singles terms = (-reach).exp() * products;
+      terms.matrix().diagonal().setZero();
+      sums(h, strip) = both_ways(terms.colwise().sum().cast<double>().transpose());
+      squares(h, strip) = both_ways(terms.square().colwise().sum().cast<double>().transpose());
     }
   });
   double largest = 0;
