@@ -194,7 +194,7 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals, const Contr
   // Terms in single precision, which a statistic does not feel, a column at a time summed in it. Distances are differences of
   // large numbers and are not.
   using Singles = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic>;
-  constexpr Index kRowsAtOnce = 256;
+  constexpr Index kRowsAtOnce = 32;  // so that a strip stays in the cache
   constexpr double kFar =
       40;  // bandwidths: exp(-kFar) is nothing beside a neighbour's term, and its square a number
   const Index strips = (n + kRowsAtOnce - 1) / kRowsAtOnce;
