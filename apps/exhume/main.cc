@@ -14,6 +14,7 @@
 
 #include "../address_space.h"
 #include "../fast_blas.h"
+#include "../kept_memory.h"
 #include "command.h"
 #include "completion.h"
 #include "exhume/base/error.h"
@@ -185,5 +186,6 @@ int main(int argc, char** argv) {
 int main(int argc, char** argv) {
   exhume::cli::hold_standard_streams();
   exhume::restart_with_fast_blas(argv);
+  exhume::keep_freed_memory();
   return exhume::cli::main(argc, argv);
 }
