@@ -134,6 +134,28 @@ TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
   EXPECT_TRUE(out.left.empty());
 }
 
+TEST(DeepMostRows, TwoMissingUnitsActAlongDirectionsOfTheirOwn) {
+  Planted planted = lively({5, 4, 5, 2}, 6000, 57);
+  acts_on(planted, 1, 0, 70);
+  acts_on(planted, 1, 3, 60);
+  DeepForm form = to_sign_free_form(planted.network);
+  normalise(form);
+  DeepData data = planted.data();
+  form = with_units(with_units(form, 1, {0, 1, 2, 4}), 1, {1, 2, 3});
+  // Without these units C is that of the others; what they add where they are off is linear.
+  MostRows most = polish_most(form, data, 12, kExact, 20, {});
+  ASSERT_TRUE(most.exact);
+  ASSERT_GT(most.left.size(), 100U);
+  for (int i = 0; i < 2; ++i) {
+    const DeepData left = rows_of(data, most.left);
+    const std::optional<DeepForm> more = with_missing_unit(most.fit.form, 1, left, most_off(data, kExact));
+    ASSERT_TRUE(more);
+    most = polish_most(*more, data, 12, kExact, 4, {});
+    ASSERT_TRUE(most.exact);
+  }
+  EXPECT_TRUE(most.left.empty());
+}
+
 TEST(DeepToRounding, TwoMissingUnitsThatActAgainstEachOther) {
   Planted planted = lively({5, 6, 6, 1}, 6000, 101);
   planted.network.layers[2].W(0, 2) = 1;
@@ -165,19 +187,40 @@ TEST(DeepFinish, CountsRowsThatAreTooFewForAUnit) {
   EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 2}));
 }
 
+TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
+  for (const Index outputs : {1, 2}) {
+    Planted planted = lively({5, 4, 5, outputs}, 6000, 63);
+    acts_on(planted, 1, 1, 5996);
+    DeepForm form = to_sign_free_form(planted.network);
+    normalise(form);
+    std::vector<Index> left;
+    ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+    ASSERT_EQ(left.size(), 4U);
+    // Any signs go with the rows that are reproduced.
+    form.V[1].row(2) *= -1;
+    DeepData data = planted.data();
+    const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->left, 0);
+    EXPECT_TRUE(found->plain);
+    EXPECT_TRUE(found->minimal);
+    EXPECT_LT(align(to_deep(found->form), planted.network).worst_error, 1e-9);
+  }
+}
+
 TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
   const Planted planted = lively({5, 4, 3, 2}, 6000, 67);
   DeepForm form = to_sign_free_form(planted.network);
   form.V[1].row(1) *= -2;
   form.C.row(1) /= 2;
-  const std::optional<DeepForm> plain = plain_by_rows(form, planted.data(), 40, kExact, {});
+  const std::optional<DeepForm> plain = plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
   ASSERT_TRUE(plain);
   EXPECT_LT(align(to_deep(*plain), planted.network).worst_error, 1e-9);
   // Skip terms that no network without them has.
   DeepForm skip = form;
   skip.C.bottomRows(6) += Matrix::Ones(6, 2);
   const RowMatrix y = evaluate(skip, planted.x);
-  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), 40, kExact, {}));
+  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), nullptr, 40, kExact, {}));
 }
 
 TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {

@@ -14,7 +14,6 @@ namespace {
 constexpr double kPlainEquations = 40;  // an unknown, for the last polish
 constexpr double kLastDigits = 1e-31;
 constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
-constexpr Index kOverFew = 3;   // rows beyond the weights of a unit
 
 class Finish {
  public:
@@ -99,7 +98,7 @@ class Finish {
     DeepPolished last = last_digits(plain);
     if (!(last.relative_mse < options_.exact)) {
       const std::optional<DeepForm> by_rows =
-          plain_by_rows(form, data_, kPlainEquations, options_.exact, control_);
+          plain_by_rows(form, data_, options_.left, kPlainEquations, options_.exact, control_);
       if (!by_rows) return false;
       last = last_digits(*by_rows);
       if (!(last.relative_mse < options_.exact)) return false;
@@ -128,7 +127,9 @@ std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vect
   DeepData others = reproduced.take_out(left);
   const double error = relative_error(start, reproduced, control);
   if (!(error < options.exact)) return std::nullopt;
-  DeepFound most = finished({start, error, 0, true}, reproduced, options, control);
+  FinishOptions with_left = options;
+  with_left.left = &others;
+  DeepFound most = finished({start, error, 0, true}, reproduced, with_left, control);
   if (!most.exact) return std::nullopt;
   // Weights that the sign-free form left open are settled: the plain network may reproduce rows that it did not.
   const double off = most_off(data, options.exact);

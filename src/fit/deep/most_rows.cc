@@ -21,10 +21,12 @@ constexpr int kStepsARound = 6;
 constexpr double kFalls = 0.3;  // a round that leaves more of the error than this is a slow one
 constexpr int kSlowRounds = 2;  // in a row, that end it; one of so many rounds, where these are many
 constexpr int kSlowOneOf = 6;
-constexpr double kRounding = 1e-26;   // relative mean squared residual at which a polish stops
-constexpr Index kSpare = 3;           // rows beyond the unknowns of a unit that have to agree
-constexpr std::size_t kMostSets = 6;  // of rows with the same sides above
-constexpr int kReweighted = 30;       // solutions of a system by its absolute residuals
+constexpr double kRounding = 1e-26;      // relative mean squared residual at which a polish stops
+constexpr Index kSpare = 3;              // rows beyond the unknowns of a unit that have to agree
+constexpr std::size_t kMostSets = 6;     // of rows with the same sides above, or of one direction
+constexpr int kDirections = 64;          // that are looked at
+constexpr double kSameDirection = 1e-6;  // sin of the angle between them
+constexpr int kReweighted = 30;          // solutions of a system by its absolute residuals
 constexpr double kSignsOff = 1e-3, kSignsOpen = 1e-6;  // of signs that are told (fit/deep/signs.h)
 constexpr double kRowOff = 1e3;  // squared residual of a row, over the mean one, that is still rounding
 
@@ -74,14 +76,48 @@ std::vector<Standing> what_units_stand_on(const DeepForm& form, std::size_t l, c
   return out;
 }
 
+// The largest sets of those from `first` on, and all before.
+void largest_first(std::vector<std::vector<Index>>& sets, std::ptrdiff_t first) {
+  std::stable_sort(sets.begin() + first, sets.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  sets.resize(std::min(sets.size(), static_cast<std::size_t>(first) + kMostSets));
+}
+
 // The direction in outputs that most of it has.
 Vector along_most(const Matrix& R) {
   const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(R.transpose() * R));
   return R * outputs.eigenvectors().rightCols(1);
 }
 
-// Rows on which one unit of the last layer may show: all, and those on either side of 0, where two units are missing that
-// act against each other.
+// Sets of rows on which what is left has one direction in the outputs: that of what stands on one missing unit. Rows on
+// which several act have directions of their own.
+std::vector<std::vector<Index>> same_direction(const Matrix& R) {
+  std::vector<std::vector<Index>> out;
+  if (R.cols() < 2) return out;
+  const Vector norms = R.rowwise().norm().cwiseMax(kTiny);
+  const Matrix unit = norms.cwiseInverse().asDiagonal() * R;
+  std::vector<bool> placed(static_cast<std::size_t>(R.rows()), false);
+  for (int i = 0; i < kDirections; ++i) {
+    Index seed = -1;  // the largest row that is left tells its direction best
+    for (Index r = 0; r < R.rows(); ++r)
+      if (!placed[static_cast<std::size_t>(r)] && (seed < 0 || norms(r) > norms(seed))) seed = r;
+    if (seed < 0) break;
+    std::vector<Index> set;
+    for (Index r = 0; r < R.rows(); ++r) {
+      if (placed[static_cast<std::size_t>(r)]) continue;
+      const double along = unit.row(r).dot(unit.row(seed));
+      if ((unit.row(r) - along * unit.row(seed)).norm() > kSameDirection) continue;
+      placed[static_cast<std::size_t>(r)] = true;
+      set.push_back(r);
+    }
+    out.push_back(std::move(set));
+  }
+  largest_first(out, 0);
+  return out;
+}
+
+// Rows on which one unit of the last layer may show: all, those on either side of 0, where two units are missing that act
+// against each other, and those of one direction.
 std::vector<std::vector<Index>> same_side(const Matrix& R) {
   const Vector r = along_most(R);
   std::vector<std::vector<Index>> out(3);
@@ -89,6 +125,7 @@ std::vector<std::vector<Index>> same_side(const Matrix& R) {
     out[0].push_back(i);
     out[r(i) > 0 ? 1 : 2].push_back(i);
   }
+  for (std::vector<Index>& set : same_direction(R)) out.push_back(std::move(set));
   return out;
 }
 
@@ -107,9 +144,7 @@ std::vector<std::vector<Index>> same_above(const DeepForm& form, std::size_t l, 
   }
   for (auto& [sides, set] : sets)
     if (static_cast<Index>(set.size()) >= least) out.push_back(std::move(set));
-  std::stable_sort(out.begin() + 1, out.end(),
-                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  out.resize(std::min(out.size(), kMostSets + 1));
+  largest_first(out, 1);
   return out;
 }
 

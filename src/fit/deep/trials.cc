@@ -231,6 +231,9 @@ void Trials::consider(const DeepPolished& polished, const std::vector<Index>& le
       if (now.plain && again.form.plain) now.form = again.form;
       again = {now.form, now.relative_mse, 0, true};
     }
+    // Rows that joined the fit and that no weight explains are left over.
+    now.left = static_cast<Index>(not_reproduced(now.form, data_, options_.exact, control_).size());
+    now.exact = now.exact && now.left < now.form.V.back().cols() + kOverFew;
   }
   if (!left.empty()) {
     if (std::optional<DeepFound> most =
