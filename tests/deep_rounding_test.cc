@@ -9,6 +9,7 @@
 #include "fit/deep/most_rows.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/plain_by_rows.h"
+#include "fit/deep/sign_halves.h"
 #include "fit/deep/to_rounding.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
@@ -134,26 +135,16 @@ TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
   EXPECT_TRUE(out.left.empty());
 }
 
-TEST(DeepMostRows, TwoMissingUnitsActAlongDirectionsOfTheirOwn) {
-  Planted planted = lively({5, 4, 5, 2}, 6000, 57);
-  acts_on(planted, 1, 0, 70);
+TEST(DeepToRounding, TwoMissingUnitsActAlongDirectionsOfTheirOwn) {
+  Planted planted = lively({5, 4, 5, 2}, 12000, 57);
+  acts_on(planted, 1, 0, 65);
   acts_on(planted, 1, 3, 60);
   DeepForm form = to_sign_free_form(planted.network);
   normalise(form);
   DeepData data = planted.data();
-  form = with_units(with_units(form, 1, {0, 1, 2, 4}), 1, {1, 2, 3});
-  // Without these units C is that of the others; what they add where they are off is linear.
-  MostRows most = polish_most(form, data, 12, kExact, 20, {});
-  ASSERT_TRUE(most.exact);
-  ASSERT_GT(most.left.size(), 100U);
-  for (int i = 0; i < 2; ++i) {
-    const DeepData left = rows_of(data, most.left);
-    const std::optional<DeepForm> more = with_missing_unit(most.fit.form, 1, left, most_off(data, kExact));
-    ASSERT_TRUE(more);
-    most = polish_most(*more, data, 12, kExact, 4, {});
-    ASSERT_TRUE(most.exact);
-  }
-  EXPECT_TRUE(most.left.empty());
+  const ToRounding out = to_rounding(with_units(form, 1, {1, 2, 4}), data, 12, kExact, 8, {});
+  EXPECT_LT(out.fit.relative_mse, kExact);
+  EXPECT_TRUE(out.left.empty());
 }
 
 TEST(DeepToRounding, TwoMissingUnitsThatActAgainstEachOther) {
@@ -206,6 +197,16 @@ TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
     EXPECT_TRUE(found->minimal);
     EXPECT_LT(align(to_deep(found->form), planted.network).worst_error, 1e-9);
   }
+}
+
+TEST(DeepSigns, OneEquationTellsTwentySigns) {
+  const Matrix M = Stream(64, "M").normal_matrix(1, 20);
+  const Vector s = Stream(65, "s").normal_matrix(20, 1).cwiseSign();
+  const std::optional<Vector> found = signs_by_halves(M, M * s, 1e-11);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, s);
+  EXPECT_FALSE(signs_by_halves(M, M * s, 1e-2));                      // two go with it
+  EXPECT_FALSE(signs_by_halves(M, Vector::Constant(1, 1e3), 1e-11));  // none does
 }
 
 TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {

@@ -10,10 +10,10 @@ namespace {
 constexpr Index kLeastRows = 2;          // with which the free bias leaves an equation
 constexpr double kOneDirection = 1e-6;   // what is left across alpha, of what is left along it
 constexpr double kEquationsTrue = 1e-9;  // of their norm, by signs that are right
+constexpr Index kMostLeft = 12;          // of which each may be there for another reason
 
-}  // namespace
-
-std::optional<Matrix> with_nearly_linear_unit(const DeepForm& form, const DeepData& left) {
+// All of these rows are those on which the unit is off.
+std::optional<Matrix> with_unit_off_on(const DeepForm& form, const DeepData& left) {
   const Index k = form.V[0].rows(), c = form.V[0].cols() - 1, m = form.C.cols(), rows = left.rows();
   if (rows < kLeastRows || k == 0) return std::nullopt;
   const Matrix E = left.y - evaluate(form, left.x);
@@ -45,6 +45,20 @@ std::optional<Matrix> with_nearly_linear_unit(const DeepForm& form, const DeepDa
   out.topRows(k) = s->asDiagonal() * form.V[0];
   out.bottomRows(1) << w.transpose(), b;
   if (z.sum() > 0) out.bottomRows(1) *= -1;
+  return out;
+}
+
+}  // namespace
+
+std::optional<Matrix> with_nearly_linear_unit(const DeepForm& form, const DeepData& left) {
+  std::optional<Matrix> out = with_unit_off_on(form, left);
+  if (left.rows() > kMostLeft) return out;
+  // One of them may show something else: a weight that the other rows leave open, say.
+  for (Index i = 0; i < left.rows() && !out; ++i) {
+    DeepData others = left;
+    static_cast<void>(others.take_out({i}));
+    out = with_unit_off_on(form, others);
+  }
   return out;
 }
 

@@ -11,7 +11,8 @@
 //     sum_j s_j (alpha.U_j) V_j (h - mean h) = alpha.R (h - mean h) + alpha.(y - f - mean)      for every row left over
 //     sum_j s_j (e.U_j) V_j = e.R                                                               for every e across alpha
 //
-// are linear in the signs, and three rows are enough to tell twenty signs (fit/sign_lattice.h). Then w and b follow.
+// are linear in the signs, and two or three rows are enough to tell twenty signs (fit/sign_lattice.h, fit/deep/sign_halves.h). Then w
+// and b follow.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fit/deep/rows.h"
+#include "fit/deep/sign_halves.h"
 #include "fit/sign_lattice.h"
 
 namespace exhume {
@@ -42,9 +43,8 @@ std::optional<Vector> signs_that_solve(const Matrix& M, const Vector& right, dou
   const Vector said = svd.singularValues().head(rank).cwiseInverse().asDiagonal() *
                       (svd.matrixU().leftCols(rank).transpose() * right);
   if (rank < k) {
-    const std::optional<SignPoint> point = only_signs(basis, said, error);
-    if (!point) return std::nullopt;
-    return point->signs;
+    if (const std::optional<SignPoint> point = only_signs(basis, said, error)) return point->signs;
+    return signs_by_halves(basis, said, error);
   }
   const Vector s = basis.transpose() * said;
   return Vector((s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k)));
