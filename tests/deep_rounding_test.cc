@@ -6,6 +6,7 @@
 
 #include "exhume/fit/deep/search.h"
 #include "fit/deep/finish.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/plain_by_rows.h"

@@ -5,13 +5,15 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/plain_by_rows.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kPlainEquations = 40;  // an unknown, for the last polish
+// An unknown, for the last polish; and where a step on so many is heavy.
+constexpr double kPlainEquations = 40, kHeavyEquations = 12;
 constexpr double kLastDigits = 1e-31;
 constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
 
@@ -52,7 +54,9 @@ class Finish {
   [[nodiscard]] DeepPolished last_digits(const DeepForm& start) const {
     DeepPolishOptions polishing;
     polishing.enough_relative = kLastDigits;
-    DeepPolished out = polish(start, enough_rows(data_, start, kPlainEquations), polishing, control_);
+    const bool heavy = !control_.device && step_flops(data_, start, kPlainEquations) > kHeavyFlops;
+    const double each = heavy ? kHeavyEquations : kPlainEquations;
+    DeepPolished out = polish(start, enough_rows(data_, start, each), polishing, control_);
     out.relative_mse = relative_error(out.form, data_, control_);
     if (out.relative_mse < options_.exact || !(out.relative_mse < kNear)) return out;
     return polish(out.form, data_, polishing, control_);

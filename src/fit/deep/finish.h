@@ -16,8 +16,6 @@
 
 namespace exhume {
 
-inline constexpr Index kOverFew = 3;  // rows beyond the weights of a unit, from which on they tell these
-
 struct FinishOptions {
   double exact = 1e-19;            // relative mean squared residual of a form that is exact
   bool minimal = false;            // no unit of the form can go: each was tried already

@@ -147,7 +147,8 @@ class Pruning {
     for (bool changed = true; changed;) {
       changed = false;
       if (enough()) return false;
-      for (std::size_t l = now_.form.depth(); l-- > 0 && !changed;) {
+      const std::size_t lowest = options_.given_too ? 0 : now_.form.given;
+      for (std::size_t l = now_.form.depth(); l-- > lowest && !changed;) {
         const std::vector<Index> order = by_increasing(worth(l));
         for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {
           if (control_.out_of_time()) return false;
@@ -193,13 +194,25 @@ class Pruning {
 
 }  // namespace
 
-DeepData enough_rows(const DeepData& data, const DeepForm& form, double each) {
+namespace {
+
+Index how_many_rows(const DeepData& data, const DeepForm& form, double each) {
   const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data.y.cols());
   const double needed = each * (p / m + static_cast<double>(form.features()));
   const double cheap = kCheapFlops / (m * p * p + 1);
-  const Index rows =
-      std::min(data.rows(), static_cast<Index>(std::max({2000.0, needed, std::min(cheap, 1e9)})));
+  return std::min(data.rows(), static_cast<Index>(std::max({2000.0, needed, std::min(cheap, 1e9)})));
+}
+
+}  // namespace
+
+DeepData enough_rows(const DeepData& data, const DeepForm& form, double each) {
+  const Index rows = how_many_rows(data, form, each);
   return {data.x.topRows(rows), data.y.topRows(rows)};
+}
+
+double step_flops(const DeepData& data, const DeepForm& form, double each) {
+  const auto p = static_cast<double>(form.unknowns());
+  return p * p * static_cast<double>(data.y.cols() * how_many_rows(data, form, each));
 }
 
 DeepPolished polish_all(const DeepForm& start, DeepData& data, double each, double exact,
