@@ -12,8 +12,8 @@
 namespace exhume {
 namespace {
 
-// An unknown, for the last polish; and where a step on so many is heavy.
-constexpr double kPlainEquations = 40, kHeavyEquations = 12;
+// An unknown, for the last polish; and where a step on so many would cost more than that.
+constexpr double kPlainEquations = 40, kHeavyEquations = 12, kHeavyFlops = 5e11;
 constexpr double kLastDigits = 1e-31;
 constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
 

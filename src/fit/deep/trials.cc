@@ -22,8 +22,7 @@ namespace {
 constexpr Index kMostRows = 200'000;      // that are polished and pruned on
 constexpr Index kCheckEach = 10;          // one row of so many is looked at but not fitted
 constexpr double kStudentEquations = 20;  // an unknown, of the first student
-// An unknown, for the first polish; and where a step on so many is heavy.
-constexpr double kFirstEquations = 8, kFewerEquations = 4;
+constexpr double kFirstEquations = 8;     // an unknown, for the first polish
 // Of one step of the polish that is still taken, and of one that costs less than the next student.
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
 // Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
@@ -190,11 +189,8 @@ double Trials::most_flops() const { return control_.device ? kDeviceFlops : kDen
 
 double Trials::flops(const DeepForm& form) const { return step_flops(data_, form, kFirstEquations); }
 
-bool Trials::heavy(const DeepForm& form) const { return !control_.device && flops(form) > kHeavyFlops; }
-
 ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
-  ToRounding out = to_rounding(start, data_, heavy(start) ? kFewerEquations : kFirstEquations, options_.exact,
-                               rounds, control_);
+  ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
   double& best = attempts_.back().polished;
   best = best == 0 ? out.fit.relative_mse : std::min(best, out.fit.relative_mse);
   consider(out.fit, out.left, out.minimal);

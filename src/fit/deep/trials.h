@@ -76,7 +76,6 @@ class Trials {
   [[nodiscard]] double unseen_error(const DeepFound& found) const;
   [[nodiscard]] double most_flops() const;
   [[nodiscard]] double flops(const DeepForm& form) const;
-  [[nodiscard]] bool heavy(const DeepForm& form) const;
 
   const DeepSearchOptions& options_;
   const Control& control_;

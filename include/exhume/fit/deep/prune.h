@@ -51,7 +51,5 @@ struct Pruned {
 
 // Operations of one step of the polish on these.
 [[nodiscard]] double step_flops(const DeepData& data, const DeepForm& form, double each);
-// From which on a step on the processor takes seconds, and fewer equations an unknown have to do.
-inline constexpr double kHeavyFlops = 5e11;
 
 }  // namespace exhume
