@@ -10,8 +10,10 @@
 #include "fit/deep/most_rows.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/plain_by_rows.h"
+#include "fit/deep/shuffled.h"
 #include "fit/deep/sign_halves.h"
 #include "fit/deep/to_rounding.h"
+#include "fit/deep/trials.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
@@ -198,6 +200,19 @@ TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
     EXPECT_TRUE(found->minimal);
     EXPECT_LT(align(to_deep(found->form), planted.network).worst_error, 1e-9);
   }
+}
+
+TEST(DeepTrials, ARowThatJoinsTheFitAndIsNotExplainedIsLeftOver) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 62);
+  const DeepSearchOptions options;
+  const Control control;
+  // One of those that are looked at but not fitted: the last tenth.
+  planted.y(shuffled(6000, Stream(options.seed, "deep order")).back(), 0) += 0.5;
+  Trials trials(*memory_samples(planted.x, planted.y), options, control);
+  trials.attempt_from({to_sign_free_form(planted.network), 0, 0, true}, 2);
+  EXPECT_TRUE(trials.best().exact);
+  EXPECT_TRUE(trials.best().plain);
+  EXPECT_EQ(trials.best().left, 1);
 }
 
 TEST(DeepSigns, OneEquationTellsTwentySigns) {
