@@ -176,8 +176,19 @@ Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data, con
         }
       });
   Vector worth = sums.squares;
-  for (const Matrix& K : sums.K)
-    worth -= K.cwiseProduct(solve_scaled(sums.FF, K)).colwise().sum().transpose();
+  // Where |q_j| is a feature of F it goes with the unit: what leaving out one column of a least-squares fit costs.
+  const DeepLayout layout(form);
+  const Index at = layout.hidden[l].first;
+  const bool among = at + k <= q;
+  const Vector inverse = among ? Vector(solve_scaled(sums.FF, Matrix::Identity(q, q)).diagonal()) : Vector();
+  for (const Matrix& K : sums.K) {
+    const Matrix c = solve_scaled(sums.FF, K);
+    worth -= K.cwiseProduct(c).colwise().sum().transpose();
+    for (Index j = 0; j < k && among; ++j) {
+      const double weight = c(at + j, j);
+      worth(j) += weight * weight / std::max(inverse(at + j), kTiny);
+    }
+  }
   return worth.cwiseMax(0) / data.variation;
 }
 

@@ -54,10 +54,13 @@ DeepData last_rows(DeepData& data) {
 }
 
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
-// time, as long as the error with C solved again stays below `limit`.
+// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that bend on few rows are worth
+// little and no other layer makes up for them, as long as it hardly grows.
 DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepData& data,
                    const Control& control) {
+  const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
+    const double most = l + 1 == form.depth() ? std::min(limit, kHardlyLighter * trained) : limit;
     while (form.V[l].rows() > 1 && !control.out_of_time()) {
       const DeepData rows = enough_rows(data, form, kFirstEquations);
       fit_linear_part(form, rows, control);
@@ -68,7 +71,7 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
       order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
       std::sort(order.begin(), order.end());
       DeepForm fewer = with_units(form, l, order);
-      if (!(fit_linear_part(fewer, rows, control) < limit)) break;
+      if (!(fit_linear_part(fewer, rows, control) < most)) break;
       form = std::move(fewer);
     }
   }

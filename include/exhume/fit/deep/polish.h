@@ -60,7 +60,7 @@ double fit_linear_part(DeepForm& form, const DeepData& data, const Control& cont
 [[nodiscard]] Matrix normal_matrix(const DeepForm& form, const DeepData& data, const Control& control);
 
 // What every unit of layer l is worth: the share of the variance that its linearised removal would leave,
-// slope of f along |q_j| times |q_j|, projected off the features.
+// slope of f along |q_j| times |q_j|, projected off all features but |q_j| itself.
 [[nodiscard]] Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data,
                                 const Control& control);
 
