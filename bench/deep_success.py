@@ -49,13 +49,20 @@ def give_first_layer(network, path, seed):
 
 
 def determined(network, x):
-    """Smallest singular value of the slopes at the true weights: rows of unit norm, last layer projected out."""
-    file, rows, scale = tensors(network), [], np.ones(x.shape[1])
+    """Smallest singular value of the slopes at the true weights: rows of unit norm, last layer projected out.
+
+    Units that no row turns on are no part of the question.
+    """
+    file, rows, scale, h = tensors(network), [], np.ones(x.shape[1]), x
+    lives = np.full(x.shape[1], True)
     for number in range(len(file) // 2 - 1):
-        row = np.column_stack([file[f"layers.{number}.W"] * scale, file[f"layers.{number}.b"]])
+        W, b = file[f"layers.{number}.W"], file[f"layers.{number}.b"]
+        h, alive = np.maximum(h @ W.T + b, 0), lives
+        lives = h.any(0)
+        row = np.column_stack([W[lives][:, alive] * scale, b[lives]])
         scale = np.linalg.norm(row, axis=1)
         rows.append(row / scale[:, None])
-    A = file["A"] * scale
+    A = file["A"][:, lives] * scale
     size = sum(row.size for row in rows)
     JJ, FF, K, y = np.zeros((size, size)), 0, [0] * len(A), []
     for first in range(0, len(x), BLOCK):

@@ -202,7 +202,9 @@ TEST(DeepStudent, HeldUnitsStayAsTheyStart) {
     for (std::size_t l = 0; l < 2; ++l) {
       const Index units = l < held.size() ? held[l] : 0;
       EXPECT_EQ(end.V[l].topRows(units), single(start.V[l].topRows(units)));
-      if (units < 6) EXPECT_GT((end.V[l] - single(start.V[l])).bottomRows(6 - units).norm(), 1e-3);
+      if (units < 6) {
+        EXPECT_GT((end.V[l] - single(start.V[l])).bottomRows(6 - units).norm(), 1e-3);
+      }
     }
   }
 }

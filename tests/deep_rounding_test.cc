@@ -6,10 +6,14 @@
 
 #include "exhume/fit/deep/search.h"
 #include "fit/deep/finish.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/plain_by_rows.h"
+#include "fit/deep/shuffled.h"
+#include "fit/deep/sign_halves.h"
 #include "fit/deep/to_rounding.h"
+#include "fit/deep/trials.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
@@ -134,6 +138,18 @@ TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
   EXPECT_TRUE(out.left.empty());
 }
 
+TEST(DeepToRounding, TwoMissingUnitsActAlongDirectionsOfTheirOwn) {
+  Planted planted = lively({5, 4, 5, 2}, 12000, 57);
+  acts_on(planted, 1, 0, 65);
+  acts_on(planted, 1, 3, 60);
+  DeepForm form = to_sign_free_form(planted.network);
+  normalise(form);
+  DeepData data = planted.data();
+  const ToRounding out = to_rounding(with_units(form, 1, {1, 2, 4}), data, 12, kExact, 8, {});
+  EXPECT_LT(out.fit.relative_mse, kExact);
+  EXPECT_TRUE(out.left.empty());
+}
+
 TEST(DeepToRounding, TwoMissingUnitsThatActAgainstEachOther) {
   Planted planted = lively({5, 6, 6, 1}, 6000, 101);
   planted.network.layers[2].W(0, 2) = 1;
@@ -165,19 +181,63 @@ TEST(DeepFinish, CountsRowsThatAreTooFewForAUnit) {
   EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 2}));
 }
 
+TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
+  for (const Index outputs : {1, 2}) {
+    Planted planted = lively({5, 4, 5, outputs}, 6000, 63);
+    acts_on(planted, 1, 1, 5996);
+    DeepForm form = to_sign_free_form(planted.network);
+    normalise(form);
+    std::vector<Index> left;
+    ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+    ASSERT_EQ(left.size(), 4U);
+    // Any signs go with the rows that are reproduced.
+    form.V[1].row(2) *= -1;
+    DeepData data = planted.data();
+    const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->left, 0);
+    EXPECT_TRUE(found->plain);
+    EXPECT_TRUE(found->minimal);
+    EXPECT_LT(align(to_deep(found->form), planted.network).worst_error, 1e-9);
+  }
+}
+
+TEST(DeepTrials, ARowThatJoinsTheFitAndIsNotExplainedIsLeftOver) {
+  Planted planted = lively({5, 4, 3, 1}, 6000, 62);
+  const DeepSearchOptions options;
+  const Control control;
+  // One of those that are looked at but not fitted: the last tenth.
+  planted.y(shuffled(6000, Stream(options.seed, "deep order")).back(), 0) += 0.5;
+  Trials trials(*memory_samples(planted.x, planted.y), options, control);
+  trials.attempt_from({to_sign_free_form(planted.network), 0, 0, true}, 2);
+  EXPECT_TRUE(trials.best().exact);
+  EXPECT_TRUE(trials.best().plain);
+  EXPECT_EQ(trials.best().left, 1);
+}
+
+TEST(DeepSigns, OneEquationTellsTwentySigns) {
+  const Matrix M = Stream(64, "M").normal_matrix(1, 20);
+  const Vector s = Stream(65, "s").normal_matrix(20, 1).cwiseSign();
+  const std::optional<Vector> found = signs_by_halves(M, M * s, 1e-11);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, s);
+  EXPECT_FALSE(signs_by_halves(M, M * s, 1e-2));                      // two go with it
+  EXPECT_FALSE(signs_by_halves(M, Vector::Constant(1, 1e3), 1e-11));  // none does
+}
+
 TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
   const Planted planted = lively({5, 4, 3, 2}, 6000, 67);
   DeepForm form = to_sign_free_form(planted.network);
   form.V[1].row(1) *= -2;
   form.C.row(1) /= 2;
-  const std::optional<DeepForm> plain = plain_by_rows(form, planted.data(), 40, kExact, {});
+  const std::optional<DeepForm> plain = plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
   ASSERT_TRUE(plain);
   EXPECT_LT(align(to_deep(*plain), planted.network).worst_error, 1e-9);
   // Skip terms that no network without them has.
   DeepForm skip = form;
   skip.C.bottomRows(6) += Matrix::Ones(6, 2);
   const RowMatrix y = evaluate(skip, planted.x);
-  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), 40, kExact, {}));
+  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), nullptr, 40, kExact, {}));
 }
 
 TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {

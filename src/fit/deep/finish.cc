@@ -5,16 +5,17 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/plain_by_rows.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kPlainEquations = 40;  // an unknown, for the last polish
+// An unknown, for the last polish; and where a step on so many would cost more than that.
+constexpr double kPlainEquations = 40, kHeavyEquations = 12, kHeavyFlops = 5e11;
 constexpr double kLastDigits = 1e-31;
 constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
-constexpr Index kOverFew = 3;   // rows beyond the weights of a unit
 
 class Finish {
  public:
@@ -53,7 +54,9 @@ class Finish {
   [[nodiscard]] DeepPolished last_digits(const DeepForm& start) const {
     DeepPolishOptions polishing;
     polishing.enough_relative = kLastDigits;
-    DeepPolished out = polish(start, enough_rows(data_, start, kPlainEquations), polishing, control_);
+    const bool heavy = !control_.device && step_flops(data_, start, kPlainEquations) > kHeavyFlops;
+    const double each = heavy ? kHeavyEquations : kPlainEquations;
+    DeepPolished out = polish(start, enough_rows(data_, start, each), polishing, control_);
     out.relative_mse = relative_error(out.form, data_, control_);
     if (out.relative_mse < options_.exact || !(out.relative_mse < kNear)) return out;
     return polish(out.form, data_, polishing, control_);
@@ -99,7 +102,7 @@ class Finish {
     DeepPolished last = last_digits(plain);
     if (!(last.relative_mse < options_.exact)) {
       const std::optional<DeepForm> by_rows =
-          plain_by_rows(form, data_, kPlainEquations, options_.exact, control_);
+          plain_by_rows(form, data_, options_.left, kPlainEquations, options_.exact, control_);
       if (!by_rows) return false;
       last = last_digits(*by_rows);
       if (!(last.relative_mse < options_.exact)) return false;
@@ -128,7 +131,9 @@ std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vect
   DeepData others = reproduced.take_out(left);
   const double error = relative_error(start, reproduced, control);
   if (!(error < options.exact)) return std::nullopt;
-  DeepFound most = finished({start, error, 0, true}, reproduced, options, control);
+  FinishOptions with_left = options;
+  with_left.left = &others;
+  DeepFound most = finished({start, error, 0, true}, reproduced, with_left, control);
   if (!most.exact) return std::nullopt;
   // Weights that the sign-free form left open are settled: the plain network may reproduce rows that it did not.
   const double off = most_off(data, options.exact);

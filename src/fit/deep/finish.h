@@ -17,8 +17,9 @@
 namespace exhume {
 
 struct FinishOptions {
-  double exact = 1e-19;  // relative mean squared residual of a form that is exact
-  bool minimal = false;  // no unit of the form can go: each was tried already
+  double exact = 1e-19;            // relative mean squared residual of a form that is exact
+  bool minimal = false;            // no unit of the form can go: each was tried already
+  const DeepData* left = nullptr;  // rows that it does not reproduce, where there are any
 };
 
 [[nodiscard]] DeepFound finished(const DeepPolished& start, DeepData& data, const FinishOptions& options,

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/signs.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {
@@ -21,12 +20,8 @@ constexpr int kStepsARound = 6;
 constexpr double kFalls = 0.3;  // a round that leaves more of the error than this is a slow one
 constexpr int kSlowRounds = 2;  // in a row, that end it; one of so many rounds, where these are many
 constexpr int kSlowOneOf = 6;
-constexpr double kRounding = 1e-26;   // relative mean squared residual at which a polish stops
-constexpr Index kSpare = 3;           // rows beyond the unknowns of a unit that have to agree
-constexpr std::size_t kMostSets = 6;  // of rows with the same sides above
-constexpr int kReweighted = 30;       // solutions of a system by its absolute residuals
-constexpr double kSignsOff = 1e-3, kSignsOpen = 1e-6;  // of signs that are told (fit/deep/signs.h)
-constexpr double kRowOff = 1e3;  // squared residual of a row, over the mean one, that is still rounding
+constexpr double kRounding = 1e-26;  // relative mean squared residual at which a polish stops
+constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean one, that is still rounding
 
 // All rows but those with the largest squares, in their order.
 std::vector<Index> but_the_worst(const Vector& squares, double share) {
@@ -45,94 +40,6 @@ double sum_of(const Vector& values, const std::vector<Index>& rows) {
   double sum = 0;
   for (const Index i : rows) sum += values(i);
   return sum;
-}
-
-// Columns on which a unit of a layer may stand, and its row of V_l for weights w on them: v = row^T w.
-struct Standing {
-  Matrix P, row;
-};
-
-// All of P_{l-1}; and where the units that are there tell the signs below, h_{l-1} = (|q| + s q)/2 and 1 alone: a plain
-// network has no others, and fewer weights are read off fewer rows.
-std::vector<Standing> what_units_stand_on(const DeepForm& form, std::size_t l, const DeepRows& rows) {
-  const auto [from, count] = rows.layout().below[l];
-  std::vector<Standing> out;
-  out.push_back({rows.P().middleCols(from, count), Matrix::Identity(count, count)});
-  if (form.plain || l == 0 || form.V[l].rows() == 0 || form.V[l - 1].rows() == 0) return out;
-  const Matrix& below = form.V[l - 1];
-  const Index k = below.rows();
-  const LayerSigns signs = robust_signs(below, form.V[l].leftCols(k), form.V[l].rightCols(count - k));
-  if (!(signs.off < kSignsOff && signs.smallest_singular > kSignsOpen)) return out;
-  const Vector s = (signs.s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k));
-  Standing plain;
-  plain.row = Matrix::Zero(k + 1, count);
-  plain.row.topLeftCorner(k, k) = 0.5 * Matrix::Identity(k, k);
-  plain.row.topRightCorner(k, count - k) = 0.5 * s.asDiagonal() * below;
-  plain.row(k, count - 1) = 1;
-  plain.P = out.front().P * plain.row.transpose();
-  out.push_back(std::move(plain));
-  return out;
-}
-
-// The direction in outputs that most of it has.
-Vector along_most(const Matrix& R) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(R.transpose() * R));
-  return R * outputs.eigenvectors().rightCols(1);
-}
-
-// Rows on which one unit of the last layer may show: all, and those on either side of 0, where two units are missing that
-// act against each other.
-std::vector<std::vector<Index>> same_side(const Matrix& R) {
-  const Vector r = along_most(R);
-  std::vector<std::vector<Index>> out(3);
-  for (Index i = 0; i < r.size(); ++i) {
-    out[0].push_back(i);
-    out[r(i) > 0 ? 1 : 2].push_back(i);
-  }
-  return out;
-}
-
-// Below the last layer: those for which all units above are on the same side, so that the outputs are linear in what the
-// unit adds. The largest such sets, and all rows.
-std::vector<std::vector<Index>> same_above(const DeepForm& form, std::size_t l, const DeepRows& rows,
-                                           Index least) {
-  std::map<std::vector<bool>, std::vector<Index>> sets;
-  std::vector<std::vector<Index>> out(1);
-  for (Index i = 0; i < rows.P().rows(); ++i) {
-    std::vector<bool> sides;
-    for (std::size_t u = l + 1; u < form.depth(); ++u)
-      for (Index j = 0; j < form.V[u].rows(); ++j) sides.push_back(rows.Q(u)(i, j) > 0);
-    sets[sides].push_back(i);
-    out[0].push_back(i);
-  }
-  for (auto& [sides, set] : sets)
-    if (static_cast<Index>(set.size()) >= least) out.push_back(std::move(set));
-  std::stable_sort(out.begin() + 1, out.end(),
-                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  out.resize(std::min(out.size(), kMostSets + 1));
-  return out;
-}
-
-struct Reading {
-  Vector v;             // a row of V_l, of any norm
-  Index explained = 0;  // rows
-};
-
-// Least absolute residuals: rows of another unit, or where an upper one bends, do not count.
-Reading read_unit(const Standing& standing, const Matrix& R, const std::vector<Index>& rows,
-                  double tolerance) {
-  const Matrix P = standing.P(rows, Eigen::all);
-  const Vector values = along_most(R(rows, Eigen::all));
-  const double largest = values.cwiseAbs().maxCoeff();
-  if (!(largest > 0)) return {};
-  Vector w, weight = Vector::Ones(values.size()), off;
-  for (int i = 0; i < kReweighted; ++i) {
-    w = Eigen::ColPivHouseholderQR<Matrix>(Matrix(weight.asDiagonal() * P))
-            .solve(Vector(weight.cwiseProduct(values)));
-    off = (values - P * w).cwiseAbs();
-    weight = (off.array() + 1e-12 * largest).rsqrt();
-  }
-  return {standing.row.transpose() * w, (off.array() < tolerance).count()};
 }
 
 }  // namespace
@@ -212,7 +119,7 @@ bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>
         if (reproduced[static_cast<std::size_t>(i)]) sides[rows.Q(l)(i, j) > 0 ? 1 : 0].push_back(i);
       const bool mostly = sides[1].size() > sides[0].size();
       const std::vector<Index>& few = sides[mostly ? 0 : 1];
-      if (static_cast<Index>(few.size()) >= before.V[l].cols() + kSpare) continue;
+      if (static_cast<Index>(few.size()) >= before.V[l].cols() + kOverFew) continue;
       form = folded(form, l, j, mostly ? 1 : -1);
       for (Index i : few) {
         left.push_back(i);
@@ -223,46 +130,6 @@ bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>
   }
   std::sort(left.begin(), left.end());
   return any;
-}
-
-std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, const DeepData& left,
-                                          double tolerance) {
-  const DeepRows rows(form, left.x);
-  const Matrix R = left.y - rows.F() * form.C;
-  const bool last = l + 1 == form.depth();
-  Reading best;
-  for (const Standing& standing : what_units_stand_on(form, l, rows)) {
-    const Index least = standing.P.cols() + kSpare;
-    for (const std::vector<Index>& some : last ? same_side(R) : same_above(form, l, rows, least)) {
-      if (static_cast<Index>(some.size()) < least) continue;
-      Reading now = read_unit(standing, R, some, tolerance);
-      if (last && now.explained < least) continue;
-      if (now.v.norm() > 0 && now.explained > best.explained) best = std::move(now);
-    }
-  }
-  if (best.v.size() == 0) return std::nullopt;
-  const Vector& v = best.v;
-  DeepForm out = form;
-  Matrix& V = out.V[l];
-  V.conservativeResize(V.rows() + 1, Eigen::NoChange);
-  V.bottomRows(1) = v.transpose() / v.norm();
-  // What stands on the layer takes no part of it to begin with.
-  const auto with_column = [&](Matrix& above, Index at) {
-    Matrix wider = Matrix::Zero(above.rows(), above.cols() + 1);
-    wider.leftCols(at) = above.leftCols(at);
-    wider.rightCols(above.cols() - at) = above.rightCols(above.cols() - at);
-    above = std::move(wider);
-  };
-  Index at = V.rows() - 1;  // of the new unit's feature, in what stands on it
-  for (std::size_t u = l + 1; u < out.depth(); ++u) {
-    with_column(out.V[u], at);
-    if (out.plain) return out;
-    at += out.V[u].rows();
-  }
-  Matrix C = out.C.transpose();
-  with_column(C, at);
-  out.C = C.transpose();
-  return out;
 }
 
 }  // namespace exhume

@@ -1,18 +1,12 @@
-// A polish in which the rows that are fitted worst have no say, and the unit that they show.
+// A polish in which the rows that are fitted worst have no say.
 //
 // A unit that a student has missed, or that bends on the wrong side of a few rows, spoils those rows alone. Least
 // squares spreads their error over all weights and stalls, at 1e-8 of the variance or so. With one row in a hundred
 // left out, those fitted worst, chosen anew every few steps, the others fall to rounding; and so do most of those
 // that were left out, because weights that are exact are exact for them too. Where a hundredth is not enough, four and
-// sixteen are tried. Rows that do not are those on the far side of a kink that no unit has. There
-//
-//     y - f(x) = a (v.P_{l-1}(x))                                                    (fit/deep/form.h)
-//
-// for a unit of the last hidden layer, so that v is the solution of a linear system. Below the last layer it is
-// a start.
+// sixteen are tried. Rows that do not are those on the far side of a kink that no unit has (fit/deep/missing_unit.h).
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "exhume/base/control.h"
@@ -30,12 +24,6 @@ struct MostRows {
 // which the error falls do not count.
 [[nodiscard]] MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact,
                                    int rounds, const Control& control);
-
-// The form with one more unit in layer l (from 0), read off the rows `left` that it does not reproduce; rows
-// that are off by no more than `tolerance` agree. Nothing where they are fewer than the entries of a row of V_l, or
-// show no unit. C is left to be solved again.
-[[nodiscard]] std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l,
-                                                        const DeepData& left, double tolerance);
 
 // Takes units above the first layer out of a sign-free form whose kink has fewer reproduced rows on one side than their weights take: what
 // they do there is made up. These rows join `left`. True where there was one.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fit/deep/rows.h"
+#include "fit/deep/sign_halves.h"
 #include "fit/sign_lattice.h"
 
 namespace exhume {
@@ -33,6 +34,22 @@ std::optional<std::vector<Index>> open_at(const DeepForm& form, const Eigen::Ref
 
 }  // namespace
 
+std::optional<Vector> signs_that_solve(const Matrix& M, const Vector& right, double error) {
+  const Index k = M.cols();
+  // Independent equations, in an orthonormal basis of what they say: as many as there are, no more than signs.
+  const Eigen::BDCSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const Index rank = (svd.singularValues().array() > kEquationsMet * svd.singularValues()(0)).count();
+  const Matrix basis = svd.matrixV().leftCols(rank).transpose();
+  const Vector said = svd.singularValues().head(rank).cwiseInverse().asDiagonal() *
+                      (svd.matrixU().leftCols(rank).transpose() * right);
+  if (rank < k) {
+    if (const std::optional<SignPoint> point = only_signs(basis, said, error)) return point->signs;
+    return signs_by_halves(basis, said, error);
+  }
+  const Vector s = basis.transpose() * said;
+  return Vector((s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k)));
+}
+
 std::optional<OpenSigns> signs_with_open_weights(const DeepForm& form, const Eigen::Ref<const RowMatrix>& h) {
   const Index k = form.V[0].rows(), m = form.C.cols();
   const std::optional<std::vector<Index>> open = open_at(form, h);
@@ -53,21 +70,10 @@ std::optional<OpenSigns> signs_with_open_weights(const DeepForm& form, const Eig
       right(at++) = R(o, a) / norm;
     }
   }
-  // Independent equations, in an orthonormal basis of what they say: as many as there are, no more than signs.
-  const Eigen::BDCSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Index rank = (svd.singularValues().array() > kEquationsMet * svd.singularValues()(0)).count();
-  const Matrix basis = svd.matrixV().leftCols(rank).transpose();
-  const Vector said = svd.singularValues().head(rank).cwiseInverse().asDiagonal() *
-                      (svd.matrixU().leftCols(rank).transpose() * right);
+  const std::optional<Vector> signs = signs_that_solve(M, right, kEquationsMet);
+  if (!signs) return std::nullopt;
   OpenSigns out;
-  if (rank < k) {
-    const std::optional<SignPoint> point = only_signs(basis, said, kEquationsMet);
-    if (!point) return std::nullopt;
-    out.s = point->signs;
-  } else {
-    const Vector s = basis.transpose() * said;
-    out.s = (s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k));
-  }
+  out.s = *signs;
   out.V = V;
   for (const Index a : others) {
     const Index j = (*open)[static_cast<std::size_t>(a)];

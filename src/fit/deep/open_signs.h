@@ -25,4 +25,8 @@ struct OpenSigns {
 [[nodiscard]] std::optional<OpenSigns> signs_with_open_weights(const DeepForm& form,
                                                                const Eigen::Ref<const RowMatrix>& h);
 
+// s of M s = right: the only signs that meet the equations to `error` of their norm where they are fewer than signs, nothing where
+// there is no one such; otherwise those of the solution.
+[[nodiscard]] std::optional<Vector> signs_that_solve(const Matrix& M, const Vector& right, double error);
+
 }  // namespace exhume

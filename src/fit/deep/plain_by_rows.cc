@@ -10,6 +10,7 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "fit/deep/nearly_linear.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/rows.h"
 #include "fit/normal_sums.h"
@@ -130,12 +131,15 @@ Vector as_signs(const Vector& s) {
   return (s.array() < 0).select(Vector::Constant(s.size(), -1), Vector::Ones(s.size()));
 }
 
-// The first layer of the form, every unit turned as its sign says; x: its inputs.
-Matrix first_layer_turned(const DeepForm& form, const RowMatrix& x) {
+// The first layer of the form, every unit turned as its sign says; x: its inputs; left: rows that it does not reproduce.
+Matrix first_layer_turned(const DeepForm& form, const RowMatrix& x, const DeepData* left) {
   const Matrix above = on_first_layer(form);
   const Index k = form.V[0].rows();
   const LayerSigns signs = robust_signs(form.V[0], above.leftCols(k), above.rightCols(above.cols() - k));
   if (form.depth() == 1 && !(signs.off < kSignsMet)) {
+    if (left) {
+      if (std::optional<Matrix> more = with_nearly_linear_unit(form, *left)) return *std::move(more);
+    }
     if (const std::optional<OpenSigns> open = signs_with_open_weights(form, x))
       return open->s.asDiagonal() * open->V;
   }
@@ -177,7 +181,7 @@ std::optional<DeepForm> by_all_signs(const DeepForm& form, const DeepData& rows,
   }
   const DeepPolished top = polish(last, on, until(exact), control);
   if (!(top.relative_mse < exact)) return std::nullopt;
-  plain.V.push_back(first_layer_turned(top.form, on.x));
+  plain.V.push_back(first_layer_turned(top.form, on.x, nullptr));
   DeepPolished polished = polish(plain, rows, until(exact), control);
   if (!(polished.relative_mse < exact)) return std::nullopt;
   return std::move(polished.form);
@@ -185,8 +189,8 @@ std::optional<DeepForm> by_all_signs(const DeepForm& form, const DeepData& rows,
 
 }  // namespace
 
-std::optional<DeepForm> plain_by_rows(const DeepForm& sign_free, const DeepData& data, double each,
-                                      double exact, const Control& control) {
+std::optional<DeepForm> plain_by_rows(const DeepForm& sign_free, const DeepData& data, const DeepData* left,
+                                      double each, double exact, const Control& control) {
   DeepForm now = sign_free;
   normalise(now);
   DeepForm plain;
@@ -197,9 +201,12 @@ std::optional<DeepForm> plain_by_rows(const DeepForm& sign_free, const DeepData&
   if (now.depth() > 2) {
     if (std::optional<DeepForm> found = by_all_signs(now, rows, exact, control)) return found;
   }
+  std::optional<DeepData> others;
+  if (left) others = *left;
   while (now.depth() > 0) {
     if (now.V[0].rows() == 0) return std::nullopt;
-    now.V[0] = first_layer_turned(now, rows.x);
+    now.V[0] = first_layer_turned(now, rows.x, others ? &*others : nullptr);
+    if (others) others = DeepData(DeepRows(now, others->x).Q(0).cwiseMax(0.0), others->y);
     const DeepRows view(now, rows.x);
     const Matrix h = view.Q(0).cwiseMax(0.0);
     DeepForm upper = on_outputs(now, view, h);

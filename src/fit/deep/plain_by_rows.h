@@ -19,8 +19,10 @@
 
 namespace exhume {
 
-// Nothing where a layer is not reproduced to `exact` (relative mean square). each: equations an unknown.
+// Nothing where a layer is not reproduced to `exact` (relative mean square). each: equations an unknown. left: rows that
+// it does not reproduce, if any; they may show a unit that is on for all others (fit/deep/nearly_linear.h).
 [[nodiscard]] std::optional<DeepForm> plain_by_rows(const DeepForm& sign_free, const DeepData& data,
-                                                    double each, double exact, const Control& control);
+                                                    const DeepData* left, double each, double exact,
+                                                    const Control& control);
 
 }  // namespace exhume

@@ -81,12 +81,14 @@ DeepPolished polished(const DeepForm& start, const DeepData& data, const DeepPol
                       const Control& control) {
   constexpr int kTries = 6;
   constexpr double kRaise = 6, kLeastDamping = 1e-13;
+  constexpr double kHalf = 0.5;
+  constexpr int kSlowSteps = 2;
   DeepPolished result{start, 0, 0, true};
   normalise(result.form);
   const std::unique_ptr<DeepSums> sums = sums_for(start, data, control);
   Solved now = solve(result.form, *sums);
   double damping = options.damping, at_hope = now.squares;
-  int stalled = 0;
+  int stalled = 0, slow = 0;
   const auto relative = [&](double squares) { return squares / data.variation; };
   const std::vector<Index> widths = start.widths();
   const int most = start.unknowns() > 0 ? options.max_iterations : 0;
@@ -118,6 +120,8 @@ DeepPolished polished(const DeepForm& start, const DeepData& data, const DeepPol
     ++result.iterations;
     stalled = now.squares > (1 - options.least_progress) * before ? stalled + 1 : 0;
     if (stalled >= options.patience) break;
+    slow = now.squares > kHalf * before ? slow + 1 : 0;
+    if (slow >= kSlowSteps && relative(now.squares) > options.far) break;
     if (options.hope > 0 && result.iterations % options.hope == 0) {
       if (relative(now.squares) > options.hopeful && now.squares > 0.1 * at_hope) break;
       at_hope = now.squares;
@@ -172,8 +176,19 @@ Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data, con
         }
       });
   Vector worth = sums.squares;
-  for (const Matrix& K : sums.K)
-    worth -= K.cwiseProduct(solve_scaled(sums.FF, K)).colwise().sum().transpose();
+  // Where |q_j| is a feature of F it goes with the unit: what leaving out one column of a least-squares fit costs.
+  const DeepLayout layout(form);
+  const Index at = layout.hidden[l].first;
+  const bool among = at + k <= q;
+  const Vector inverse = among ? Vector(solve_scaled(sums.FF, Matrix::Identity(q, q)).diagonal()) : Vector();
+  for (const Matrix& K : sums.K) {
+    const Matrix c = solve_scaled(sums.FF, K);
+    worth -= K.cwiseProduct(c).colwise().sum().transpose();
+    for (Index j = 0; j < k && among; ++j) {
+      const double weight = c(at + j, j);
+      worth(j) += weight * weight / std::max(inverse(at + j), kTiny);
+    }
+  }
   return worth.cwiseMax(0) / data.variation;
 }
 

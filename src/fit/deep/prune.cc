@@ -17,10 +17,12 @@ namespace {
 
 constexpr Index kMergeRows = 4096;      // from which features are compared
 constexpr double kTrialEquations = 12;  // an unknown
-// On which a trial is begun, equations an unknown and rows at least: what fails there fails on more.
+// On which a trial is begun, equations an unknown and at least: what fails there fails on more.
 constexpr double kFewEquations = 2;
-constexpr Index kFewRows = 1000;
-constexpr double kPromising = 1e-4;                 // a trial below this is not given up for being slow
+constexpr Index kLeastEquations = 1000;
+constexpr double kPromising = 1e-4;  // a trial below this is not given up for being slow
+// A plain network is one that others were pruned to, and as a rule the least: its units are tried with less patience.
+constexpr double kFarOff = 1e-3;
 constexpr double kCheapFlops = 1.5e9;               // of a step, up to which rows beyond those are taken too
 constexpr int kRounds = 6;                          // of rows brought forward
 constexpr double kHard = 0.1;                       // of the rows in use that may be such, a round
@@ -65,7 +67,8 @@ class Pruning {
     polishing.damping = 1e-4;
     polishing.enough_relative = kEnough;
     polishing.hope = 5;
-    polishing.hopeful = std::max(options_.exact, kPromising);
+    polishing.hopeful = now_.form.plain ? options_.exact : std::max(options_.exact, kPromising);
+    if (now_.form.plain) polishing.far = kFarOff;
     return polishing;
   }
 
@@ -102,8 +105,9 @@ class Pruning {
     if (noisy()) return data_;
     const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data_.y.cols());
     const double needed = kFewEquations * (p / m + static_cast<double>(form.features()));
-    const Index rows = std::min(data_.rows(), std::max(kFewRows, static_cast<Index>(needed)));
-    return {data_.x.topRows(rows), data_.y.topRows(rows)};
+    const auto rows = static_cast<Index>(std::max(needed, static_cast<double>(kLeastEquations) / m));
+    const Index few = std::min(data_.rows(), rows);
+    return {data_.x.topRows(few), data_.y.topRows(few)};
   }
 
   void report() const {
@@ -143,7 +147,8 @@ class Pruning {
     for (bool changed = true; changed;) {
       changed = false;
       if (enough()) return false;
-      for (std::size_t l = now_.form.depth(); l-- > 0 && !changed;) {
+      const std::size_t lowest = options_.given_too ? 0 : now_.form.given;
+      for (std::size_t l = now_.form.depth(); l-- > lowest && !changed;) {
         const std::vector<Index> order = by_increasing(worth(l));
         for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {
           if (control_.out_of_time()) return false;
@@ -189,13 +194,25 @@ class Pruning {
 
 }  // namespace
 
-DeepData enough_rows(const DeepData& data, const DeepForm& form, double each) {
+namespace {
+
+Index how_many_rows(const DeepData& data, const DeepForm& form, double each) {
   const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data.y.cols());
   const double needed = each * (p / m + static_cast<double>(form.features()));
   const double cheap = kCheapFlops / (m * p * p + 1);
-  const Index rows =
-      std::min(data.rows(), static_cast<Index>(std::max({2000.0, needed, std::min(cheap, 1e9)})));
+  return std::min(data.rows(), static_cast<Index>(std::max({2000.0, needed, std::min(cheap, 1e9)})));
+}
+
+}  // namespace
+
+DeepData enough_rows(const DeepData& data, const DeepForm& form, double each) {
+  const Index rows = how_many_rows(data, form, each);
   return {data.x.topRows(rows), data.y.topRows(rows)};
+}
+
+double step_flops(const DeepData& data, const DeepForm& form, double each) {
+  const auto p = static_cast<double>(form.unknowns());
+  return p * p * static_cast<double>(data.y.cols() * how_many_rows(data, form, each));
 }
 
 DeepPolished polish_all(const DeepForm& start, DeepData& data, double each, double exact,

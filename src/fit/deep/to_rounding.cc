@@ -6,6 +6,7 @@
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 
 namespace exhume {
@@ -55,6 +56,7 @@ class Towards {
     PruneOptions pruning;
     pruning.exact = exact_;
     pruning.singly = singly;
+    pruning.given_too = false;  // tried in the plain network
     // Only the least network has signs; its units are tried in the plain form.
     pruning.until = [](const DeepForm& form) { return find_signs(form).plain; };
     most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
@@ -64,7 +66,7 @@ class Towards {
       most.fit.relative_mse = relative_error(most.fit.form, reproduced, control_);
       Pruned pruned = prune(most.fit, reproduced, pruning, control_);
       most.fit = std::move(pruned.fit);
-      minimal_ = pruned.minimal && singly;
+      minimal_ = pruned.minimal && singly && most.fit.form.given == 0;
       most.left = not_reproduced(most.fit.form, data_, exact_, control_);
     } while (!control_.out_of_time() && without_rare_units(most.fit.form, data_, most.left));
   }

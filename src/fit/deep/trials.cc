@@ -11,6 +11,7 @@
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/student.h"
 #include "fit/deep/finish.h"
+#include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/shuffled.h"
 #include "fit/deep/to_rounding.h"
@@ -53,10 +54,13 @@ DeepData last_rows(DeepData& data) {
 }
 
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
-// time, as long as the error with C solved again stays below `limit`.
+// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that bend on few rows are worth
+// little and no other layer makes up for them, as long as it hardly grows.
 DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepData& data,
                    const Control& control) {
+  const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
+    const double most = l + 1 == form.depth() ? std::min(limit, kHardlyLighter * trained) : limit;
     while (form.V[l].rows() > 1 && !control.out_of_time()) {
       const DeepData rows = enough_rows(data, form, kFirstEquations);
       fit_linear_part(form, rows, control);
@@ -67,7 +71,7 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
       order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
       std::sort(order.begin(), order.end());
       DeepForm fewer = with_units(form, l, order);
-      if (!(fit_linear_part(fewer, rows, control) < limit)) break;
+      if (!(fit_linear_part(fewer, rows, control) < most)) break;
       form = std::move(fewer);
     }
   }
@@ -186,11 +190,7 @@ DeepPolished Trials::attempt_from(const DeepPolished& start, int rounds) {
 
 double Trials::most_flops() const { return control_.device ? kDeviceFlops : kDenseFlops; }
 
-double Trials::flops(const DeepForm& form) const {
-  const auto p = static_cast<double>(form.unknowns());
-  return p * p * static_cast<double>(data_.y.cols()) *
-         static_cast<double>(enough_rows(data_, form, kFirstEquations).rows());
-}
+double Trials::flops(const DeepForm& form) const { return step_flops(data_, form, kFirstEquations); }
 
 ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
   ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
@@ -231,6 +231,9 @@ void Trials::consider(const DeepPolished& polished, const std::vector<Index>& le
       if (now.plain && again.form.plain) now.form = again.form;
       again = {now.form, now.relative_mse, 0, true};
     }
+    // Rows that joined the fit and that no weight explains are left over.
+    now.left = static_cast<Index>(not_reproduced(now.form, data_, options_.exact, control_).size());
+    now.exact = now.exact && now.left < now.form.V.back().cols() + kOverFew;
   }
   if (!left.empty()) {
     if (std::optional<DeepFound> most =

@@ -15,6 +15,8 @@
 // exact although normal equations are used inside.
 #pragma once
 
+#include <limits>
+
 #include "exhume/base/control.h"
 #include "exhume/fit/deep/data.h"
 #include "exhume/fit/deep/form.h"
@@ -30,6 +32,8 @@ struct DeepPolishOptions {
   // A fit that is not below `hopeful` after `hope` steps, nor falls tenfold in as many, is given up; 0: never.
   int hope = 0;
   double hopeful = 1e-16;
+  // Nor is one above `far` pursued once two steps in a row have not halved it.
+  double far = std::numeric_limits<double>::infinity();
 };
 
 // Those of a fit that ends where noise begins: the gains that count are small.
@@ -56,7 +60,7 @@ double fit_linear_part(DeepForm& form, const DeepData& data, const Control& cont
 [[nodiscard]] Matrix normal_matrix(const DeepForm& form, const DeepData& data, const Control& control);
 
 // What every unit of layer l is worth: the share of the variance that its linearised removal would leave,
-// slope of f along |q_j| times |q_j|, projected off the features.
+// slope of f along |q_j| times |q_j|, projected off all features but |q_j| itself.
 [[nodiscard]] Vector unit_worth(const DeepForm& form, std::size_t l, const DeepData& data,
                                 const Control& control);
 

@@ -22,9 +22,10 @@ namespace exhume {
                                    const Control& control);
 
 struct PruneOptions {
-  double exact = 1e-19;  // relative mean squared residual below which a fit is exact, before its last digits
-  double loss = 1.2;     // an inexact fit may grow by this factor when units go
-  bool singly = true;    // end by trying every unit
+  double exact = 1e-19;   // relative mean squared residual below which a fit is exact, before its last digits
+  double loss = 1.2;      // an inexact fit may grow by this factor when units go
+  bool singly = true;     // end by trying every unit
+  bool given_too = true;  // those of layers that are given among them
   // Ends it before, where it holds of what is left after a unit has gone; empty: never.
   std::function<bool(const DeepForm&)> until;
   // Above 0 the rows are noisy: a fit may grow by this share for every weight that goes, and none is exact.
@@ -47,5 +48,8 @@ struct Pruned {
 
 // The first rows of the data that are enough for a form of this size: about `each` equations an unknown.
 [[nodiscard]] DeepData enough_rows(const DeepData& data, const DeepForm& form, double each);
+
+// Operations of one step of the polish on these.
+[[nodiscard]] double step_flops(const DeepData& data, const DeepForm& form, double each);
 
 }  // namespace exhume
