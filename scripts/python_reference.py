@@ -22,7 +22,7 @@ Made from the docstrings by `scripts/python_reference.py`; a test fails where it
 """
 SECTIONS = [
     ("Recovering", ["inspect", "recover", "Result", "Coefficient", "NotCertified", "load", "verify", "Verification", "keys"]),
-    ("Extracting", ["extract", "Extraction"]),
+    ("Extracting", ["extract", "Extraction", "estimated_questions"]),
     ("Sums of several sites", ["moments", "sums", "step"]),
     ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "RectifiedNetwork", "generate", "Planted", "Thresholds"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),

@@ -37,13 +37,16 @@ constexpr double kSignNoise = 1e9, kLooseSigns = 0.05;
 constexpr double kCoarse = 1e-12, kNear = 12;
 // Smallest singular value of a layer, in units of the outputs' spread, from which on questions determine its weights.
 constexpr double kSeen = 1e-6;
-// One minus the confidence of what fresh questions show.
+// One minus the confidence of what fresh questions show, over all attempts.
 constexpr double kDoubt = 0.001;
 constexpr std::uint64_t kAveragedRows = 1u << 25;  // of the domain's inputs, where answers are coarse
 constexpr Index kDeepFresh = 1000;  // fresh questions where there are several hidden layers, at least
 // Attempts at several hidden layers, each in another subspace and from other seeds.
 constexpr std::uint32_t kAttempts = 3;
 constexpr std::uint64_t kTurnSeed = 0x9e3779b1u;
+// Dimensions of the space in which several hidden layers are looked for, at most; where few inputs are left, all of them.
+constexpr Index kMostDimensions = 48;
+constexpr double kNearlyAll = 1.5;
 // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
 constexpr double kBeyondPlanes = 2;
 
@@ -154,7 +157,7 @@ class Extraction {
                                     frame_->dimensions());
     meter_.expect(expected_);
     if (restricted.deeper || (!restricted.complete && noise_.relative <= kCoarse)) {
-      work_deep(within.farthest);
+      work_deep(within.farthest, deep_dimensions(static_cast<Index>(restricted.kinks.size())));
       return;
     }
     if (!restricted.complete) {
@@ -201,13 +204,22 @@ class Extraction {
     clock_.lap("average");
   }
 
+  // Of the space in which several hidden layers are looked for. A line meets every plane of the first layer once, so that it has
+  // at least as many kinks as there are planes. In as many dimensions the planes' normals are independent: slopes tell the
+  // weights on them, and every pattern of the first layer can be reached. Many would be dear.
+  [[nodiscard]] Index deep_dimensions(Index kinks) const {
+    const Index least = frame_->dimensions(), d = frame_->inputs();
+    if (kinks > kMostDimensions) return least;
+    return kNearlyAll * static_cast<double>(kinks) > static_cast<double>(d) ? d : std::max(kinks, least);
+  }
+
   // Several hidden layers. A unit that hardly acts in one subspace may act in another: where an attempt fails the next one
   // turns the frame. An attempt must not depend on the limit, which a replay does not know.
-  void work_deep(double farthest) {
+  void work_deep(double farthest, Index dimensions) {
     std::optional<ExtractResult> uncertified;
     for (std::uint32_t turn = 0; turn < kAttempts; ++turn) {
       try {
-        attempt_deep(farthest, turn);
+        attempt_deep(farthest, dimensions, turn);
       } catch (const OutOfQuestions&) {
         if (!uncertified) throw;
         result_ = std::move(*uncertified);
@@ -223,18 +235,19 @@ class Extraction {
   }
 
   // In the box itself, or in the subspace with all other columns afterwards.
-  void attempt_deep(double farthest, std::uint32_t turn) {
+  void attempt_deep(double farthest, Index dimensions, std::uint32_t turn) {
     const Index d = frame_->inputs();
-    if (turn > 0) {
-      turned_.push_back(std::make_unique<const Frame>(frame_->turned(turn)));
-      meter_.turn(*turned_.back());
-    }
+    turned_.push_back(std::make_unique<const Frame>(frame_->turned(turn, dimensions)));
+    meter_.turn(*turned_.back());
     const std::uint64_t seed = options_.seed + kTurnSeed * turn;
-    const Space space{&meter_, noise_, frame_->box().bounded() || frame_->dimensions() == d};
+    const Space space{&meter_, noise_, frame_->box().bounded() || dimensions == d};
     DeepWithinOptions options;
     options.seed = seed;
     options.farthest = std::min(options.farthest, farthest);
+    // In a subspace the next attempt has planes of its own.
+    if (space.whole && !space.bounded()) options.planes = std::move(planes_);
     const DeepWithin within = deep_within(space, options);
+    planes_ = within.planes;
     clock_.lap("layers");
     if (!within.planes.kinks.empty()) {
       result_.line = within.planes.line;
@@ -257,7 +270,7 @@ class Extraction {
         refuse(fmt::format(
             "a network of {} units was found within a subspace of {} dimensions, but its units' signs are "
             "open there; ask in a box, or in another subspace with another seed",
-            fmt::join(within.widths, "-"), frame_->dimensions()));
+            fmt::join(within.widths, "-"), dimensions));
         return;
       }
       DeepColumns columns = deep_columns(space, within, seed);
@@ -336,7 +349,9 @@ class Extraction {
             ? fmt::format("on inputs between {:g} and {:g}", options_.box.low, options_.box.high)
             : fmt::format("on normal inputs of standard deviation {:.3g}", result_.spread);
     // No fresh question of so many was answered otherwise: how many of the inputs may be, at most.
-    result_.unseen_share = 1 - std::pow(kDoubt, 1 / static_cast<double>(fresh_rows));
+    // Each of several attempts is judged by fresh questions of its own: the doubt is shared among them.
+    const double doubt = result_.is_deep() ? kDoubt / kAttempts : kDoubt;
+    result_.unseen_share = 1 - std::pow(doubt, 1 / static_cast<double>(fresh_rows));
     result_.conclusion = fmt::format(
         "{} the oracle is this network, but for units that bend it nowhere or on few of these inputs: fresh "
         "questions show it for all but a share of at most {:.2g} of them, at {:g}% confidence; so there are "
@@ -375,6 +390,7 @@ class Extraction {
   Meter meter_;
   AnswerNoise noise_;
   Index expected_ = 0;
+  Planes planes_;                  // of the attempt before
   std::uint64_t fresh_asked_ = 0;  // so far: no attempt is judged by questions of another
   StageClock clock_;
   ExtractResult result_;

@@ -58,7 +58,8 @@ struct ExtractResult : Certificate {
   Index fresh = 0;
   double logged_worst = 0, fresh_worst = 0;  // largest |y - f| over what is allowed there
   double fresh_relative_mse = 0;
-  // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh).
+  // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh); with several hidden
+  // layers, for which up to three attempts are made, 1 - (0.001 / 3)^(1 / fresh).
   double unseen_share = 1;
   Index found_outside = 0;  // units that the subspace did not show
   std::string log_digest;   // of the log of questions

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <exception>
 #include <limits>
@@ -108,6 +109,8 @@ void bind_extract(nb::module_& m) {
         nb::arg("log"), nb::arg("resume"), nb::arg("threads"), nb::arg("progress").none());
   m.def("estimated_questions", &estimated_questions, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"),
         nb::arg("dimensions") = 10);
+  m.def("estimated_deep_questions", &estimated_deep_questions, nb::arg("inputs"), nb::arg("widths"),
+        nb::arg("outputs"), nb::arg("dimensions") = 10);
 }
 
 }  // namespace exhume::python

@@ -8,21 +8,19 @@
 #include "exhume/fit/deep/signs.h"
 #include "extract/climb.h"
 #include "extract/deep_fit.h"
-#include "extract/first_layer.h"
 #include "extract/pairs.h"
 #include "extract/scaled.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kNearlyThere = 1e-4;                 // and where rows are open
+constexpr double kNearlyThere = 2e-3;                 // and where rows are open
 constexpr double kLinearShare = 2, kPolishShare = 2;  // equations for every unknown
 constexpr Index kMore = 60;
 constexpr Index kPairCandidates = 60000;
 constexpr double kPairQuestions = 4;  // at which both units of a weight are on
 constexpr Index kMostSurprises = 60;
-constexpr int kLessons = 4,
-              kPatientSteps = 40;  // polishes on surprises, and steps without which one is given up
+constexpr int kLessons = 4;  // polishes on surprises
 // Questions after which an attempt is given up, so that another may be made: since it last came further, and in all; some, and so
 // many for every unit of the first layer. Further is another unit of the second layer, or a tenth of what was left.
 constexpr double kPatience = 4000, kPatienceForPlane = 500;
@@ -49,6 +47,8 @@ DeepWithin DeepFinder::run() {
     lines.most_lines = kBoxMost;
   }
   Planes& planes = out_.planes;
+  planes = options_.planes;
+  if (planes.V.rows() > 0) layers_.assign(1, planes.V);
   if (space_.bounded() && space_.whole) {
     const bool exact = from_jumps();
     if (exact) out_.widths = out_.form.widths();
@@ -167,14 +167,16 @@ bool DeepFinder::some_open() const {
 bool DeepFinder::finish(bool last) {
   const auto m = static_cast<double>(space_.meter->outputs());
   const Control control = space_.meter->control().within(kPolishSeconds);
-  const Vector signs = first_layer(layers_.front(), out_.planes.pieces).signs;
-  DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y, signs);
+  DeepForm plain = plain_so_far();
   if (plain.V.empty()) plain = find_signs(form_).form;
   if (start_) plain = *std::exchange(start_, std::nullopt);
   ask(kPolishShare * static_cast<double>(plain.unknowns()) / m + static_cast<double>(plain.features()));
   // Units that act rarely show among more questions.
-  if (!(linear_part() < (some_open() ? kNearlyThere : all_there()))) return false;
-  if (polished(plain, control)) {
+  const double left = linear_part();
+  if (!(left < (some_open() ? kNearlyThere : all_there()))) return false;
+  // Where much is left, weights of the last hidden layer are open: alone they are found sooner.
+  if ((left < all_there() && polished(plain, control)) ||
+      (plain.plain && polished_from_above(plain, control))) {
     without_twins(control);
     ask_where_pairs_act();
     on_all_questions(control);

@@ -5,6 +5,7 @@
 //     deep_signs.cc      signs of a layer, from the rows or the kinks above it
 //     deep_jumps.cc      two hidden layers and several outputs: kinks told apart by their jumps
 //     deep_missing.cc    units that are missing where the others explain nearly all
+//     deep_plain.cc      what is wrong where signs are known of all layers but the last
 #pragma once
 
 #include <optional>
@@ -15,6 +16,7 @@
 #include "extract/follow.h"
 #include "extract/known_layers.h"
 #include "extract/plain_layers.h"
+#include "extract/single_kink.h"
 
 namespace exhume {
 
@@ -29,7 +31,8 @@ inline constexpr double kRough = 1e-6;                        // and from which 
 // less well from layer to layer. What is missing after all shows when the polish does not end at rounding.
 inline constexpr double kAllThere[] = {1e-10, 1e-7};
 inline constexpr double kPolishSeconds = 120;
-inline constexpr int kManySteps = 10, kFewSteps = 4;  // without which a polish is given up
+// Steps without which a polish is given up.
+inline constexpr int kPatientSteps = 40, kManySteps = 10, kFewSteps = 4;
 
 class DeepFinder {
  public:
@@ -71,6 +74,13 @@ class DeepFinder {
   // Those signs from kinks above the layer, where it has no more units than the space has dimensions: the slope there is a sum
   // of the slopes of its units, in which those that are off have no part.
   [[nodiscard]] Vector signs_by_kinks(std::size_t layer) const;
+  // What they were last, of which layer and from how many kinks: all ways of them are tried.
+  struct SignsTold {
+    Matrix rows;
+    std::size_t kinks = 0;
+    Vector signs;
+  };
+  mutable SignsTold told_;
   // Kinks whose jumps are along that of kink i: of the same unit, where it is of the last hidden layer.
   [[nodiscard]] std::vector<UpperKink> same_jump(std::size_t i) const;
   // True where it is another part of a unit that is known, which then gets what both say.
@@ -82,6 +92,27 @@ class DeepFinder {
   [[nodiscard]] bool on_plane(const Vector& u) const;
   // Kinks of units that are missing, where the others explain nearly all: true where there are new ones.
   bool look_closer(std::uint64_t look);
+  // The layers as a plain network, as far as they are known; empty where signs are open.
+  [[nodiscard]] DeepForm plain_so_far() const;
+  // The outputs on the last hidden layer and the features below it, by least absolute deviations, and the questions that this does
+  // not answer, worst first: a unit is missing there, or a weight is open. None where most are wrong.
+  struct PlainLook {
+    Model model;
+    std::vector<Index> off;
+    std::vector<Vector>
+        rows;  // on those features, of a unit of the last hidden layer that may be on at all questions
+  };
+  [[nodiscard]] std::optional<PlainLook> plain_look() const;
+  // Places at which such units would be off.
+  [[nodiscard]] RowMatrix where_always_on_switch(const std::vector<Vector>& rows, std::uint64_t look) const;
+  // Its last hidden layer on the questions, then all of it.
+  bool polished_from_above(const DeepForm& start, const Control& control);
+  // Asks there, and returns those of the questions that a model does not answer.
+  std::vector<Index> wrong_at(const RowMatrix& u, const Model& model);
+  // Kinks on the way to questions that a model does not answer, worst first: the number of new ones. Known surfaces, and how far they were
+  // from these questions, join `known`.
+  std::size_t kinks_towards(const std::vector<Index>& off, const Model& model, std::uint64_t look,
+                            std::vector<std::pair<Vector, Vector>>& known);
   // A known unit, beyond whose surface the network is wrong: a weight on it that was open. Questions there give it.
   bool weights_beyond(const std::vector<std::pair<Vector, Vector>>& from_to);
   // How far the fitted model may be off where it holds.

@@ -10,7 +10,6 @@
 namespace exhume {
 namespace {
 
-constexpr double kExact = 1e-19;  // relative mean square up to which a fit is on its way to rounding
 constexpr double kLastDigits = 1e-31;
 constexpr double kDamping = 1e-6;
 constexpr double kPolishWork = 3e10;  // of a step on all questions
@@ -18,10 +17,11 @@ constexpr double kNotFar = 6;         // in scales, of questions that are polish
 constexpr double kSurprise = 1e-9;    // what a network may be off at a question of before, over its size
 
 std::optional<DeepFit> fitted(const DeepForm& start, const RowMatrix& u, const RowMatrix& y,
-                              const DeepPolishOptions& options, const Control& control) {
+                              const DeepPolishOptions& options, const Control& control,
+                              double enough = kOnItsWay) {
   const Scaled scaled(u, y);
   const DeepPolished fit = polish(scaled.to_scaled(start), scaled.data(u, y), options, control);
-  if (!(fit.relative_mse < kExact)) return std::nullopt;
+  if (!(fit.relative_mse < enough)) return std::nullopt;
   return DeepFit{scaled.from_scaled(fit.form), fit.relative_mse};
 }
 
@@ -35,11 +35,11 @@ DeepPolishOptions to_rounding() {
 }  // namespace
 
 std::optional<DeepFit> polished_on(const DeepForm& start, const RowMatrix& u, const RowMatrix& y, int hope,
-                                   const Control& control) {
+                                   const Control& control, double enough) {
   DeepPolishOptions options = to_rounding();
   options.hope = hope;
-  options.hopeful = kExact;
-  return fitted(start, u, y, options, control);
+  options.hopeful = enough;
+  return fitted(start, u, y, options, control, enough);
 }
 
 std::optional<DeepFit> polished_on_all(const Space& space, const DeepForm& start, const RowMatrix& u,

@@ -15,9 +15,11 @@ struct DeepFit {
 };
 
 // The polish of all layers (fit/deep/polish.h) on rows u, y, in coordinates of size 1; empty where it does not end at
-// rounding. hope: steps after which it must be on its way.
+// rounding, or at the relative mean square `enough`. hope: steps after which it must be on its way.
+inline constexpr double kOnItsWay = 1e-19;
 [[nodiscard]] std::optional<DeepFit> polished_on(const DeepForm& start, const RowMatrix& u,
-                                                 const RowMatrix& y, int hope, const Control& control);
+                                                 const RowMatrix& y, int hope, const Control& control,
+                                                 double enough = kOnItsWay);
 
 // The same on u, y and what else was asked in the space, as many as can be afforded, but for the stage of u and y.
 // Kinks and places on surfaces are questions too: the last digits of units that act rarely.

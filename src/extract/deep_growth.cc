@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "extract/same_unit.h"
+
 namespace exhume {
 namespace {
 
@@ -91,15 +93,22 @@ bool DeepFinder::grow_layer(std::size_t level) {
   const KnownLayers under = below(level);
   bool added = false;
   int failed = 0, blind = 0;
-  // Sharp ones first.
+  // Those that were met most often first, and of these sharp ones.
   std::vector<std::size_t> order(out_.planes.upper.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [this](std::size_t i, std::size_t j) {
     return uncertainty(out_.planes.upper[i]) < uncertainty(out_.planes.upper[j]);
   });
+  std::vector<std::vector<std::size_t>> together;
+  if (const Matrix plain = plain_rows_of(level - 1); plain.rows() > 0) {
+    together = kinks_of_one_unit(under, plain, out_.planes.upper);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t i, std::size_t j) { return together[i].size() > together[j].size(); });
+  }
   for (const std::size_t i : order) {
     const UpperKink kink = out_.planes.upper[i];
     const Matrix plain = plain_rows_of(level - 1);
+    if (plain.rows() > 0 && together.empty()) together = kinks_of_one_unit(under, plain, out_.planes.upper);
     without_loose(level, plain.rows());
     // Once signs are known a kink is followed again.
     const Index key = under.units() * (plain.rows() > 0 ? -1 : 1);
@@ -110,6 +119,8 @@ bool DeepFinder::grow_layer(std::size_t level) {
     follow.seed = options_.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
     follow.scale = out_.planes.scale;
     follow.same = same_jump(i);
+    if (follow.same.empty() && !together.empty())
+      for (const std::size_t j : together[i]) follow.same.push_back(out_.planes.upper[j]);
     follow.plain = plain;
     Followed found = follow_unit(space_, under, kink, follow);
     std::optional<FoundUnit> row = verified(under, kink, follow, found);
@@ -223,8 +234,9 @@ std::optional<FoundUnit> DeepFinder::verified(const KnownLayers& under, const Up
   std::vector<MetPlace> all = found.met;
   bool rough = false;
   for (int round = 0; round < kSharpenings; ++round) {
-    const AlongSurface seen = along_surface(space_, under, out_.planes, unit.row, s_ + kSpare,
-                                            follow.seed + 1000003 * static_cast<std::uint64_t>(round));
+    const AlongSurface seen =
+        along_surface(space_, under, out_.planes, unit.row, std::min(s_, unknowns) + kSpare,
+                      follow.seed + 1000003 * static_cast<std::uint64_t>(round));
     if (seen.alive < kLeastAlive) {
       // A surface that lies where few places are was seen on the way.
       const bool shown = unit.met.size() >= kLeastMet || found.agreed >= kLeastAgreed;

@@ -6,7 +6,6 @@
 
 #include "extract/climb.h"
 #include "extract/deep_fit.h"
-#include "extract/first_layer.h"
 #include "extract/one_sided.h"
 #include "extract/scaled.h"
 #include "extract/single_kink.h"
@@ -63,40 +62,57 @@ bool DeepFinder::on_plane(const Vector& u) const {
 bool DeepFinder::look_closer(std::uint64_t look) {
   if (form_.C.size() == 0) return false;
   double left = 0;
-  std::vector<Index> off = unexplained(left);
-  if (known_) {
+  std::vector<Index> off;
+  const std::optional<PlainLook> plain = known_ ? std::nullopt : plain_look();
+  const bool told = plain && !plain->off.empty();
+  off = told ? plain->off : unexplained(left);
+  if (!told && known_) {
     // Questions of before that a network for all others does not answer.
     form_ = *std::exchange(known_, std::nullopt);
     left = 0;
     off = wrong_rows(left);
     if (static_cast<double>(off.size()) > kTrimmed * static_cast<double>(out_.u.rows())) return false;
-  } else if (left < all_there() && left > kExact) {
+  } else if (!told && left < all_there() && left > kExact) {
     (void)sharpen_layers(off, left);
   }
-  if (!(left < all_there())) return false;
-  const Model model = [&](const RowMatrix& u) {
+  if (!told && !(left < all_there())) return false;
+  const Model fitted = [&](const RowMatrix& u) {
     NoisyAnswers said{evaluate(form_, u), Vector(u.rows())};
     for (Index i = 0; i < u.rows(); ++i)
       said.noise(i) = allowed(left, u.row(i).transpose(), said.values.row(i).cwiseAbs().maxCoeff());
     return said;
   };
-  if (off.empty() && !form_.plain) {
+  const Model& model = told ? plain->model : fitted;
+  if (!told && off.empty() && !form_.plain) {
     const RowMatrix u = where_units_switch(look);
     if (u.rows() == 0) return false;
-    const RowMatrix y = space_.ask(kStage, u);
-    const NoisyAnswers said = model(u);
-    const Index have = out_.u.rows();
-    append(u, y);
-    for (Index i = 0; i < u.rows(); ++i)
-      if ((y - said.values).row(i).cwiseAbs().maxCoeff() > said.noise(i)) off.push_back(have + i);
+    off = wrong_at(u, model);
   }
-  std::size_t found = 0;
   std::vector<std::pair<Vector, Vector>> known;
-  const std::vector<bool> wrong = [&] {
-    std::vector<bool> out(static_cast<std::size_t>(out_.u.rows()), false);
-    for (const Index i : off) out[static_cast<std::size_t>(i)] = true;
-    return out;
-  }();
+  std::size_t found = kinks_towards(off, model, look, known);
+  if (found == 0 && plain && !plain->rows.empty())
+    found = kinks_towards(wrong_at(where_always_on_switch(plain->rows, look), plain->model), plain->model,
+                          look, known);
+  return found > 0 || (!known.empty() && weights_beyond(known));
+}
+
+std::vector<Index> DeepFinder::wrong_at(const RowMatrix& u, const Model& model) {
+  std::vector<Index> out;
+  if (u.rows() == 0) return out;
+  const RowMatrix y = space_.ask(kStage, u);
+  const NoisyAnswers said = model(u);
+  const Index have = out_.u.rows();
+  append(u, y);
+  for (Index i = 0; i < u.rows(); ++i)
+    if ((y - said.values).row(i).cwiseAbs().maxCoeff() > said.noise(i)) out.push_back(have + i);
+  return out;
+}
+
+std::size_t DeepFinder::kinks_towards(const std::vector<Index>& off, const Model& model, std::uint64_t look,
+                                      std::vector<std::pair<Vector, Vector>>& known) {
+  std::size_t found = 0;
+  std::vector<bool> wrong(static_cast<std::size_t>(out_.u.rows()), false);
+  for (const Index i : off) wrong[static_cast<std::size_t>(i)] = true;
   for (std::size_t i = 0; i < off.size() && found < kRightAway && i < 2 * kRightAway; ++i) {
     const Vector to = out_.u.row(off[i]);
     Index nearest = -1;
@@ -105,7 +121,7 @@ bool DeepFinder::look_closer(std::uint64_t look) {
       const double far = (out_.u.row(r).transpose() - to).norm();
       if (!wrong[static_cast<std::size_t>(r)] && (nearest < 0 || far < least)) nearest = r, least = far;
     }
-    if (nearest < 0) return false;
+    if (nearest < 0) return found;
     const auto kink = first_kink(space_, model, out_.u.row(nearest).transpose(), to, out_.planes.scale,
                                  options_.seed + 104729 * (look + 1) + i);
     if (kink && add_kink(*kink)) {
@@ -114,7 +130,7 @@ bool DeepFinder::look_closer(std::uint64_t look) {
       known.emplace_back(kink->place, to);
     }
   }
-  return found > 0 || (!known.empty() && weights_beyond(known));
+  return found;
 }
 
 bool DeepFinder::weights_beyond(const std::vector<std::pair<Vector, Vector>>& from_to) {
@@ -126,6 +142,12 @@ bool DeepFinder::weights_beyond(const std::vector<std::pair<Vector, Vector>>& fr
            static_cast<double>(q + 1) / static_cast<double>(kBeyond) * (from_to[i].second - from_to[i].first))
               .transpose();
   append(u, space_.ask(kStage, u));
+  // Where signs are known the last hidden layer alone may say it.
+  if (const DeepForm plain = plain_so_far(); !plain.V.empty()) {
+    const bool right = polished_from_above(plain, space_.meter->control().within(kPolishSeconds));
+    if (right) start_ = out_.form;
+    if (right) return true;
+  }
   std::vector<Index> none;
   double left = 0;
   return sharpen_layers(none, left);
@@ -283,8 +305,7 @@ RowMatrix DeepFinder::where_units_switch(std::uint64_t look) const {
         places.push_back(place_of_most(space_, out_.planes, under, side * row, seed + 7 * ++number));
   }
   // And where few units of a layer are on alone.
-  const DeepForm plain = plain_layers(layers_.front(), units_, out_.u, out_.y,
-                                      first_layer(layers_.front(), out_.planes.pieces).signs);
+  const DeepForm plain = plain_so_far();
   RowMatrix alone(0, s_);
   if (!plain.V.empty())
     alone = climbs(space_, out_.planes, plain, options_.seed ^ (0x3956c25bu + look), kAlone);

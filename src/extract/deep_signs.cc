@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "extract/deep_finder.h"
+#include "extract/first_layer.h"
+#include "extract/same_unit.h"
 
 namespace exhume {
 namespace {
@@ -15,19 +17,25 @@ constexpr Index kLeastOff = 2;       // units that have no part in a slope, of a
 }  // namespace
 
 Matrix DeepFinder::plain_rows_of(std::size_t layer) const {
-  if (layers_.size() <= layer + 1) return {};
+  if (layers_.size() <= layer) return {};
   const Matrix& V = layers_[layer];
   const Index k = V.rows(), c = V.cols() - 1;
   std::vector<Vector> rows;
-  for (const FoundUnit& unit : units_[layer])
-    if (unit.open == 0) rows.push_back(unit.row);
+  if (layers_.size() > layer + 1)
+    for (const FoundUnit& unit : units_[layer])
+      if (unit.open == 0) rows.push_back(unit.row);
   Matrix out(k, k + c + 1);
   out << Matrix(0.5 * Matrix::Identity(k, k)), V;
-  if (rows.empty()) {
-    const Vector s = signs_by_kinks(layer);
-    if (s.size() > 0) out.rightCols(c + 1) = 0.5 * s.asDiagonal() * V;
-    return s.size() > 0 ? out : Matrix();
+  Vector told;
+  if (layer == 0) {
+    // All Jacobians lie in the span of the planes: none is missing.
+    const FirstLayer first = first_layer(V, out_.planes.pieces);
+    if (first.left.empty()) told = first.signs;
+  } else if (rows.empty()) {
+    told = signs_by_kinks(layer);
   }
+  if (told.size() > 0) out.rightCols(c + 1) = 0.5 * told.asDiagonal() * V;
+  if (told.size() > 0 || rows.empty()) return told.size() > 0 ? out : Matrix();
   Matrix U(static_cast<Index>(rows.size()), k), R(U.rows(), c);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     U.row(static_cast<Index>(i)) = rows[i].head(k).transpose();
@@ -43,8 +51,12 @@ Vector DeepFinder::signs_by_kinks(std::size_t layer) const {
   const Index k = layers_[layer].rows();
   if (layer == 0 || k > s_) return {};
   const KnownLayers under = below(layer + 1);
+  const std::size_t kinks = out_.planes.upper.size();
+  if (told_.kinks != kinks || told_.rows.rows() != k || told_.rows != layers_[layer])
+    told_ = {layers_[layer], kinks, signs_by_sums(under, k, out_.planes.upper)};
+  if (told_.signs.size() > 0) return told_.signs;
   Vector votes = Vector::Zero(k);
-  double kinks = 0;
+  double voters = 0;
   for (const UpperKink& kink : out_.planes.upper) {
     const Piece piece = under.at(kink.place);
     const Matrix slopes = piece.G.bottomRows(k).transpose();
@@ -57,9 +69,9 @@ Vector DeepFinder::signs_by_kinks(std::size_t layer) const {
     // One unit alone is the layer's own kink.
     if (off < kLeastOff || off + 1 >= k) continue;
     votes += on;
-    ++kinks;
+    ++voters;
   }
-  if (kinks < kLeastVotes || !(votes.cwiseAbs().minCoeff() >= kMostVotes * kinks)) return {};
+  if (voters < kLeastVotes || !(votes.cwiseAbs().minCoeff() >= kMostVotes * voters)) return {};
   return votes.array().sign().matrix();
 }
 

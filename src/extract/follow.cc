@@ -111,6 +111,7 @@ class Tracer {
     if (options_.plain.rows() > 0) out.agreed = s_ - equations_.rank();
     for (const UpperKink& other : options_.same) use(other);
     const Stream random(options_.seed, "extract slices");
+    int whole = 0;  // ways along which it was not lost
     for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < map_.cols(); ++out.slices) {
       RowMatrix drawn(1, s_);
       random.fill_normal(static_cast<std::uint64_t>(out.slices), drawn);
@@ -128,11 +129,13 @@ class Tracer {
       for (double side : {1.0, -1.0}) {
         if (out.slices > 0 && side < 0) break;
         way_.clear();
-        if (!trace(side)) {
+        if (trace(side)) {
+          ++whole;
+        } else {
           ++out.breaks;
           out.lost.push_back(way_);
         }
-        if (out.breaks >= options_.most_breaks && equations_.rank() * 2 < map_.cols()) return out;
+        if (out.breaks >= options_.most_breaks && out.breaks > whole) return out;
       }
       if (out.breaks >= 2 * options_.most_breaks) break;
     }

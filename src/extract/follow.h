@@ -36,7 +36,7 @@ struct FollowOptions {
   double scale = 1;      // distance of planes from the middle
   double farthest = 60;  // in scales, from the kink
   int most_slices = 80;
-  int most_breaks = 4;          // ends of the surface where nothing known ends it
+  int most_breaks = 3;          // ends of the surface where nothing known ends it
   std::vector<UpperKink> same;  // further kinks of this unit: equations that cost nothing
   Matrix plain;                 // B, units just below x columns of a row; none where their signs are open
 };

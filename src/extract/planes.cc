@@ -176,12 +176,12 @@ class Lines {
     return far.minCoeff() <= kSamePlane * (planes_.scale + (u - space_.middle()).norm());
   }
 
-  // Jacobians of a box, and their rows as far as corners need them.
+  // Jacobians, and in a box their rows as far as corners need them.
   void keep_slopes(const std::vector<LocalLinear>& pieces) {
     for (const LocalLinear& piece : pieces) {
       if (!piece.agreed) continue;
       planes_.pieces.push_back(piece);
-      if (planes_.slopes.rows() >= kMostSlopes * s_) continue;
+      if (!space_.bounded() || planes_.slopes.rows() >= kMostSlopes * s_) continue;
       for (Index o = 0; o < piece.jacobian.rows(); ++o) {
         const double size = piece.jacobian.row(o).norm();
         if (!(size > kTiny)) continue;
@@ -220,7 +220,7 @@ class Lines {
     const std::vector<LocalLinear> pieces =
         jacobians(asking(kJacobians), space_, points, steps,
                   options_.seed + 1000003 * static_cast<std::uint64_t>(planes_.lines));
-    if (space_.bounded()) keep_slopes(pieces);
+    keep_slopes(pieces);
     for (std::size_t i = 0; i < n; ++i) {
       if (!open[i]) continue;
       const LocalLinear &before = pieces[static_cast<std::size_t>(gap[i])],

@@ -49,7 +49,7 @@ struct Planes {
   int lines = 0, judged = 0;        // so far: lines, and calls of judge_kinks
   std::vector<double> line, kinks;  // t of the first line's ends, and of its kinks
   Matrix slopes;                    // rows of Jacobians that were met in a box, of unit norm: any number x s
-  std::vector<LocalLinear> pieces;  // and these Jacobians
+  std::vector<LocalLinear> pieces;  // Jacobians that were met
 };
 
 // Adds what further lines show.

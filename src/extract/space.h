@@ -38,7 +38,7 @@ struct Space {
   // Whether their rows are places u of this space.
   [[nodiscard]] bool holds(const Questions& questions) const {
     return questions.plain == whole && questions.direction.empty() &&
-           (whole || questions.turn == meter->frame().turn());
+           (whole || (questions.turn == meter->frame().turn() && questions.rows.cols() == dimensions()));
   }
   // The largest t with u + t v still in the box; infinity where there is none.
   [[nodiscard]] double reach(const Vector& u, const Vector& v) const {

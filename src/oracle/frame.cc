@@ -110,7 +110,8 @@ Matrix Frame::directions(Index first, Index count) const {
 RowMatrix Frame::points(const Questions& questions) const {
   if (questions.plain) return questions.rows;
   if (questions.turn != turn_) return turned(questions.turn).points(questions);
-  RowMatrix x = questions.rows * basis_;
+  const Index s = questions.rows.cols();
+  RowMatrix x = questions.rows * (s <= dimensions() ? Matrix(basis_.topRows(s)) : directions(0, s));
   x.rowwise() += origin_.transpose();
   std::int32_t known = -1;
   Eigen::RowVectorXd along;

@@ -51,7 +51,11 @@ class Frame {
  public:
   // 1 <= dimensions <= inputs.
   Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box, std::uint32_t turn = 0);
-  [[nodiscard]] Frame turned(std::uint32_t turn) const { return {inputs(), dimensions(), seed_, box_, turn}; }
+  [[nodiscard]] Frame turned(std::uint32_t turn) const { return turned(turn, dimensions()); }
+  // With another number of dimensions: the first of the same directions.
+  [[nodiscard]] Frame turned(std::uint32_t turn, Index dimensions) const {
+    return {inputs(), dimensions, seed_, box_, turn};
+  }
 
   [[nodiscard]] Index inputs() const { return origin_.size(); }
   [[nodiscard]] Index dimensions() const { return basis_.rows(); }  // s
@@ -62,7 +66,7 @@ class Frame {
   [[nodiscard]] Eigen::RowVectorXd direction(Index i) const;        // B_i
   [[nodiscard]] Matrix directions(Index first, Index count) const;  // B_first, ...: count x d
 
-  // The inputs asked about, whichever turn the questions are of: n x d.
+  // The inputs asked about, whichever turn the questions are of, and however many dimensions they have: n x d.
   [[nodiscard]] RowMatrix points(const Questions& questions) const;
   // Those at coordinates u of this turn's subspace: n x d.
   [[nodiscard]] RowMatrix points_within(const RowMatrix& u) const;

@@ -22,7 +22,7 @@ from . import oracles, routes, structure
 from ._commands import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._core import DataError, ResourceError
 from ._deep_network import DeepAlignment, DeepNetwork, Layer
-from ._extract import Extraction, extract
+from ._extract import Extraction, estimated_questions, extract
 from ._generate import Planted, Thresholds, generate
 from ._load import load
 from ._memorize import Memorized, QuadraticNetwork, memorize
@@ -78,6 +78,7 @@ __all__ = [
     "Verification",
     "blas_kernels",
     "diagnose",
+    "estimated_questions",
     "extract",
     "generate",
     "halfspaces",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,27 @@ class Extraction(Certified):
     def activation(self) -> str:
         """Of the units: "relu", "leaky relu", "absolute value" or "relu with a linear term"."""
         return str(self._certificate["activation"])
+
+
+def estimated_questions(inputs: int, hidden: int | Sequence[int], outputs: int = 1) -> int:
+    """About how many questions `extract` takes for such a network, before the first is asked.
+
+    Parameters
+    ----------
+    inputs, outputs
+        Of the network.
+    hidden
+        Units of its hidden layer, or of each where there are several.
+
+    Returns
+    -------
+    int
+        The estimate; with several hidden layers that of one attempt, and up to three may be made.
+    """
+    widths = [hidden] if isinstance(hidden, int) else list(hidden)
+    if len(widths) == 1:
+        return int(_core.estimated_questions(inputs, widths[0], outputs))
+    return int(_core.estimated_deep_questions(inputs, widths, outputs))
 
 
 def extract(
