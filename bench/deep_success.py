@@ -128,7 +128,8 @@ def run(exhume, line, seed, budget, threads):
         compare = [exhume, "compare", out / "network.safetensors", data / "network.safetensors", "--json"]
         if said["status"] == "certified":
             apart = subprocess.run(compare, capture_output=True, text=True).stdout
-            row["weights"] = f"{json.loads(apart)['worst_error']:.1e}" if apart.startswith("{") else "other widths"
+            worst = json.loads(apart)["worst_error"] if apart.startswith("{") else None
+            row["weights"] = "other widths" if worst is None else f"{worst:.1e}"
         return row
 
 
