@@ -1,15 +1,17 @@
 """Random networks of several hidden layers from samples: how many come back, against rows, width and depth.
 
-    python bench/deep_success.py build/release/apps/exhume TABLE.csv [--seeds A-B] [--budget S] [--threads N] [LINE ...]
+    python bench/deep_success.py build/release/apps/exhume TABLE.csv [--seeds A-B] [--budget S] [--threads N] [--jobs N] [LINE ...]
     python bench/deep_success.py --table TABLE.csv
     python bench/deep_success.py --picture TABLE.csv docs/figures/deep_success.svg
 
 A LINE is SHAPE:ROWS, 10-20-20-1:50000 say; with :first behind it the first of two layers is given, every unit turned and
 scaled at random. Networks and rows are those of `exhume generate`. Exact: held-out error at most 1e-24 of the variance. Runs are
-appended to the table, one line each, with the program's processor time; runs that are in it are not done again.
+appended to the table, one line each, with the program's processor time; runs that are in it are not done again. With --jobs several
+run side by side.
 """
 
 import argparse
+import concurrent.futures
 import csv
 import json
 import os
@@ -94,6 +96,16 @@ def determined(network, x):
     return np.sqrt(max(np.linalg.eigvalsh(H)[0], 0) / len(x) / spread)
 
 
+def measured(command):
+    """What it printed, seconds by the clock, seconds of processor time: its own, whatever else runs."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return printed, time.monotonic() - began, usage.ru_utime + usage.ru_stime
+
+
 def run(exhume, line, seed, budget, threads):
     shape, rows, *given = line.split(":")
     inputs, *hidden, outputs = shape.split("-")
@@ -105,20 +117,19 @@ def run(exhume, line, seed, budget, threads):
         if given:
             give_first_layer(data / "network.safetensors", data / "first.npz", seed)
             how = ["--first-layer", data / "first.npz"]
-        began, before = time.monotonic(), os.times()
         command = [exhume, "recover", data / "x.npy", data / "y.npy", *how, "--budget", str(budget), "--threads", str(threads)]
-        done = subprocess.run([*command, "--out", out, "--json"], capture_output=True, text=True)
-        seconds, after = time.monotonic() - began, os.times()
-        said = json.loads(done.stdout)
+        printed, seconds, processor = measured([*command, "--out", out, "--json"])
+        said = json.loads(printed)
         row = {"line": line, "seed": seed, "status": said["status"], "heldout": f"{said['heldout_relative_mse']:.1e}"}
         row["units"] = "-".join(map(str, said["hidden_units"]))
         row["seconds"] = f"{seconds:.1f}"
-        row["processor"] = f"{after.children_user + after.children_system - before.children_user - before.children_system:.1f}"
+        row["processor"] = f"{processor:.1f}"
         row["determined"] = f"{determined(data / 'network.safetensors', np.load(data / 'x.npy')):.0e}"
         compare = [exhume, "compare", out / "network.safetensors", data / "network.safetensors", "--json"]
         if said["status"] == "certified":
             apart = subprocess.run(compare, capture_output=True, text=True).stdout
-            row["weights"] = f"{json.loads(apart)['worst_error']:.1e}" if apart.startswith("{") else "other widths"
+            worst = json.loads(apart)["worst_error"] if apart.startswith("{") else None
+            row["weights"] = "other widths" if worst is None else f"{worst:.1e}"
         return row
 
 
@@ -193,6 +204,7 @@ def main():
     parser.add_argument("--seeds", default="1-5")
     parser.add_argument("--budget", type=float, default=300)
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_intermixed_args()
     first, last = map(int, asked.seeds.split("-"))
     known = read(asked.table) if os.path.exists(asked.table) else []
@@ -201,13 +213,14 @@ def main():
         writer = csv.DictWriter(file, FIELDS)
         if not known:
             writer.writeheader()
-        for line in asked.lines or LINES:
-            for seed in range(first, last + 1):
-                if (line, seed) not in done:
-                    row = run(asked.exhume, line, seed, asked.budget, asked.threads)
-                    writer.writerow(row)
-                    file.flush()
-                    print(*row.values(), flush=True)
+        todo = [(line, seed) for line in asked.lines or LINES for seed in range(first, last + 1) if (line, seed) not in done]
+        with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+            runs = [pool.submit(run, asked.exhume, line, seed, asked.budget, asked.threads) for line, seed in todo]
+            for finished in concurrent.futures.as_completed(runs):
+                row = finished.result()
+                writer.writerow(row)
+                file.flush()
+                print(*row.values(), flush=True)
 
 
 if __name__ == "__main__":

@@ -168,6 +168,24 @@ TEST(DeepPrune, FindsTheLeastNetwork) {
   EXPECT_LT(pruned.fit.relative_mse, 1e-19);
 }
 
+TEST(DeepPrune, AUnitOfTheLastLayerIsWorthWhatItsRemovalLeaves) {
+  const Planted planted = lively({5, 4, 5, 2}, 3000, 24);
+  for (DeepForm form : {to_sign_free_form(planted.network), to_plain_form(planted.network)}) {
+    normalise(form);
+    const DeepData data = planted.data();
+    fit_linear_part(form, data, {});
+    const Vector worth = unit_worth(form, 1, data, {});
+    for (Index j = 0; j < 5; ++j) {
+      std::vector<Index> others{0, 1, 2, 3, 4};
+      others.erase(others.begin() + j);
+      DeepForm fewer = with_units(form, 1, others);
+      const double left = fit_linear_part(fewer, data, {});
+      EXPECT_GT(left, 1e-6);
+      EXPECT_NEAR(worth(j) / left, 1, 1e-6);
+    }
+  }
+}
+
 TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
   const Planted planted = lively({6, 6, 5, 1}, 8000, 23);
   DeepForm lower = to_sign_free_form(planted.network);

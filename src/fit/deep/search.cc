@@ -11,6 +11,7 @@
 namespace exhume {
 namespace {
 
+constexpr double kLongFirst = 2.5;           // times as many steps, before students of three layers get wider
 constexpr std::uint64_t kAgain = 1'000'003;  // number of the students that look for a plainer network
 
 class Search {
@@ -55,7 +56,13 @@ class Search {
       if (!deeper && !trials_.ended() && !control_.out_of_time()) known_.above_recurring(lesson_.number);
       const Index widest = *std::max_element(lesson_.widths.begin(), lesson_.widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width && !noise_.overfits()) {
-        for (Index& w : lesson_.widths) w *= 2;
+        // Of three layers a student that is not wide enough and one that has not learnt for long enough look alike, and the first
+        // costs four times as much to mend.
+        if (deeper && lesson_.steps < kLongFirst * kFirstSteps) {
+          lesson_.steps *= kLongFirst;
+        } else {
+          for (Index& w : lesson_.widths) w *= 2;
+        }
       } else if (lesson_.steps < kMostSteps) {
         lesson_.steps *= kLonger;
       }
