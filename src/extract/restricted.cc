@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "exhume/base/random.h"
 #include "exhume/fit/polish.h"
@@ -31,7 +32,12 @@ constexpr double kRadius = 1.5;
 // Noise over that of doubles, as a root, from which lines do not show all kinks; equations for every unknown
 // of the search that takes over, and its seconds.
 constexpr double kTooNoisyForLines = 100, kSearchShare = 16, kSearchSeconds = 60;
-constexpr int kMostSearches = 3;  // each from other seeds, and on as many questions more
+constexpr int kNoisyLines = 6;  // after which noisy answers are fitted whatever lines show
+// A unit without which what is left grows by no more than this, or stays below so many noises, is none.
+constexpr double kNeedless = 1.5, kBelowNoise = 2;
+constexpr double kNearlyNeedless = 1e5;   // before the others are polished, from which on there is no hope
+constexpr std::size_t kMostNeedless = 8;  // that are tried
+constexpr int kMostSearches = 3;          // each from other seeds, and on as many questions more
 // Units that are enough to tell a single hidden layer, those that are looked at, the step across their planes over
 // the planes' distance, and how far a jump may be from what it was on the line.
 constexpr Index kFewUnits = 4, kLookedAt = 12;
@@ -58,7 +64,9 @@ class Finder {
         out_.deeper = true;
         break;
       }
-      if (changed > 0 || !polished) polished = fit(out_.lines + 1 == options_.most_lines);
+      const bool enough = out_.lines + 1 == options_.most_lines ||
+                          (noisy() && out_.lines > 0 && out_.lines % kNoisyLines == 0);
+      if (changed > 0 || !polished) polished = fit(enough);
       if (searched_ && polished) break;  // lines that show less than the search did say nothing
     }
     out_.complete = polished;
@@ -211,6 +219,61 @@ class Finder {
     return {share[share.size() / 50], share.back()};
   }
 
+  // Lines do not show all kinks.
+  [[nodiscard]] bool noisy() const { return std::sqrt(options_.noise.relative / 1e-15) > kTooNoisyForLines; }
+
+  // Largest |f - model| over the noise at the random questions.
+  [[nodiscard]] double worst_of(const SeparableModel& model) const {
+    const RowMatrix left = fit_y_ - evaluate(model, fit_u_);
+    const Vector terms = term_sizes(model, fit_u_);
+    double worst = 0;
+    for (Index i = 0; i < left.rows(); ++i) {
+      const double noise = options_.noise.at(std::max(terms(i), fit_y_.row(i).cwiseAbs().maxCoeff()));
+      worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise);
+    }
+    return worst;
+  }
+
+  // The model without unit j, its amplitudes fitted again.
+  [[nodiscard]] SeparableModel without(Index j) const {
+    SeparableModel fewer = model_;
+    const Index k = model_.units() - 1;
+    for (Index i = j; i < k; ++i) fewer.V.row(i) = model_.V.row(i + 1);
+    fewer.V.conservativeResize(k, Eigen::NoChange);
+    Matrix F(fit_u_.rows(), k + s_ + 1);
+    const Matrix z = (fit_u_ * fewer.V.leftCols(s_).transpose()).rowwise() + fewer.V.col(s_).transpose();
+    F << z.cwiseAbs(), fit_u_, Vector::Ones(fit_u_.rows());
+    const Vector norms = F.colwise().norm().cwiseMax(kTiny).transpose();
+    fewer.C = norms.cwiseInverse().asDiagonal() *
+              Matrix((F * norms.cwiseInverse().asDiagonal()).colPivHouseholderQr().solve(Matrix(fit_y_)));
+    return fewer;
+  }
+
+  // Noise on a line may pass for a kink, and two of its places for two units: those without which the others answer as well.
+  void leave_needless() {
+    PolishOptions polish_options;
+    polish_options.dense_limit = 6000;
+    polish_options.damping = 1e-6;
+    polish_options.max_iterations = 30;
+    const SamplePtr samples = memory_samples(fit_u_, fit_y_);
+    for (bool any = true; any && model_.units() > 1;) {
+      any = false;
+      std::vector<std::pair<double, Index>> order;
+      for (Index j = 0; j < model_.units(); ++j) order.emplace_back(worst_of(without(j)), j);
+      std::sort(order.begin(), order.end());
+      for (std::size_t i = 0; i < std::min(kMostNeedless, order.size()) && !any; ++i) {
+        if (!(order[i].first < kNearlyNeedless)) break;
+        const SeparableModel fewer =
+            polish(without(order[i].second), *samples, polish_options, space_.meter->control()).model;
+        const double worst = worst_of(fewer);
+        any = worst <= std::max(kNeedless * out_.worst, kBelowNoise);
+        if (!any) continue;
+        model_ = fewer;
+        out_.worst = worst;
+      }
+    }
+  }
+
   // More random questions, and the search that needs no kinks.
   bool search() {
     if (searched_ || searches_ >= kMostSearches) return false;
@@ -221,17 +284,12 @@ class Finder {
     const SeparableModel found = searched_units(
         model_, fit_u_, fit_y_, options_.seed + 7919 * static_cast<std::uint64_t>(searches_ - 1),
         space_.meter->control().within(kSearchSeconds));
-    const RowMatrix left = fit_y_ - evaluate(found, fit_u_);
-    const Vector terms = term_sizes(found, fit_u_);
-    double worst = 0;
-    for (Index i = 0; i < left.rows(); ++i) {
-      const double noise = options_.noise.at(std::max(terms(i), fit_y_.row(i).cwiseAbs().maxCoeff()));
-      worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise);
-    }
+    const double worst = worst_of(found);
     if (!(worst <= kRight)) return false;
     searched_ = true;
     out_.worst = worst;
     model_ = found;
+    leave_needless();
     worst_.resize(0);
     return true;
   }
@@ -263,9 +321,10 @@ class Finder {
       worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise(i));
     }
     out_.worst = worst;
-    if (!(worst <= kRight)) return coarse > kTooNoisyForLines && search();
+    if (!(worst <= kRight)) return noisy() && search();
     worst_.resize(0);
     model_ = with_last_digits(summary.model, fit_u_, fit_y_, noise, space_.meter->control());
+    if (noisy()) leave_needless();
     return true;
   }
 
