@@ -276,6 +276,29 @@ TEST(DeepDetermined, SaysWhichLayerIsOpen) {
   EXPECT_LT(how_determined(to_plain_form(twice), planted.data(), {}).least(), 1e-6);
 }
 
+TEST(DeepDetermined, ARowOnTheKinkShowsNoWeight) {
+  // The first unit of layer 2 is on only where the first below is off: its weight w on that one is open, up to where it would
+  // switch on at a row.
+  RowMatrix x = Stream(3, "x").normal_matrix(900, 2).cwiseAbs();
+  for (Index i = 0; i < x.rows(); ++i) {
+    if (i % 3 != 0) x(i, 0) *= -1;
+    if (i % 3 != 1) x(i, 1) *= -1;
+  }
+  const double w = 0.1 * (1 + 1e-13) / x.col(0).maxCoeff();
+  DeepNetwork network;
+  network.layers.resize(3);
+  network.layers[0].W = Matrix::Identity(2, 2);
+  network.layers[0].b = Vector::Constant(2, 1e-3);
+  network.layers[1].W = (Matrix(3, 2) << w, 1, 1, 1, 1, -1).finished();
+  network.layers[1].b = Eigen::Vector3d(-0.1 - 1e-3 * w, -0.7, 0.3);
+  network.layers[2].W = (Matrix(1, 3) << 1, 2, 3).finished();
+  network.layers[2].b = Vector::Zero(1);
+  const DeepForm form = to_plain_form(network);
+  const DeepData data(x, evaluate(network, x));
+  EXPECT_GT(how_determined(form, data, {}, 0).least(), 1e-6);
+  EXPECT_LT(how_determined(form, data, {}).least(), 1e-6);
+}
+
 TEST(DeepSearch, RecoversASmallNetworkAndFindsItsWidths) {
   const Planted planted = lively({5, 4, 3, 2}, 8000, 31);
   DeepSearchOptions options;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fit/deep/over_rows.h"
+#include "fit/deep/rows.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -26,15 +28,41 @@ double largest_eigenvalue(const Eigen::Ref<const Matrix>& B) {
   return std::max(value, B.diagonal().maxCoeff());
 }
 
+// Whether each of these rows lies on the kink of some unit.
+std::vector<bool> on_a_kink(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x, double at_kink) {
+  std::vector<bool> out(static_cast<std::size_t>(x.rows()), false);
+  const DeepRows rows(form, x);
+  for (std::size_t l = 0; l < form.depth(); ++l) {
+    const auto [from, count] = rows.layout().below[l];
+    const Vector near = at_kink * rows.P().middleCols(from, count).rowwise().norm();
+    for (Index i = 0; i < x.rows(); ++i)
+      if ((rows.Q(l).row(i).array().abs() <= near(i)).any()) out[static_cast<std::size_t>(i)] = true;
+  }
+  return out;
+}
+
+DeepData off_kinks(const DeepForm& form, DeepData data, double at_kink) {
+  std::vector<Index> on;
+  for (Index first = 0; first < data.rows(); first += kStripRows) {
+    const std::vector<bool> strip =
+        on_a_kink(form, data.x.middleRows(first, std::min(kStripRows, data.rows() - first)), at_kink);
+    for (std::size_t i = 0; i < strip.size(); ++i)
+      if (strip[i]) on.push_back(first + static_cast<Index>(i));
+  }
+  if (!on.empty()) static_cast<void>(data.take_out(on));
+  return data;
+}
+
 }  // namespace
 
 double Determined::least() const {
   return smallest.empty() ? 1 : *std::min_element(smallest.begin(), smallest.end());
 }
 
-Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control) {
+Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control,
+                          double at_kink) {
   Determined out;
-  Matrix H = normal_matrix(plain, data, control);
+  Matrix H = normal_matrix(plain, off_kinks(plain, data, at_kink), control);
   const Vector scale = H.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   Matrix factor = scale.asDiagonal() * H * scale.asDiagonal();
   out.smallest.assign(plain.depth(), 0);

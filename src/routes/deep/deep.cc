@@ -200,7 +200,9 @@ class DeepJudge {
                                  fmt::join(*options_.widths, "-")));
     }
     if (!found_.plain || least < 1) return;
-    const Determined determined = how_determined(found_.form, curvature_rows(data_, found_.form), control_);
+    const double at_kink = data_.precision().coarse() ? kAtKinkOfSingles : kAtKink;
+    const Determined determined =
+        how_determined(found_.form, curvature_rows(data_, found_.form), control_, at_kink);
     result_.smallest_singular = determined.smallest;
     const double spread = std::sqrt(data_.coordinates().map.D.cwiseInverse().cwiseAbs2().sum());
     const double epsilon = std::sqrt(result_.functional_error_bound) / std::max(spread, kTiny);

@@ -7,6 +7,10 @@
 //     smallest_l = lambda_max(B_l)^(-1/2),       |t_p| <= epsilon (H^-1)_pp^(1/2)    for every weight p
 //
 // where the outputs differ by epsilon at most. 0 where H is singular: then other weights give the same outputs.
+//
+// Rows on a unit's kink, |v.P_{l-1}| <= at_kink |P_{l-1}|, are left out. A weight that acts on no row may be moved until the unit
+// would switch on at one, and there a polish that came from the far side ends, on the kink of that row: its slope says that the
+// weight acts, and its output is the same without it.
 #pragma once
 
 #include <vector>
@@ -24,6 +28,10 @@ struct Determined {
   [[nodiscard]] double least() const;
 };
 
-[[nodiscard]] Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control);
+// By chance one row and unit in a thousand million are as near, or in a hundred thousand.
+inline constexpr double kAtKink = 1e-9, kAtKinkOfSingles = 1e-5;
+
+[[nodiscard]] Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control,
+                                        double at_kink = kAtKink);
 
 }  // namespace exhume
