@@ -1,7 +1,9 @@
 #include "fit/deep/finish.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "exhume/fit/deep/prune.h"
 #include "exhume/fit/deep/signs.h"
@@ -16,6 +18,31 @@ namespace {
 constexpr double kPlainEquations = 40, kHeavyEquations = 12, kHeavyFlops = 5e11;
 constexpr double kLastDigits = 1e-31;
 constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
+
+constexpr double kSameRow = 1e-8;  // distance of rows of unit norm
+
+// A plain network whose units of one layer with the same row are one, with what stands on all of them. Shares between twins are
+// open, and a polish without one of them need not find that the other can take its place.
+DeepForm without_twins(DeepForm plain) {
+  for (std::size_t l = 0; l < plain.depth(); ++l) {
+    normalise(plain);
+    const Matrix& V = plain.V[l];
+    std::vector<Index> kept;
+    for (Index j = 0; j < V.rows(); ++j) {
+      const auto twin = std::find_if(kept.begin(), kept.end(),
+                                     [&](Index r) { return (V.row(r) - V.row(j)).norm() < kSameRow; });
+      if (twin == kept.end()) {
+        kept.push_back(j);
+      } else if (l + 1 < plain.depth()) {
+        plain.V[l + 1].col(*twin) += plain.V[l + 1].col(j);
+      } else {
+        plain.C.row(*twin) += plain.C.row(j);
+      }
+    }
+    plain = with_units(plain, l, kept);
+  }
+  return plain;
+}
 
 class Finish {
  public:
@@ -46,7 +73,11 @@ class Finish {
 
   // Tries every unit of a plain network.
   void every_unit(DeepFound& found) {
-    const Pruned least = fewest({found.form, found.relative_mse, 0, true}, true);
+    const DeepForm single = without_twins(found.form);
+    const double error = relative_error(single, data_, control_);
+    const bool same = error < options_.exact;
+    const Pruned least =
+        fewest({same ? single : found.form, same ? error : found.relative_mse, 0, true}, true);
     found.minimal = least.minimal;
     take(on_all_layers(least.fit.form), found);
   }
