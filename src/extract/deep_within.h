@@ -22,7 +22,7 @@ struct DeepWithinOptions {
   std::uint64_t seed = 0;
   double farthest = 40;  // how far a line leads where there is no box, in units of its scale
   int passes = 10;       // of lines and layers
-  Planes planes;         // of an attempt before in the same space: its planes and kinks; none where there was none
+  Planes planes;  // of an attempt before in the same space: its planes and kinks; none where there was none
 };
 
 struct DeepWithin {
