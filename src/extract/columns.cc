@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exhume/base/random.h"
+#include "extract/weak_units.h"
 #include "linalg/lapack.h"
 #include "linalg/svd.h"
 
@@ -32,6 +33,9 @@ constexpr Index kPilots = 24;
 constexpr double kLeastSpread = 0.3;
 // Standard error of weights for whose sake steps are made longer than safe.
 constexpr double kWantedError = 2e-12;
+// Units with larger ones are asked about alone, up to one for so many points: it costs as much as two of them.
+constexpr double kWeakError = 1e-12;
+constexpr Index kPointsPerWeak = 40;
 constexpr double kWithin = 0.9;  // of the reach in a box
 // Weights in larger multiples of their spread are not believed where signs are settled.
 constexpr double kBelief = 6;
@@ -71,6 +75,7 @@ class Solver {
                     .cwiseMax(kLeastSpread / std::sqrt(static_cast<double>(s_)));
       factor();
       solve_directions(s_ + pilots, d_ - s_ - pilots);
+      sharpen();
     }
     finish();
     return out_;
@@ -78,6 +83,19 @@ class Solver {
 
  private:
   [[nodiscard]] bool coarse() const { return options_.noise.relative > kCoarse; }
+
+  // The units with the largest errors, the worst first.
+  void sharpen() {
+    if (coarse() || frame_.box().bounded()) return;
+    std::vector<Index> weak(static_cast<std::size_t>(k_));
+    std::iota(weak.begin(), weak.end(), Index{0});
+    std::erase_if(weak, [this](Index j) { return errors_(j) < kWeakError; });
+    std::sort(weak.begin(), weak.end(), [this](Index a, Index b) { return errors_(a) > errors_(b); });
+    weak.resize(std::min(weak.size(), static_cast<std::size_t>(points_.rows() / kPointsPerWeak)));
+    const Vector entries = std::sqrt(static_cast<double>(d_)) * errors_.cwiseProduct(spread_);
+    sharpen_weak_units(meter_, within_, weak, entries, {options_.seed, options_.noise, options_.scale}, W_);
+    out_.weak = static_cast<Index>(weak.size());
+  }
 
   void solve_directions(Index first, Index count) {
     std::vector<Index> open(static_cast<std::size_t>(count));
@@ -255,10 +273,13 @@ class Solver {
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
     // The error to be expected of every unit's weights, of unit norm in all: steps as long as the worst asks
     // for.
-    const Vector errors = inverse_.topRows(k_).rowwise().norm().cwiseQuotient(
+    errors_ = inverse_.topRows(k_).rowwise().norm().cwiseQuotient(
         sharpest * std::sqrt(static_cast<double>(d_)) * spread_);
-    if (k_ > 0)
-      steps_ *= std::clamp(errors.maxCoeff() / kWantedError, kSafeStep, coarse() ? kSafeStep : kLongStep);
+    if (k_ == 0) return;
+    const double longer =
+        std::clamp(errors_.maxCoeff() / kWantedError, kSafeStep, coarse() ? kSafeStep : kLongStep);
+    steps_ *= longer;
+    errors_ /= longer;
   }
 
   // Asks about the directions, solves, and returns those whose equations do not hold.
@@ -390,6 +411,7 @@ class Solver {
   Matrix z_, matrix_, inverse_;  // z: P x k
   Vector steps_, weights_;       // P; P m
   Vector spread_;                // k: standard deviation of W_ji over the directions i
+  Vector errors_;                // k: expected of weights, for units of norm 1
   Matrix W_, L_;                 // in the frame's coordinates: k x d, m x d
   Columns out_;
 };

@@ -35,6 +35,7 @@ struct Columns {
   double smallest_singular = 0;
   double worst = 0;       // largest residual of an equation over the noise of its answers
   Index asked_again = 0;  // directions
+  Index weak = 0;         // units that were asked about alone (extract/weak_units.h)
 };
 
 // `within`: sign-free, in the subspace's coordinates.
