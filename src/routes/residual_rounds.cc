@@ -33,11 +33,11 @@ constexpr double kIdle = 1e-18;
 // Units that a round may add: a share of those there are, and a few.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
-// Few units are missing where little of the variance is left, and no more than so many units as weak as the weakest found
+// Few units are missing where little of the variance is left, and no more than kMostNew units as weak as the weakest found
 // would explain: of a trained network half of the units may be worth a hundredth of the variance together. Of those that are
 // tried then, so many are looked at, and those added that score at least this share of the best; where that leaves more than
 // a share of the residual, moments are next.
-constexpr double kFewMissing = 1.0 / 32, kFewUnits = 4, kBesideBest = 0.25, kWorthTrying = 0.5;
+constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
 constexpr Index kMostTried = 64;
 // |cosine| above which two new directions are the same; of those that were tried, which every output shows in its own
 // noise, a smaller one.
@@ -137,7 +137,7 @@ class Rounder {
   }
 
   [[nodiscard]] bool few_missing() const {
-    return result_.relative_mse < std::min(kFewMissing, kFewUnits * weakest_);
+    return result_.relative_mse < std::min(kFewMissing, static_cast<double>(kMostNew) * weakest_);
   }
 
   // Whether the residual has no structure left on these rows, by the test of the search.
