@@ -253,7 +253,8 @@ Vector term_sizes(const SeparableModel& model, const RowMatrix& u) {
 NoisyAnswers residual(const Space& space, const std::string& stage, const SeparableModel& model,
                       double model_error, const RowMatrix& u) {
   NoisyAnswers out{space.ask(stage, u), Vector(u.rows())};
-  for (Index i = 0; i < u.rows(); ++i) out.noise(i) = space.noise.at(out.values.row(i).cwiseAbs().maxCoeff());
+  for (Index i = 0; i < u.rows(); ++i)
+    out.noise(i) = space.noise_at(u.row(i), out.values.row(i).cwiseAbs().maxCoeff());
   if (model.C.size() == 0) return out;
   out.noise += model_error * term_sizes(model, u);
   out.values -= evaluate(model, u);

@@ -38,10 +38,12 @@ constexpr double kNeedless = 1.5, kBelowNoise = 2;
 constexpr double kNearlyNeedless = 1e5;   // before the others are polished, from which on there is no hope
 constexpr std::size_t kMostNeedless = 8;  // that are tried
 constexpr int kMostSearches = 3;          // each from other seeds, and on as many questions more
-// Units that are enough to tell a single hidden layer, those that are looked at, the step across their planes over
-// the planes' distance, and how far a jump may be from what it was on the line.
-constexpr Index kFewUnits = 4, kLookedAt = 12;
+// Units that are enough to tell a single hidden layer, those that are looked at after a line, the step across their planes over
+// the planes' distance, how far a jump may be from what it was on the line, and jumps of another size that a single hidden
+// layer does not have: one may be two close kinks of a line that passed for one.
+constexpr Index kFewUnits = 4, kLookedAt = 12, kOtherJumps = 2;
 constexpr double kLookStep = 2e-4, kSameJump = 0.2;
+constexpr int kLooks = 3;
 constexpr double kCoarse = 1e-12;  // noise from which jumps on a line are too rough to be told from others
 constexpr double kWithin = 0.93;   // of the reach in a box
 constexpr int kFewIntervals = 16;  // of lines along which few kinks are left
@@ -60,7 +62,8 @@ class Finder {
     for (out_.lines = 0; out_.lines < options_.most_lines; ++out_.lines) {
       const Index changed = follow_line(polished ? kPolishedError * options_.noise.relative : start_error_);
       if (changed == 0 && polished) break;
-      if (!looked_ && options_.noise.relative <= kCoarse && model_.units() >= kFewUnits && deeper()) {
+      if (looks_ < kLooks && !polished && options_.noise.relative <= kCoarse && model_.units() >= kFewUnits &&
+          deeper()) {
         out_.deeper = true;
         break;
       }
@@ -75,16 +78,17 @@ class Finder {
   }
 
  private:
-  // Asks at other places of the planes of some units whether they bend f there by as much.
+  // Asks at other places of the planes of some units whether they bend f there by as much. Of a deep network's kinks on a line
+  // some may do so everywhere near, so that later lines are looked at too.
   [[nodiscard]] bool deeper() {
-    looked_ = true;
     const Index k = model_.units(), n = std::min(k, kLookedAt);
     std::vector<double> far;
     for (Index j = 0; j < k; ++j) far.push_back(std::abs(model_.V(j, s_)));
     std::sort(far.begin(), far.end());
     const double spread = std::max(far[far.size() / 2], 1e-6);
     RowMatrix u(n, s_), w(n, s_);
-    Stream(options_.seed, "extract looked at").fill_normal(0, u);
+    Stream(options_.seed, "extract looked at")
+        .fill_normal(static_cast<std::uint64_t>(kLookedAt * looks_++), u);
     for (Index i = 0; i < n; ++i) {
       const Index j = i * k / n;
       w.row(i) = model_.V.row(j).head(s_);
@@ -96,16 +100,17 @@ class Finder {
         u.row(i) *= 0.9 * reach;
     }
     const std::vector<Bend> bends = bends_at(space_, "depth", u, w, Vector::Constant(n, kLookStep * spread));
-    Index other = 0, judged = 0;
+    Index judged = 0;
     for (Index i = 0; i < n; ++i) {
       const Index j = i * k / n;
       if (std::abs(u.row(i).dot(w.row(i)) + model_.V(j, s_)) > 1e-9 * spread)
         continue;  // the box was in the way
       const Vector expected = 2 * model_.C.row(j).transpose();
       ++judged;
-      if ((bends[static_cast<std::size_t>(i)].jump - expected).norm() > kSameJump * expected.norm()) ++other;
+      if ((bends[static_cast<std::size_t>(i)].jump - expected).norm() > kSameJump * expected.norm())
+        ++other_jumps_;
     }
-    return judged >= kFewUnits && 2 * other > judged;
+    return judged >= kFewUnits && other_jumps_ >= kOtherJumps;
   }
 
   // A line and its units into the model; returns how many are new.
@@ -336,8 +341,9 @@ class Finder {
   Vector worst_;  // the question at which most is left; empty where nothing is
   double start_error_ = kMostStartError;
   double fit_share_;
-  bool searched_ = false, looked_ = false;
-  int searches_ = 0;
+  bool searched_ = false;
+  int searches_ = 0, looks_ = 0;
+  Index other_jumps_ = 0;
   Restricted out_;
 };
 

@@ -4,6 +4,8 @@
 //     inputs       u = x in R^d
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -30,6 +32,13 @@ struct Space {
   [[nodiscard]] bool bounded() const { return meter->frame().box().bounded(); }
   [[nodiscard]] Vector middle() const {
     return whole ? meter->frame().origin() : Vector(Vector::Zero(dimensions()));
+  }
+  // What an answer of this size at u may be off by. The terms it is made of grow with the distance from the middle, beyond that of
+  // normal inputs, where the noise was measured: far out large ones may cancel to a small answer.
+  [[nodiscard]] double noise_at(const Vector& u, double size) const {
+    if (bounded()) return noise.at(size);
+    const double far = (u - middle()).norm() / std::sqrt(static_cast<double>(meter->frame().inputs()));
+    return noise.at(std::max(size, noise.typical * far));
   }
   // Answers at the rows of u: n x m.
   [[nodiscard]] RowMatrix ask(const std::string& stage, const RowMatrix& u) const {
