@@ -22,6 +22,7 @@ constexpr double kOver = 1.4;  // equations for every unknown
 constexpr Index kSparePlaces = 4;
 constexpr Index kCandidates = 60;  // for every place
 constexpr double kKept = 0.3;      // share of them with the widest margins
+constexpr Index kOnAtLeast = 2;    // places at which a unit of the first layer acts
 constexpr double kStep = 0.25;     // over the margin, in standard deviations of the weights along a direction
 constexpr double kHolds = 1e3;     // residual of an equation over its noise
 constexpr int kAgain = 4;
@@ -105,6 +106,7 @@ class Solver {
       worth.emplace_back(-seen.back().margin / space_.noise.at(seen.back().size), i);
     }
     std::sort(worth.begin(), worth.end());
+    const std::vector<std::pair<double, Index>> order = worth;
     worth.resize(static_cast<std::size_t>(kKept * static_cast<double>(worth.size())));
     // Greedily the place whose slopes, over the noise, have most that is new.
     std::vector<Matrix> left;
@@ -112,9 +114,7 @@ class Solver {
       const At& each = seen[static_cast<std::size_t>(i)];
       left.push_back(each.slopes);
     }
-    places_.resize(wanted, s_);
-    steps_.resize(wanted);
-    Matrix A(wanted * m_, k_);
+    std::vector<Index> chosen;
     std::vector<bool> used(left.size(), false);
     for (Index p = 0; p < wanted; ++p) {
       if (p * m_ % k_ < m_ && p > 0 && p * m_ >= k_) {  // all is spanned: once more from the start
@@ -129,27 +129,52 @@ class Solver {
         if (value > most) most = value, best = i;
       }
       used[best] = true;
-      const Index i = worth[best].second;
-      const At& each = seen[static_cast<std::size_t>(i)];
-      places_.row(p) = u.row(i);
-      steps_(p) = kStep * each.margin;
-      A.middleRows(p * m_, m_) = each.slopes;
+      chosen.push_back(worth[best].second);
       const Eigen::HouseholderQR<Matrix> qr(left[best].transpose());
       const Matrix Q = qr.householderQ() * Matrix::Identity(k_, std::min(m_, k_));
       for (Matrix& rows : left) rows -= (rows * Q) * Q.transpose();
     }
-    weights_.resize(wanted * m_);
-    for (Index p = 0; p < wanted; ++p)
+    add_for_rare_units(seen, order, chosen);
+    const auto places = static_cast<Index>(chosen.size());
+    places_.resize(places, s_);
+    steps_.resize(places);
+    Matrix A(places * m_, k_);
+    for (Index p = 0; p < places; ++p) {
+      const Index i = chosen[static_cast<std::size_t>(p)];
+      const At& each = seen[static_cast<std::size_t>(i)];
+      places_.row(p) = u.row(i);
+      steps_(p) = kStep * each.margin;
+      A.middleRows(p * m_, m_) = each.slopes;
+    }
+    weights_.resize(places * m_);
+    for (Index p = 0; p < places; ++p)
       weights_.segment(p * m_, m_)
           .setConstant(steps_(p) / space_.noise.at(at(places_.row(p).transpose()).size));
     weights_ /= weights_.maxCoeff();
     matrix_ = weights_.asDiagonal() * A;
-    const Vector norms = matrix_.colwise().norm().cwiseMax(kTiny);
+    // A unit that acts at no place gets no weights here; the questions of the whole space may show them.
+    const Vector norms =
+        matrix_.colwise().norm().unaryExpr([](double norm) { return norm > 0 ? norm : 1.0; }).transpose();
     const Svd svd = thin_svd(matrix_ * norms.cwiseInverse().asDiagonal());
     out_.smallest_singular = svd.values.minCoeff();
-    out_.places = wanted;
+    out_.places = places;
     inverse_ = norms.cwiseInverse().asDiagonal() *
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
+  }
+
+  // A unit that is off at the chosen places has no equation: those with the widest margins at which it acts.
+  void add_for_rare_units(const std::vector<At>& seen, const std::vector<std::pair<double, Index>>& order,
+                          std::vector<Index>& chosen) const {
+    for (Index j = 0; j < k_; ++j) {
+      const auto acts = [&](Index i) { return seen[static_cast<std::size_t>(i)].slopes.col(j).norm() > 0; };
+      auto count = std::count_if(chosen.begin(), chosen.end(), acts);
+      for (const auto& [value, i] : order) {
+        if (count >= kOnAtLeast) break;
+        if (!acts(i) || std::find(chosen.begin(), chosen.end(), i) != chosen.end()) continue;
+        chosen.push_back(i);
+        ++count;
+      }
+    }
   }
 
   std::vector<Index> solve(const std::vector<Index>& open, const Vector& steps, bool last) {
