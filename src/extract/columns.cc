@@ -32,7 +32,7 @@ constexpr double kLongStep = 2.6, kSafeStep = 0.8;
 constexpr Index kPilots = 24;
 constexpr double kLeastSpread = 0.3;
 // Standard error of weights for whose sake steps are made longer than safe.
-constexpr double kWantedError = 2e-12;
+constexpr double kWantedError = 4e-12;
 // Units with larger ones are asked about alone, up to one for so many points: it costs as much as two of them.
 constexpr double kWeakError = 1e-12;
 constexpr Index kPointsPerWeak = 40;
@@ -84,14 +84,24 @@ class Solver {
  private:
   [[nodiscard]] bool coarse() const { return options_.noise.relative > kCoarse; }
 
+  // How many units may be asked about alone.
+  [[nodiscard]] Index most_weak() const {
+    return coarse() || frame_.box().bounded() ? 0 : std::min(k_, points_.rows() / kPointsPerWeak);
+  }
+
   // The units with the largest errors, the worst first.
+  [[nodiscard]] std::vector<Index> worst_first() const {
+    std::vector<Index> order(static_cast<std::size_t>(k_));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [this](Index a, Index b) { return errors_(a) > errors_(b); });
+    return order;
+  }
+
   void sharpen() {
-    if (coarse() || frame_.box().bounded()) return;
-    std::vector<Index> weak(static_cast<std::size_t>(k_));
-    std::iota(weak.begin(), weak.end(), Index{0});
+    std::vector<Index> weak = worst_first();
+    weak.resize(static_cast<std::size_t>(most_weak()));
     std::erase_if(weak, [this](Index j) { return errors_(j) < kWeakError; });
-    std::sort(weak.begin(), weak.end(), [this](Index a, Index b) { return errors_(a) > errors_(b); });
-    weak.resize(std::min(weak.size(), static_cast<std::size_t>(points_.rows() / kPointsPerWeak)));
     const Vector entries = std::sqrt(static_cast<double>(d_)) * errors_.cwiseProduct(spread_);
     sharpen_weak_units(meter_, within_, weak, entries, {options_.seed, options_.noise, options_.scale}, W_);
     out_.weak = static_cast<Index>(weak.size());
@@ -271,13 +281,14 @@ class Solver {
     out_.smallest_singular = svd.values.size() > 0 ? svd.values.minCoeff() : 1;
     inverse_ = norms.cwiseInverse().asDiagonal() *
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
-    // The error to be expected of every unit's weights, of unit norm in all: steps as long as the worst asks
-    // for.
+    // The error to be expected of every unit's weights, of unit norm in all: steps as long as the worst of those
+    // asks for that are not asked about alone.
     errors_ = inverse_.topRows(k_).rowwise().norm().cwiseQuotient(
         sharpest * std::sqrt(static_cast<double>(d_)) * spread_);
     if (k_ == 0) return;
+    const Index worst = worst_first()[static_cast<std::size_t>(std::min(most_weak(), k_ - 1))];
     const double longer =
-        std::clamp(errors_.maxCoeff() / kWantedError, kSafeStep, coarse() ? kSafeStep : kLongStep);
+        std::clamp(errors_(worst) / kWantedError, kSafeStep, coarse() ? kSafeStep : kLongStep);
     steps_ *= longer;
     errors_ /= longer;
   }
