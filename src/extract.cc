@@ -415,7 +415,8 @@ Index estimated_questions(Index inputs, Index hidden, Index outputs, Index dimen
   const double s = std::min(static_cast<double>(dimensions), d);
   const double points = std::ceil(1.3 * (k + m) / m) + 2;
   const double within = k * (8 + s + 2) + 2 * (k * (s + 1) + (k + s + 1) * m) / m;
-  return static_cast<Index>(within + points * (d - s + 1) + 700);
+  const double alone = 2 * std::floor(points / static_cast<double>(kPointsPerWeak));  // of weak units
+  return static_cast<Index>(within + points * (d - s + 1) + alone * (d - s) + 700);
 }
 
 Index estimated_deep_questions(Index inputs, const std::vector<Index>& widths, Index outputs,

@@ -21,6 +21,7 @@
 #include "extract/pairs.h"
 #include "extract/plain_layers.h"
 #include "extract/planes.h"
+#include "extract/restricted.h"
 #include "extract/scaled.h"
 #include "extract/second_layer.h"
 
@@ -96,6 +97,28 @@ TEST(KnownLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
   EXPECT_NEAR(value.z, row.head(2).dot(u) + row(2), 1e-15);
   EXPECT_EQ(value.slope, Vector(row.head(2)));
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+// Whether units bend the function everywhere alike tells one hidden layer from several, and soon: far out, where large terms cancel,
+// rounding is no kink.
+TEST(Restricted, DepthIsSeenAfterAFewLines) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Asked asked(planted(10, {10, 10}, 1, seed));
+    RestrictedOptions options;
+    options.seed = seed;
+    options.noise = asked.space.noise;
+    EXPECT_TRUE(restricted_network(asked.meter, options).deeper) << seed;
+    EXPECT_LT(asked.meter.asked(), 2000) << seed;
+  }
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Asked asked(planted(12, {15}, 1, seed));
+    RestrictedOptions options;
+    options.seed = seed;
+    options.noise = asked.space.noise;
+    const Restricted found = restricted_network(asked.meter, options);
+    EXPECT_FALSE(found.deeper) << seed;
+    EXPECT_TRUE(found.complete) << seed;
+  }
 }
 
 TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {

@@ -89,6 +89,19 @@ TEST(Extract, FewQuestionsForManyInputs) {
   EXPECT_LT(align(network, result.network).worst_error, 1e-10);
 }
 
+TEST(Extract, AUnitThatHardlyActsHasAsManyDigits) {
+  Network network = planted(200, 50, 1, 9);
+  network.A(0, 17) = 2e-5;
+  const ExtractResult result = extract(network_oracle(network), {});
+  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_LT(align(network, result.network).worst_error, 1e-10);
+  const auto asked = std::find_if(result.stages.begin(), result.stages.end(),
+                                  [](const StageQuestions& each) { return each.stage == "weak units"; });
+  ASSERT_NE(asked, result.stages.end());
+  EXPECT_EQ(asked->questions, 2 * (200 - 10));
+  EXPECT_LE(result.queries, estimated_questions(200, 50, 1));
+}
+
 TEST(Extract, LeakyUnitsAndAbsoluteValues) {
   const Network network = planted(30, 8, 2, 5);
   const ExtractResult with_leak = extract(leaky(network, 0.1), {});

@@ -33,9 +33,8 @@ constexpr Index kPilots = 24;
 constexpr double kLeastSpread = 0.3;
 // Standard error of weights for whose sake steps are made longer than safe.
 constexpr double kWantedError = 4e-12;
-// Units with larger ones are asked about alone, up to one for so many points: it costs as much as two of them.
+// Units with larger ones are asked about alone.
 constexpr double kWeakError = 1e-12;
-constexpr Index kPointsPerWeak = 40;
 constexpr double kWithin = 0.9;  // of the reach in a box
 // Weights in larger multiples of their spread are not believed where signs are settled.
 constexpr double kBelief = 6;

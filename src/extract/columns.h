@@ -11,7 +11,8 @@
 // wide, until the matrix with columns of unit norm has no small singular value. Steps are as long as margins
 // allow: the error is that of the answers over h. Units that changed sign after all show in the solution; the
 // system is then solved again with their signs, and directions whose equations do not hold are asked about
-// again with shorter steps.
+// again with shorter steps. Units that hardly act come out with few digits, and get the others by themselves
+// (extract/weak_units.h).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,9 @@
 #include "extract/noise.h"
 
 namespace exhume {
+
+// One unit for so many points may be asked about alone (extract/weak_units.h), which costs as much as two of them.
+constexpr Index kPointsPerWeak = 40;
 
 struct ColumnsOptions {
   std::uint64_t seed = 0;
@@ -35,7 +39,7 @@ struct Columns {
   double smallest_singular = 0;
   double worst = 0;       // largest residual of an equation over the noise of its answers
   Index asked_again = 0;  // directions
-  Index weak = 0;         // units that were asked about alone (extract/weak_units.h)
+  Index weak = 0;         // units that were asked about alone
 };
 
 // `within`: sign-free, in the subspace's coordinates.
