@@ -69,7 +69,8 @@ KnownLayers::Value both_of(const DeepForm& form, const Pair& pair, const Vector&
 
 }  // namespace
 
-Vector place_of_most(const Space& space, const Planes& planes, const Climbed& value, std::uint64_t seed) {
+Vector place_of_most(const Space& space, const Planes& planes, const Climbed& value, std::uint64_t seed,
+                     double farther) {
   const RowMatrix drawn = places_about(space, planes, seed, 0, kDrawn);
   std::vector<std::pair<double, Index>> order;
   double radius = 0;
@@ -78,6 +79,7 @@ Vector place_of_most(const Space& space, const Planes& planes, const Climbed& va
     radius = std::max(radius, (drawn.row(i).transpose() - space.middle()).norm());
   }
   std::sort(order.begin(), order.end());
+  radius *= farther;
   const auto inside = [&](Vector u) -> Vector {
     Vector away = u - space.middle();
     if (space.bounded() && space.whole) {
@@ -108,9 +110,9 @@ Vector place_of_most(const Space& space, const Planes& planes, const Climbed& va
 }
 
 Vector place_of_most(const Space& space, const Planes& planes, const KnownLayers& below, const Vector& row,
-                     std::uint64_t seed) {
+                     std::uint64_t seed, double farther) {
   return place_of_most(
-      space, planes, [&](const Vector& u) { return below.value(row, u); }, seed);
+      space, planes, [&](const Vector& u) { return below.value(row, u); }, seed, farther);
 }
 
 RowMatrix climbs(const Space& space, const Planes& planes, const DeepForm& form, std::uint64_t seed,

@@ -18,12 +18,13 @@ namespace exhume {
 // g and its slope at u.
 using Climbed = std::function<KnownLayers::Value(const Vector& u)>;
 
+// `farther`: times as far out, where there is no box.
 [[nodiscard]] Vector place_of_most(const Space& space, const Planes& planes, const Climbed& value,
-                                   std::uint64_t seed);
+                                   std::uint64_t seed, double farther = 1);
 
 // The same for row.P of sign-free layers.
 [[nodiscard]] Vector place_of_most(const Space& space, const Planes& planes, const KnownLayers& below,
-                                   const Vector& row, std::uint64_t seed);
+                                   const Vector& row, std::uint64_t seed, double farther = 1);
 
 // Climbs of sums w.h_l of every hidden layer but the last of a plain form, layer by layer: `count` x s. In every other one w is
 // random; in the others it is positive on few units and strongly negative on the rest, so that these few are on alone. There

@@ -176,7 +176,8 @@ bool DeepFinder::finish(bool last) {
   if (!(left < (some_open() ? kNearlyThere : all_there()))) return false;
   // Where much is left, weights of the last hidden layer are open: alone they are found sooner.
   if ((left < all_there() && polished(plain, control)) ||
-      (plain.plain && polished_from_above(plain, control))) {
+      (plain.plain && polished_from_above(plain, control)) ||
+      (left < all_there() && switched_far_out(control))) {
     without_twins(control);
     ask_where_pairs_act();
     on_all_questions(control);
@@ -267,13 +268,16 @@ void DeepFinder::take_rows(std::vector<Matrix> rows) {
 void DeepFinder::without_twins(const Control& control) {
   const auto doubtful = [](const FoundUnit& unit) { return unit.open > 0; };
   for (std::size_t l = 1; l < out_.form.depth(); ++l) {
-    if (std::none_of(units_[l - 1].begin(), units_[l - 1].end(), doubtful)) continue;
-    for (Index j = out_.form.V[l].rows(); j-- > 0 && out_.form.V[l].rows() > 1;) {
-      std::vector<Index> kept(static_cast<std::size_t>(out_.form.V[l].rows()));
-      std::iota(kept.begin(), kept.end(), Index{0});
-      kept.erase(kept.begin() + j);
-      (void)polished(with_units(out_.form, l, kept), control, kFewSteps);
-    }
+    if (std::any_of(units_[l - 1].begin(), units_[l - 1].end(), doubtful)) without_needless(l, control);
+  }
+}
+
+void DeepFinder::without_needless(std::size_t l, const Control& control) {
+  for (Index j = out_.form.V[l].rows(); j-- > 0 && out_.form.V[l].rows() > 1;) {
+    std::vector<Index> kept(static_cast<std::size_t>(out_.form.V[l].rows()));
+    std::iota(kept.begin(), kept.end(), Index{0});
+    kept.erase(kept.begin() + j);
+    (void)polished(with_units(out_.form, l, kept), control, kFewSteps);
   }
 }
 

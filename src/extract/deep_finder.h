@@ -6,12 +6,14 @@
 //     deep_jumps.cc      two hidden layers and several outputs: kinks told apart by their jumps
 //     deep_missing.cc    units that are missing where the others explain nearly all
 //     deep_plain.cc      what is wrong where signs are known of all layers but the last
+//     deep_always_on.cc  a unit of the last hidden layer that is on at all questions, and where it switches
 #pragma once
 
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "extract/always_on.h"
 #include "extract/deep_within.h"
 #include "extract/follow.h"
 #include "extract/known_layers.h"
@@ -99,12 +101,17 @@ class DeepFinder {
   struct PlainLook {
     Model model;
     std::vector<Index> off;
-    std::vector<Vector>
-        rows;  // on those features, of a unit of the last hidden layer that may be on at all questions
+    DeepForm plain;                      // the layers as they are known
+    double error = 0;                    // of answers, over their allowance
+    std::vector<AlwaysOnRow> always_on;  // of a unit of the last hidden layer that may be on at all questions
   };
   [[nodiscard]] std::optional<PlainLook> plain_look() const;
-  // Places at which such units would be off.
-  [[nodiscard]] RowMatrix where_always_on_switch(const std::vector<Vector>& rows, std::uint64_t look) const;
+  // Places at which such units would be off, so many times as far out as random ones.
+  [[nodiscard]] RowMatrix where_always_on_switch(const std::vector<AlwaysOnRow>& rows, std::uint64_t look,
+                                                 double farther = 1) const;
+  // All is answered but for terms that pass the last hidden layer by: a unit of it may be on at all random questions and switch far
+  // out, where it is then found. True where all questions are answered with it.
+  bool switched_far_out(const Control& control);
   // Its last hidden layer on the questions, then all of it.
   bool polished_from_above(const DeepForm& start, const Control& control);
   // Asks there, and returns those of the questions that a model does not answer.
@@ -166,6 +173,8 @@ class DeepFinder {
   void take_rows(std::vector<Matrix> rows);
   // Of a unit that was met on two parts of its surface one half is enough.
   void without_twins(const Control& control);
+  // Leaves out units of layer l (from 0) without which all questions are answered as well.
+  void without_needless(std::size_t l, const Control& control);
   // The last digits of units that act rarely: kinks and places on surfaces are questions too.
   void on_all_questions(const Control& control);
   bool polished(const DeepForm& start, const Control& control, int hope = kManySteps);
@@ -185,6 +194,7 @@ class DeepFinder {
   bool below_ = false;                            // a layer further down is to be looked at again
   int breaks_ = 0;                                // looked at so far
   int climbed_ = 0;                               // times
+  int far_looks_ = 0;                             // for a unit that switches far out
   std::vector<std::pair<Vector, Vector>> drawn_;  // lines to where most is left
   Index started_ = 0,
         progress_ = 0;     // questions before the first of this attempt, and when it last came further

@@ -90,9 +90,9 @@ bool DeepFinder::look_closer(std::uint64_t look) {
   }
   std::vector<std::pair<Vector, Vector>> known;
   std::size_t found = kinks_towards(off, model, look, known);
-  if (found == 0 && plain && !plain->rows.empty())
-    found = kinks_towards(wrong_at(where_always_on_switch(plain->rows, look), plain->model), plain->model,
-                          look, known);
+  if (found == 0 && plain && !plain->always_on.empty())
+    found = kinks_towards(wrong_at(where_always_on_switch(plain->always_on, look), plain->model),
+                          plain->model, look, known);
   return found > 0 || (!known.empty() && weights_beyond(known));
 }
 
