@@ -113,6 +113,8 @@ class Extraction {
       refuse(fmt::format(
           "the limit of {} questions was reached: {} left for the stage '{}', which asks {} more{}",
           options_.queries, out.left, out.stage, out.wanted, expected_words()));
+    } catch (const NoLogit& sure) {
+      refuse(sure.what());
     }
     result_.queries = result_.rows = result_.samples = meter_.asked();
     result_.sent = meter_.sent();

@@ -355,6 +355,23 @@ TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
   }
 }
 
+// Near the middle such a unit is a linear function of the layer below, and the function is found with terms that pass it by.
+TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    DeepNetwork network = planted(8, {8, 6}, 1, seed);
+    Layer& second = network.layers[1];
+    second.W.row(0) = second.W.row(0).cwiseAbs();
+    second.W(0, 3) *= -2;
+    second.b(0) = 8;
+    ExtractOptions options;
+    options.seed = seed;
+    const ExtractResult result = extract(network_oracle(network), options);
+    EXPECT_EQ(result.status, Status::kCertified) << seed << " " << result.reason;
+    ASSERT_EQ(result.deep.widths(), network.widths()) << seed;
+    EXPECT_LT(align(network, result.deep).worst_error, 1e-9) << seed;
+  }
+}
+
 TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
   const DeepNetwork network = planted(12, {6, 5}, 1, 4);
   Asked asked(network, 12);

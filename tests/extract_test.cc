@@ -150,6 +150,28 @@ TEST(Extract, ProbabilitiesAreReadAsLogits) {
   }
 }
 
+TEST(Extract, ProbabilitiesThatVanishInACornerOfTheBoxAreRefusedAtOnce) {
+  Network network = planted(20, 8, 3, 7);
+  network.A *= 60;
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        RowMatrix y = evaluate(network, x);
+        y.colwise() -= Vector(y.rowwise().maxCoeff());
+        const RowMatrix p = y.array().exp();
+        return RowMatrix(Vector(p.rowwise().sum()).cwiseInverse().asDiagonal() * p);
+      },
+      20);
+  ExtractOptions options;
+  options.box = {-4, 4};
+  const ExtractResult sure = extract(oracle, options);
+  EXPECT_EQ(sure.status, Status::kRefused);
+  EXPECT_NE(sure.reason.find("such as --low -4 --high 0"), std::string::npos) << sure.reason;
+  EXPECT_LT(sure.queries, 1000);
+  options.box = {-1, 1};
+  const ExtractResult less = extract(oracle, options);
+  EXPECT_EQ(less.status, Status::kCertified) << less.reason;
+}
+
 TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
   const Network n = planted(60, 10, 1, 11);
   const OraclePtr oracle = function_oracle(

@@ -113,6 +113,13 @@ bool rounds_inputs(Meter& meter, const RowMatrix& x, std::uint64_t seed) {
 
 }  // namespace
 
+NoLogit::NoLogit(const Box& box)
+    : std::runtime_error(
+          fmt::format("within [{0:g}, {1:g}] a probability is 0, to the precision of the answers, and has no "
+                      "logarithm: ask for logits, or in a box in which the classifier is less sure, such as "
+                      "--low {0:g} --high {2:g}",
+                      box.low, box.high, box.low + (box.high - box.low) / 2)) {}
+
 RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms) {
   RowMatrix y = logarithms ? probabilities : RowMatrix(probabilities.array().max(kTiny).log());
   y.colwise() -= Vector(y.rowwise().mean());
@@ -176,14 +183,19 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   RowMatrix answers = meter.ask(kStage, plain_rows(u));
   if (out.reading != Reading::kPlain) {
     const bool logarithms = out.reading == Reading::kLogProbabilities;
-    if (!(y.array().abs() > kTiny).all()) {
+    if (!logarithms && !(y.array() > kTiny).all()) {
       out.refusal =
-          "probabilities of 0 have no logarithm: ask for logits, or give a box of inputs in which the "
-          "classifier is "
-          "less sure";
+          frame.box().bounded()
+              ? NoLogit(frame.box()).what()
+              : "probabilities of 0 have no logarithm: ask for logits, or give a box of inputs in which "
+                "the classifier is less sure";
       return out;
     }
-    meter.read_as([logarithms](const RowMatrix& values) { return centred_logits(values, logarithms); });
+    const Box box = frame.box();
+    meter.read_as([logarithms, box](const RowMatrix& values) {
+      if (box.bounded() && !logarithms && !(values.array() > kTiny).all()) throw NoLogit(box);
+      return centred_logits(values, logarithms);
+    });
     answers = centred_logits(answers, logarithms);
   }
   const double level = std::max(answers.cwiseAbs().maxCoeff(), kTiny);

@@ -171,8 +171,8 @@ RowMatrix Meter::ask_block(const std::string& stage, const Questions& questions)
     answers.bottomRows(n - known) = others;
   }
   outputs_ = answers.cols();
-  if (reading_) answers = reading_(answers);
   count(stage, questions.count());
+  if (reading_) answers = reading_(answers);  // may say that nothing can be read
   for (Index i = 0; i < n; ++i) places_.emplace(hash_of(questions, i), std::pair(history_.size(), i));
   history_.push_back({stage, questions, answers});
   const double share = expected_ > 0 ? static_cast<double>(asked_) / static_cast<double>(expected_) : 0;
