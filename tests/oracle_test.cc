@@ -26,6 +26,18 @@ TEST(Frame, DirectionsAreOrthonormal) {
   }
 }
 
+TEST(Frame, AnInputIsTheSameInEveryBatch) {
+  for (const Index d : {14, 37, 200}) {
+    const Frame frame(d, 10, 5, {});
+    const RowMatrix u = 100 * Stream(1, "u").normal_matrix(33, 10);
+    const RowMatrix together = frame.points_within(u);
+    for (Index i = 0; i < u.rows(); ++i) {
+      EXPECT_EQ(frame.points_within(u.row(i)), together.row(i)) << d << " " << i;
+      EXPECT_EQ(frame.points_within(u.bottomRows(33 - i)).row(0), together.row(i)) << d << " " << i;
+    }
+  }
+}
+
 TEST(Frame, ReachEndsAtTheBox) {
   const Frame frame(50, 4, 3, {0, 1});
   const Vector u = Vector::Zero(4), v = Vector::Unit(4, 1);

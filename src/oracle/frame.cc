@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/vector_clones.h"
 #include "exhume/base/random.h"
 
 namespace exhume {
@@ -26,6 +27,31 @@ double largest_step(const Box& box, const Vector& x, const Vector& v) {
     if (v(n) < 0) most = std::min(most, (box.low - x(n)) / v(n));
   }
   return std::max(most, 0.0);
+}
+
+// x += u B for one row: u: s, B: s x d, row-major. Always in one order, five terms at a time.
+EXHUME_VECTOR_CLONES
+void add_row(const double* u, const double* B, Index s, Index d, double* __restrict x) {
+  Index a = 0;
+  for (; a + 5 <= s; a += 5, B += 5 * d) {
+    const double u0 = u[a], u1 = u[a + 1], u2 = u[a + 2], u3 = u[a + 3], u4 = u[a + 4];
+    const double *b1 = B + d, *b2 = B + 2 * d, *b3 = B + 3 * d, *b4 = B + 4 * d;
+    for (Index j = 0; j < d; ++j) x[j] += u0 * B[j] + u1 * b1[j] + u2 * b2[j] + u3 * b3[j] + u4 * b4[j];
+  }
+  for (; a < s; ++a, B += d) {
+    for (Index j = 0; j < d; ++j) x[j] += u[a] * B[j];
+  }
+}
+
+// x0 + u B. The last bits of an input must not depend on the batch in which it is asked, as those of a blocked product do, or after
+// an interruption a question would not be the same as before.
+RowMatrix sums_of_rows(const RowMatrix& u, const RowMatrix& B, const Vector& x0) {
+  RowMatrix out(u.rows(), B.cols());
+  for (Index q = 0; q < u.rows(); ++q) {
+    out.row(q) = x0.transpose();
+    add_row(u.row(q).data(), B.data(), u.cols(), B.cols(), out.row(q).data());
+  }
+  return out;
 }
 
 }  // namespace
@@ -111,8 +137,8 @@ RowMatrix Frame::points(const Questions& questions) const {
   if (questions.plain) return questions.rows;
   if (questions.turn != turn_) return turned(questions.turn).points(questions);
   const Index s = questions.rows.cols();
-  RowMatrix x = questions.rows * (s <= dimensions() ? Matrix(basis_.topRows(s)) : directions(0, s));
-  x.rowwise() += origin_.transpose();
+  RowMatrix x =
+      sums_of_rows(questions.rows, s <= dimensions() ? basis_.topRows(s) : directions(0, s), origin_);
   std::int32_t known = -1;
   Eigen::RowVectorXd along;
   for (Index q = 0; q < x.rows() && !questions.direction.empty(); ++q) {
