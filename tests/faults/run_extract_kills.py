@@ -25,10 +25,17 @@ SEED = 1
 # Answers like a network and writes one line a batch into its record: digests of its rows.
 ORACLE = '''
 import array, hashlib, json, random, sys, time
-record, inputs, hidden, wait = open(sys.argv[1], "a"), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+record, inputs, wait = open(sys.argv[1], "a"), int(sys.argv[2]), float(sys.argv[4])
 draw = random.Random(7)
-units = [[draw.gauss(0, 1) for _ in range(inputs + 1)] for _ in range(hidden)]
-outer = [draw.gauss(0, 1) for _ in range(hidden)]
+layers, below = [], inputs
+for hidden in map(int, sys.argv[3].split(",")):
+    layers.append([[draw.gauss(0, 1) for _ in range(below + 1)] for _ in range(hidden)])
+    below = hidden
+outer = [draw.gauss(0, 1) for _ in range(below)]
+def answer(h):
+    for units in layers:
+        h = [max(0.0, w[-1] + sum(p * q for p, q in zip(w, h))) for w in units]
+    return sum(a * q for a, q in zip(outer, h))
 while line := sys.stdin.buffer.readline():
     n = json.loads(line)["rows"]
     x = array.array("d", sys.stdin.buffer.read(8 * n * inputs))
@@ -36,15 +43,14 @@ while line := sys.stdin.buffer.readline():
     record.write(" ".join(hashlib.sha256(row.tobytes()).hexdigest()[:24] for row in rows) + "\\n")
     record.flush()
     time.sleep(wait)
-    y = array.array("d", [sum(a * max(0.0, w[-1] + sum(p * q for p, q in zip(w, row))) for w, a in zip(units, outer))
-                          for row in rows])
+    y = array.array("d", map(answer, rows))
     sys.stdout.buffer.write(json.dumps({"rows": n, "outputs": 1}).encode() + b"\\n" + y.tobytes())
     sys.stdout.buffer.flush()
 '''
 
 
 class ExtractKills(unittest.TestCase):
-    INPUTS, HIDDEN, WAIT, BATCH = 14, 5, 0.01, 32
+    INPUTS, HIDDEN, WAIT, BATCH = 14, "5", 0.01, 32
 
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
@@ -107,6 +113,10 @@ class ExtractKills(unittest.TestCase):
         self.assertEqual(run.returncode, 3, run.stderr)
         self.assertLessEqual(sum(map(len, self.batches("record"))), limit)
         self.assertIn("limit", json.loads(run.stdout)["reason"])
+
+
+class DeepExtractKills(ExtractKills):
+    INPUTS, HIDDEN, WAIT, BATCH = 6, "6,4", 0.003, 32
 
 
 if __name__ == "__main__":
