@@ -22,7 +22,6 @@ constexpr double kOver = 1.4;  // equations for every unknown
 constexpr Index kSparePlaces = 4;
 constexpr Index kCandidates = 60;  // for every place
 constexpr double kKept = 0.3;      // share of them with the widest margins
-constexpr Index kOnAtLeast = 2;    // places at which a unit of the first layer acts
 constexpr double kStep = 0.25;     // over the margin, in standard deviations of the weights along a direction
 constexpr double kHolds = 1e3;     // residual of an equation over its noise
 constexpr int kAgain = 4;
@@ -162,18 +161,16 @@ class Solver {
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
   }
 
-  // A unit that is off at the chosen places has no equation: those with the widest margins at which it acts.
+  // A unit that is off at all chosen places has no equation: the place with the widest margins at which it acts. No more, since such
+  // places have narrow ones.
   void add_for_rare_units(const std::vector<At>& seen, const std::vector<std::pair<double, Index>>& order,
                           std::vector<Index>& chosen) const {
     for (Index j = 0; j < k_; ++j) {
       const auto acts = [&](Index i) { return seen[static_cast<std::size_t>(i)].slopes.col(j).norm() > 0; };
-      auto count = std::count_if(chosen.begin(), chosen.end(), acts);
-      for (const auto& [value, i] : order) {
-        if (count >= kOnAtLeast) break;
-        if (!acts(i) || std::find(chosen.begin(), chosen.end(), i) != chosen.end()) continue;
-        chosen.push_back(i);
-        ++count;
-      }
+      if (std::any_of(chosen.begin(), chosen.end(), acts)) continue;
+      const auto place =
+          std::find_if(order.begin(), order.end(), [&](const auto& each) { return acts(each.second); });
+      if (place != order.end()) chosen.push_back(place->second);
     }
   }
 

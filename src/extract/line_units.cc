@@ -52,6 +52,9 @@ class Follower {
           RowMatrix u(static_cast<Index>(t.size()), s_);
           for (std::size_t i = 0; i < t.size(); ++i) u.row(static_cast<Index>(i)) = at(t[i]).transpose();
           NoisyAnswers answers = left(kLines, u);
+          // Far out rounding would be taken for kinks, thousands of them.
+          for (Index i = 0; i < u.rows(); ++i)
+            answers.noise(i) = std::max(answers.noise(i), space_.noise_at(u.row(i), 0));
           return LineAnswers{std::move(answers.values), std::move(answers.noise)};
         },
         line);
@@ -253,8 +256,7 @@ Vector term_sizes(const SeparableModel& model, const RowMatrix& u) {
 NoisyAnswers residual(const Space& space, const std::string& stage, const SeparableModel& model,
                       double model_error, const RowMatrix& u) {
   NoisyAnswers out{space.ask(stage, u), Vector(u.rows())};
-  for (Index i = 0; i < u.rows(); ++i)
-    out.noise(i) = space.noise_at(u.row(i), out.values.row(i).cwiseAbs().maxCoeff());
+  for (Index i = 0; i < u.rows(); ++i) out.noise(i) = space.noise.at(out.values.row(i).cwiseAbs().maxCoeff());
   if (model.C.size() == 0) return out;
   out.noise += model_error * term_sizes(model, u);
   out.values -= evaluate(model, u);
