@@ -392,6 +392,24 @@ TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
   EXPECT_EQ(asked.meter.asked(), 0);
 }
 
+TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
+  const DeepNetwork network = planted(8, {6, 5}, 1, 1);
+  Asked asked(network, 8);
+  asked.space.whole = true;
+  Planes planes;
+  planes.scale = 0.6;
+  const DeepForm all = to_plain_form(network);
+  DeepForm more = all;
+  more.V[1].resize(6, 7);
+  more.V[1] << all.V[1], Stream(4, "w").normal_matrix(1, 7);
+  more.C.resize(7, 1);
+  more.C << all.C.topRows(5), 1e-15, all.C.bottomRows(1);
+  const RowMatrix x = Stream(2, "x").normal_matrix(400, 8), y = evaluate(all, x);
+  const Completed found = completed(asked.space, planes, more, x, y, 1);
+  EXPECT_TRUE(found.right);
+  EXPECT_EQ(found.form.widths(), network.widths());
+}
+
 TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
   DeepNetwork network = planted(8, {6, 5}, 1, 1);
   Layer& second = network.layers[1];

@@ -21,6 +21,7 @@ constexpr int kRounds = 12, kQuiet = 3;           // of questions, and of those 
 constexpr Index kClimbs = 200, kMostPairs = 400;  // in one round
 constexpr double kEach = 4;                       // questions at which a weight acts, at least
 constexpr double kWrong = 1e-9;                   // of the largest answer
+constexpr double kIdle = 1e-12;                   // the same, of a unit that does nothing
 constexpr int kHope = 20;                         // steps of a polish
 constexpr double kPolishSeconds = 120;
 constexpr Index kMostUnknowns = 3000;  // that are fitted together
@@ -66,11 +67,26 @@ class Completion {
         quiet = 0;
       }
     }
-    if (out_.right) sharpen();
+    if (out_.right) {
+      leave_idle();
+      sharpen();
+    }
     return std::move(out_);
   }
 
  private:
+  // Of two units that were one the other may be left with no part in any answer.
+  void leave_idle() {
+    const Matrix& V = out_.form.V.back();
+    RowMatrix h(x_.rows(), V.cols());
+    h << features(x_), Vector::Ones(x_.rows());
+    const Vector most = (h * V.transpose()).cwiseMax(0.0).colwise().maxCoeff().transpose();
+    const double idle = kIdle * y_.cwiseAbs().maxCoeff();
+    const Vector part = most.cwiseProduct(out_.form.C.topRows(V.rows()).cwiseAbs().rowwise().maxCoeff());
+    for (Index j = part.size(); j-- > 0 && out_.form.V.back().rows() > 1;)
+      if (part(j) <= idle) out_.form = without(out_.form, j);
+  }
+
   // The last digits of weights that act rarely: the climbs are where they do.
   void sharpen() {
     DeepForm form = out_.form;
