@@ -33,11 +33,13 @@ constexpr double kIdle = 1e-18;
 // Units that a round may add: a share of those there are, and a few.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
-// Few units are missing where little of the variance is left, and no more than kMostNew units as weak as the weakest found
-// would explain: of a trained network half of the units may be worth a hundredth of the variance together. Of those that are
+// Few units are missing where little of the variance is left, and no more than kFewUnits units as weak as the weakest found
+// would explain, or kMostNew where there are so many inputs that moments are dear: of a trained network half of the units may be
+// worth a hundredth of the variance together. Of those that are
 // tried then, so many are looked at, and those added that score at least this share of the best; where that leaves more than
 // a share of the residual, moments are next.
 constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
+constexpr Index kFewUnits = 4;
 constexpr Index kMostTried = 64;
 // |cosine| above which two new directions are the same; of those that were tried, which every output shows in its own
 // noise, a smaller one.
@@ -136,8 +138,12 @@ class Rounder {
     return options_.spectral.hidden && model_.units() > *options_.spectral.hidden;
   }
 
+  // More than the largest active subspace.
+  [[nodiscard]] bool many_inputs() const { return standard_->inputs() > options_.spectral.most_active; }
+
   [[nodiscard]] bool few_missing() const {
-    return result_.relative_mse < std::min(kFewMissing, static_cast<double>(kMostNew) * weakest_);
+    const Index few = many_inputs() ? kMostNew : kFewUnits;
+    return result_.relative_mse < std::min(kFewMissing, static_cast<double>(few) * weakest_);
   }
 
   // Whether the residual has no structure left on these rows, by the test of the search.
@@ -185,8 +191,7 @@ class Rounder {
 
   // Directions from the moments of the residual, with their best biases: those that the residual asks for.
   Matrix new_units(int round) {
-    if (rows_on_device(*standard_) != nullptr && standard_->inputs() > options_.spectral.most_active)
-      polish_on_many();
+    if (rows_on_device(*standard_) != nullptr && many_inputs()) polish_on_many();
     const SamplePtr residual = less_model(standard_, model_, control_);
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
