@@ -4,21 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "extract/deep_fit.h"
+
 namespace exhume {
 namespace {
 
 constexpr Index kMostSignsTried = 12;  // units of the last hidden layer whose signs are tried in all ways
 constexpr double kNoRest = 1e-5;       // of the features' part, that needs no such unit
-
-// Of the layer below the last hidden one.
-Vector features_at(const DeepForm& form, const Vector& u) {
-  Vector h = u;
-  for (std::size_t l = 0; l + 1 < form.depth(); ++l) {
-    const Matrix& V = form.V[l];
-    h = (V.leftCols(V.cols() - 1) * h + V.col(V.cols() - 1)).cwiseMax(0.0).eval();
-  }
-  return h;
-}
 
 }  // namespace
 
@@ -54,12 +46,14 @@ DeepForm with_always_on(const DeepForm& plain, const AlwaysOnRow& unit, const Ve
   DeepForm out = plain;
   const Matrix& V = plain.V.back();
   const Index k = V.rows(), below = V.cols() - 1;
-  const Vector h = features_at(plain, u);
-  const double side = unit.row.dot(features_at(plain, on) - h) < 0 ? -1 : 1;
+  RowMatrix both(2, u.size());
+  both << u.transpose(), on.transpose();
+  const RowMatrix h = features_below(plain, both);
+  const double side = unit.row.dot((h.row(1) - h.row(0)).transpose()) < 0 ? -1 : 1;
   Matrix more(k + 1, below + 1);
   more.topRows(k) = unit.signs.asDiagonal() * V;
   more.row(k).head(below) = side * unit.row.transpose();
-  more(k, below) = -side * unit.row.dot(h);
+  more(k, below) = -side * unit.row.dot(h.row(0).transpose());
   out.V.back() = std::move(more);
   out.C.resize(0, 0);
   return out;

@@ -79,7 +79,7 @@ class Completion {
   void leave_idle() {
     const Matrix& V = out_.form.V.back();
     RowMatrix h(x_.rows(), V.cols());
-    h << features(x_), Vector::Ones(x_.rows());
+    h << features_below(out_.form, x_), Vector::Ones(x_.rows());
     const Vector most = (h * V.transpose()).cwiseMax(0.0).colwise().maxCoeff().transpose();
     const double idle = kIdle * y_.cwiseAbs().maxCoeff();
     const Vector part = most.cwiseProduct(out_.form.C.topRows(V.rows()).cwiseAbs().rowwise().maxCoeff());
@@ -148,25 +148,13 @@ class Completion {
     return false;
   }
 
-  // Features of the layer below the last hidden one.
-  [[nodiscard]] RowMatrix features(const RowMatrix& x) const {
-    RowMatrix h = x;
-    for (std::size_t l = 0; l + 1 < out_.form.depth(); ++l) {
-      const Matrix& V = out_.form.V[l];
-      RowMatrix z = h * V.leftCols(V.cols() - 1).transpose();
-      z.rowwise() += V.col(V.cols() - 1).transpose();
-      h = z.cwiseMax(0.0);
-    }
-    return h;
-  }
-
   // Where the questions so far do not tell the last hidden layer from another: returns the number of such changes.
   Index ask_at_changes(std::uint64_t seed) {
     const Matrix& V = out_.form.V.back();
     const Index k = V.cols(), units = V.rows(), unknowns = units * k;
     if (unknowns > kMostChanging) return 0;
     RowMatrix h(x_.rows(), k);
-    h << features(x_), Vector::Ones(x_.rows());
+    h << features_below(out_.form, x_), Vector::Ones(x_.rows());
     const Matrix on = ((h * V.transpose()).array() > 0).cast<double>();
     const Matrix outward = out_.form.C.topRows(units) * out_.form.C.topRows(units).transpose();
     Matrix gram(unknowns, unknowns);
@@ -224,7 +212,7 @@ class Completion {
     const DeepForm before = out_.form;
     const Matrix& V = before.V.back();
     RowMatrix h(x_.rows(), V.cols());
-    h << features(x_), Vector::Ones(x_.rows());
+    h << features_below(out_.form, x_), Vector::Ones(x_.rows());
     const Matrix on = ((h * V.transpose()).array() > 0).cast<double>();
     std::vector<std::pair<double, Index>> order;
     for (Index j = 0; j < V.rows() && V.rows() > 1; ++j)
@@ -266,7 +254,7 @@ class Completion {
       r = -r;
       along = -along;
     }
-    const RowMatrix h = features(x_(wrong, Eigen::all));
+    const RowMatrix h = features_below(out_.form, x_(wrong, Eigen::all));
     Matrix A(r.size(), k + 1);
     A << h, Vector::Ones(r.size());
     Vector weights = (r.array() > 0).cast<double>();

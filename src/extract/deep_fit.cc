@@ -105,6 +105,17 @@ WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spre
   return out;
 }
 
+RowMatrix features_below(const DeepForm& plain, const RowMatrix& u) {
+  RowMatrix h = u;
+  for (std::size_t l = 0; l + 1 < plain.depth(); ++l) {
+    const Matrix& V = plain.V[l];
+    RowMatrix z = h * V.leftCols(V.cols() - 1).transpose();
+    z.rowwise() += V.col(V.cols() - 1).transpose();
+    h = z.cwiseMax(0.0);
+  }
+  return h;
+}
+
 double spread_of(const RowMatrix& y) {
   return std::sqrt((y.rowwise() - y.colwise().mean()).squaredNorm() / static_cast<double>(y.size()));
 }

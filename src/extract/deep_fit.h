@@ -35,6 +35,10 @@ struct WrongAnswers {
 [[nodiscard]] WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spread,
                                          double scale, Index most);
 
+// h at the rows of u: the values, after max(., 0), of the layer below the last hidden one of a plain form; u itself where there is
+// none.
+[[nodiscard]] RowMatrix features_below(const DeepForm& plain, const RowMatrix& u);
+
 // Root mean square of outputs about their mean.
 [[nodiscard]] double spread_of(const RowMatrix& y);
 

@@ -19,13 +19,10 @@ constexpr double kSmallestDeviation = 1e-9;  // over the spread, that weighs mor
 
 // (|z|, h, 1): the last hidden layer without its signs, and the features of the layer below.
 Matrix last_features(const DeepForm& form, const RowMatrix& u) {
-  RowMatrix h = u, z;
-  for (std::size_t l = 0; l < form.depth(); ++l) {
-    const Matrix& V = form.V[l];
-    if (l > 0) h = z.cwiseMax(0.0);
-    z = h * V.leftCols(V.cols() - 1).transpose();
-    z.rowwise() += V.col(V.cols() - 1).transpose();
-  }
+  const RowMatrix h = features_below(form, u);
+  const Matrix& V = form.V.back();
+  RowMatrix z = h * V.leftCols(V.cols() - 1).transpose();
+  z.rowwise() += V.col(V.cols() - 1).transpose();
   Matrix out(u.rows(), z.cols() + h.cols() + 1);
   out << z.cwiseAbs(), h, Vector::Ones(u.rows());
   return out;

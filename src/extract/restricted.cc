@@ -31,7 +31,7 @@ class Finder {
       : options_(options),
         space_{&meter, options.noise, false},
         s_(space_.dimensions()),
-        fit_(space_, options) {}
+        fit_(space_, options.seed, options.fit_share) {}
 
   Restricted run() {
     out_.scale = std::sqrt(static_cast<double>(space_.meter->frame().inputs()));

@@ -44,12 +44,8 @@ PolishOptions to_noise() {
 
 }  // namespace
 
-RestrictedFit::RestrictedFit(const Space& space, const RestrictedOptions& options)
-    : space_(space),
-      options_(options),
-      s_(space.dimensions()),
-      start_error_(kMostStartError),
-      fit_share_(options.fit_share) {}
+RestrictedFit::RestrictedFit(const Space& space, std::uint64_t seed, double share)
+    : space_(space), seed_(seed), s_(space.dimensions()), start_error_(kMostStartError), share_(share) {}
 
 bool RestrictedFit::fit(SeparableModel& model, double& scale, bool whatever) {
   model_ = std::move(model);
@@ -60,10 +56,10 @@ bool RestrictedFit::fit(SeparableModel& model, double& scale, bool whatever) {
   return right;
 }
 
-void RestrictedFit::more_questions() {
+void RestrictedFit::more_questions(double share) {
   const Index k = model_.units(), m = space_.meter->outputs();
   const auto unknowns = static_cast<double>(k * (s_ + 1) + (k + s_ + 1) * m);
-  const Index wanted = static_cast<Index>(std::ceil(fit_share_ * unknowns / static_cast<double>(m))) + 64;
+  const Index wanted = static_cast<Index>(std::ceil(share * unknowns / static_cast<double>(m))) + 64;
   const Index have = u_.rows();
   if (wanted <= have) return;
   // Distance of planes: what nine in ten do not exceed.
@@ -76,7 +72,7 @@ void RestrictedFit::more_questions() {
   }
   const double most = kRadius * nine_tenths * std::sqrt(static_cast<double>(s_));
   RowMatrix u(wanted - have, s_);
-  const Stream directions(options_.seed, "extract fit directions"), radii(options_.seed, "extract fit radii");
+  const Stream directions(seed_, "extract fit directions"), radii(seed_, "extract fit radii");
   directions.fill_normal(static_cast<std::uint64_t>(have), u);
   for (Index i = 0; i < u.rows(); ++i) {
     const double r = radii.uniforms(static_cast<std::uint64_t>(have + i), 0).first;
@@ -101,7 +97,7 @@ void RestrictedFit::add(const RowMatrix& u) {
 
 void RestrictedFit::meet_all_planes() {
   const Index enough = s_ + 6, n = u_.rows();
-  const Stream random(options_.seed, "extract across planes");
+  const Stream random(seed_, "extract across planes");
   Matrix z = u_ * model_.V.leftCols(s_).transpose();
   z.rowwise() += model_.V.col(s_).transpose();
   std::vector<Vector> more;
@@ -138,14 +134,14 @@ std::pair<double, double> RestrictedFit::start_errors() {
   return {share[share.size() / 50], share.back()};
 }
 
-bool RestrictedFit::noisy() const { return std::sqrt(options_.noise.relative / 1e-15) > kTooNoisyForLines; }
+bool RestrictedFit::noisy() const { return std::sqrt(space_.noise.relative / 1e-15) > kTooNoisyForLines; }
 
 double RestrictedFit::worst_of(const SeparableModel& model) const {
   const RowMatrix left = y_ - evaluate(model, u_);
   const Vector terms = term_sizes(model, u_);
   double worst = 0;
   for (Index i = 0; i < left.rows(); ++i) {
-    const double noise = options_.noise.at(std::max(terms(i), y_.row(i).cwiseAbs().maxCoeff()));
+    const double noise = space_.noise.at(std::max(terms(i), y_.row(i).cwiseAbs().maxCoeff()));
     worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise);
   }
   return worst;
@@ -187,12 +183,9 @@ void RestrictedFit::leave_needless() {
 
 bool RestrictedFit::search() {
   if (searched_ || searches_ >= kMostSearches) return false;
-  const double share = options_.fit_share;
-  fit_share_ = kSearchShare * ++searches_;
-  more_questions();
-  fit_share_ = share;
+  more_questions(kSearchShare * ++searches_);
   const SeparableModel found =
-      searched_units(model_, u_, y_, options_.seed + 7919 * static_cast<std::uint64_t>(searches_ - 1),
+      searched_units(model_, u_, y_, seed_ + 7919 * static_cast<std::uint64_t>(searches_ - 1),
                      space_.meter->control().within(kSearchSeconds));
   const double worst = worst_of(found);
   if (!(worst <= kRight)) return false;
@@ -206,11 +199,11 @@ bool RestrictedFit::search() {
 
 bool RestrictedFit::polished(bool whatever) {
   if (u_.rows() == 0) u_.resize(0, s_), y_.resize(0, space_.meter->outputs());
-  more_questions();
+  more_questions(share_);
   meet_all_planes();
   const auto [least, largest] = start_errors();
   // Noisy answers give starts that are worse by as much.
-  const double coarse = std::sqrt(options_.noise.relative / 1e-15);
+  const double coarse = std::sqrt(space_.noise.relative / 1e-15);
   start_error_ =
       std::clamp((coarse > 10 ? 3 : 100) * least, std::min(kHopelessStart, kLeastStartError * coarse),
                  std::min(kHopelessStart, kMostStartError * coarse));
@@ -222,7 +215,7 @@ bool RestrictedFit::polished(bool whatever) {
   Vector noise(left.rows());
   double worst = 0;
   for (Index i = 0; i < left.rows(); ++i) {
-    noise(i) = options_.noise.at(std::max(terms(i), y_.row(i).cwiseAbs().maxCoeff()));
+    noise(i) = space_.noise.at(std::max(terms(i), y_.row(i).cwiseAbs().maxCoeff()));
     worst = std::max(worst, left.row(i).cwiseAbs().maxCoeff() / noise(i));
   }
   error_ = worst;

@@ -7,17 +7,18 @@
 // (extract/searched.h), and units that noise made up are left out.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "exhume/model/separable_model.h"
-#include "extract/restricted.h"
 #include "extract/space.h"
 
 namespace exhume {
 
 class RestrictedFit {
  public:
-  RestrictedFit(const Space& space, const RestrictedOptions& options);
+  // share: equations for every unknown.
+  RestrictedFit(const Space& space, std::uint64_t seed, double share);
 
   // True where the model, polished then, is right to the noise; otherwise it stays as the lines gave it. `scale`: distance within
   // which the planes lie, as the model has it. `whatever`: polish, whatever the start's errors.
@@ -36,7 +37,7 @@ class RestrictedFit {
  private:
   bool polished(bool whatever);
   // Random questions: directions at random, distances from well within the planes to beyond most of them.
-  void more_questions();
+  void more_questions(double share);
   void add(const RowMatrix& u);
   // A plane that has nearly all points on one side is met by more: some of them, moved across it.
   void meet_all_planes();
@@ -52,13 +53,13 @@ class RestrictedFit {
   bool search();
 
   const Space& space_;
-  const RestrictedOptions& options_;
+  std::uint64_t seed_;
   Index s_;
   SeparableModel model_;
   double scale_ = 1;
   RowMatrix u_, y_;  // questions and answers
   Vector worst_;
-  double start_error_, fit_share_, error_ = 0;
+  double start_error_, share_, error_ = 0;
   bool searched_ = false;
   int searches_ = 0;
 };
