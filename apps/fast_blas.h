@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 
 namespace exhume {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "../apps/fast_blas.h"
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 #include "exhume/recover.h"
 
 namespace exhume {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "exhume/io/npz.h"
+#include "io/npz.h"
 #include "planted_instance.h"
 
 namespace exhume {

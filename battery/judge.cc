@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "exhume/recover.h"
 
 namespace exhume {

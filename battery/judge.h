@@ -9,7 +9,7 @@
 // Whatever else recover says claims nothing and cannot be false.
 #pragma once
 
-#include "exhume/certify/certificate.h"
+#include "exhume/certificate.h"
 #include "kind.h"
 
 namespace exhume {

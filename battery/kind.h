@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/types.h"
-#include "exhume/model/network.h"
+#include "exhume/network.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "kind.h"
 
 namespace exhume {

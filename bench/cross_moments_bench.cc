@@ -1,9 +1,9 @@
 // Cross moments of the route symmetric at d = m = k, beside a dgemm of the same run.
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/cross_moments.h"
+#include "base/random.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/cross_moments.h"
 #include "rate.h"
 
 namespace exhume::bench {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
+#include "base/blas.h"
+#include "base/random.h"
 #include "rate.h"
 
 namespace exhume::bench {

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "../apps/fast_blas.h"
-#include "exhume/base/version.h"
+#include "exhume/version.h"
 #include "rate.h"
 
 int main(int argc, char** argv) {

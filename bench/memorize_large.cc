@@ -14,9 +14,9 @@
 #include <Eigen/Dense>
 
 #include "../apps/fast_blas.h"
-#include "exhume/base/random.h"
-#include "exhume/memorize/closed_form.h"
-#include "exhume/model/quadratic_network.h"
+#include "base/random.h"
+#include "memorize/closed_form.h"
+#include "model/quadratic_network.h"
 
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);

@@ -1,10 +1,10 @@
 // Moment kernels beside a dgemm: second order at d = m = 64, and fourth order with one output.
-#include "exhume/moments/moments.h"
+#include "moments/moments.h"
 
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "base/random.h"
+#include "linalg/symmetric_matrix.h"
 #include "rate.h"
 
 namespace exhume::bench {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
+#include "base/blas.h"
+#include "base/random.h"
 
 namespace exhume::bench {
 namespace {

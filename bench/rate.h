@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume::bench {
 

@@ -17,14 +17,14 @@
 #include <thread>
 #include <vector>
 
+#include "base/blas.h"
+#include "base/random.h"
+#include "data/resident.h"
+#include "engine/open_device.h"
 #include "engine/transfer.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/data/resident.h"
-#include "exhume/engine/open_device.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
+#include "linalg/symmetric_matrix.h"
 #include "moments/device_order4.h"
+#include "moments/moments.h"
 
 namespace exhume {
 namespace {

@@ -18,16 +18,16 @@
 #include <functional>
 #include <limits>
 
-#include "exhume/base/random.h"
-#include "exhume/data/planted.h"
-#include "exhume/data/smoothed.h"
-#include "exhume/fit/polish.h"
-#include "exhume/io/csv.h"
-#include "exhume/moments/hermite_tensors.h"
+#include "base/random.h"
+#include "data/planted.h"
+#include "data/smoothed.h"
 #include "exhume/recover.h"
-#include "exhume/report/svg.h"
-#include "exhume/routes/depth2_jennrich.h"
 #include "experiment.h"
+#include "fit/polish.h"
+#include "io/csv.h"
+#include "moments/hermite_tensors.h"
+#include "report/svg.h"
+#include "routes/depth2_jennrich.h"
 
 namespace exhume::experiments {
 namespace {

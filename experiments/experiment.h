@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/io/output_folder.h"
+#include "exhume/control.h"
+#include "io/output_folder.h"
 
 namespace exhume::experiments {
 

@@ -16,13 +16,13 @@
 #include <fmt/format.h>
 #include <Eigen/Eigenvalues>
 
-#include "exhume/base/random.h"
-#include "exhume/data/samples.h"
-#include "exhume/io/open.h"
+#include "base/random.h"
 #include "exhume/memorize.h"
-#include "exhume/memorize/general_position.h"
-#include "exhume/report/svg.h"
+#include "exhume/samples.h"
 #include "experiment.h"
+#include "io/open.h"
+#include "memorize/general_position.h"
+#include "report/svg.h"
 
 namespace exhume::experiments {
 namespace {

@@ -11,17 +11,17 @@
 #include <chrono>
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/fit.h"
-#include "exhume/report/svg.h"
-#include "exhume/routes/rectified/any_inputs.h"
-#include "exhume/routes/rectified/arbitrary_noise.h"
-#include "exhume/routes/rectified/few_outputs.h"
-#include "exhume/routes/rectified/noise_signs.h"
-#include "exhume/routes/rectified/pattern_finish.h"
-#include "exhume/routes/rectified/sparse_noise.h"
-#include "exhume/routes/rectified/starts.h"
+#include "base/random.h"
 #include "experiment.h"
+#include "fit/fit.h"
+#include "report/svg.h"
+#include "routes/rectified/any_inputs.h"
+#include "routes/rectified/arbitrary_noise.h"
+#include "routes/rectified/few_outputs.h"
+#include "routes/rectified/noise_signs.h"
+#include "routes/rectified/pattern_finish.h"
+#include "routes/rectified/sparse_noise.h"
+#include "routes/rectified/starts.h"
 
 namespace exhume::experiments {
 namespace {

@@ -20,11 +20,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 #include "exhume/recover.h"
-#include "exhume/report/svg.h"
-#include "exhume/routes/symmetric.h"
 #include "experiment.h"
+#include "report/svg.h"
+#include "routes/symmetric.h"
 
 namespace exhume::experiments {
 namespace {

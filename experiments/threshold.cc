@@ -17,7 +17,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "exhume/model/network.h"
+#include "exhume/network.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "exhume/routes/threshold/models.h"
 #include "experiment.h"
+#include "routes/threshold/models.h"
 
 namespace exhume::experiments::threshold_parts {
 

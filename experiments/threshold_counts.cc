@@ -4,13 +4,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "exhume/base/random.h"
-#include "exhume/report/svg.h"
-#include "exhume/routes/threshold/detectors.h"
-#include "exhume/routes/threshold/halfspaces.h"
-#include "exhume/routes/threshold/lowest_layer.h"
-#include "exhume/routes/threshold/structure.h"
-#include "exhume/routes/threshold/unit_fit.h"
+#include "base/random.h"
+#include "report/svg.h"
+#include "routes/threshold/detectors.h"
+#include "routes/threshold/halfspaces.h"
+#include "routes/threshold/lowest_layer.h"
+#include "routes/threshold/structure.h"
+#include "routes/threshold/unit_fit.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {

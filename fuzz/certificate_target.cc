@@ -1,9 +1,9 @@
 // certificate.json as `exhume verify` reads it (certify/certificate_json.h, certify/certificate_check.h),
 // beside models and samples that are always the same. What was edited never agrees.
-#include "exhume/certify/certificate_check.h"
-#include "exhume/certify/certificate_json.h"
-#include "exhume/data/samples.h"
-#include "exhume/io/digest.h"
+#include "certify/certificate_check.h"
+#include "certify/certificate_json.h"
+#include "exhume/samples.h"
+#include "io/digest.h"
 #include "target.h"
 
 namespace exhume::fuzz {

@@ -1,7 +1,7 @@
 // A table as text (io/csv.h). What is read and written again is read as the same numbers.
-#include "exhume/io/csv.h"
+#include "io/csv.h"
 
-#include "exhume/io/open.h"
+#include "io/open.h"
 #include "tables.h"
 
 namespace exhume::fuzz {

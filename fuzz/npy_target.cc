@@ -1,7 +1,7 @@
 // A .npy file as a table (io/npy.h).
-#include "exhume/io/npy.h"
+#include "io/npy.h"
 
-#include "exhume/io/open.h"
+#include "io/open.h"
 #include "tables.h"
 
 namespace exhume::fuzz {

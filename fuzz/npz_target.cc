@@ -1,12 +1,12 @@
 // A .npz archive (io/npz.h): all its arrays, samples, and a network. Arrays that were read and written again
 // are the same.
-#include "exhume/io/npz.h"
+#include "io/npz.h"
 
 #include <cstring>
 
-#include "exhume/io/deep_tensors.h"
-#include "exhume/io/digest.h"
-#include "exhume/io/weight_names.h"
+#include "io/deep_tensors.h"
+#include "io/digest.h"
+#include "io/weight_names.h"
 #include "target.h"
 
 namespace exhume::fuzz {

@@ -1,7 +1,7 @@
 // An ONNX file as a network (io/onnx_reader.h). A network that was read and written again is the same.
-#include "exhume/io/onnx_reader.h"
+#include "io/onnx_reader.h"
 
-#include "exhume/io/onnx.h"
+#include "io/onnx.h"
 #include "target.h"
 
 namespace exhume::fuzz {

@@ -1,9 +1,9 @@
 // The page from a certificate (report/report.h): well-formed whatever the certificate says, and without
 // numbers that no browser can draw.
-#include "exhume/report/report.h"
+#include "report/report.h"
 
 #include "../tests/markup.h"
-#include "exhume/certify/certificate_json.h"
+#include "certify/certificate_json.h"
 #include "target.h"
 
 namespace exhume::fuzz {

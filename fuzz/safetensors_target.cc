@@ -1,13 +1,13 @@
 // A .safetensors file (io/safetensors.h): its tensors, and whichever model they are (io/open.h). Tensors, and
 // networks of any depth, that were read and written again are the same.
-#include "exhume/io/safetensors.h"
+#include "io/safetensors.h"
 
 #include <variant>
 
-#include "exhume/certify/certificate_check.h"
-#include "exhume/data/samples.h"
-#include "exhume/io/deep_tensors.h"
-#include "exhume/io/open.h"
+#include "certify/certificate_check.h"
+#include "exhume/samples.h"
+#include "io/deep_tensors.h"
+#include "io/open.h"
 #include "target.h"
 
 namespace exhume::fuzz {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "exhume/io/digest.h"
-#include "exhume/io/table.h"
+#include "io/digest.h"
+#include "io/table.h"
 #include "target.h"
 
 namespace exhume::fuzz {

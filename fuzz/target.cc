@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume::fuzz {
 namespace {

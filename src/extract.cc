@@ -8,13 +8,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/blas.h"
 #include "base/json.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/version.h"
-#include "exhume/certify/entry_check.h"
-#include "exhume/certify/stored_precision.h"
-#include "exhume/oracle/logged_samples.h"
+#include "certify/entry_check.h"
+#include "certify/stored_precision.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
 #include "extract/averaged.h"
 #include "extract/columns.h"
 #include "extract/completed.h"
@@ -25,6 +24,7 @@
 #include "extract/probe.h"
 #include "extract/restricted.h"
 #include "extract/signed_network.h"
+#include "oracle/logged_samples.h"
 
 namespace exhume {
 namespace {

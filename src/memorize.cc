@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/base/stage_clock.h"
-#include "exhume/memorize/general_position.h"
+#include "base/blas.h"
+#include "base/random.h"
+#include "base/stage_clock.h"
+#include "exhume/error.h"
+#include "memorize/general_position.h"
 
 namespace exhume {
 namespace {

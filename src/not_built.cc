@@ -2,11 +2,11 @@
 #include <stdexcept>
 
 #include "exhume/memorize.h"
-#include "exhume/memorize/closed_form.h"
-#include "exhume/memorize/descent.h"
-#include "exhume/report/extraction_check.h"
-#include "exhume/routes/deep/deep.h"
-#include "exhume/routes/depth2_jennrich.h"
+#include "memorize/closed_form.h"
+#include "memorize/descent.h"
+#include "report/extraction_check.h"
+#include "routes/deep/deep.h"
+#include "routes/depth2_jennrich.h"
 #include "routes/route.h"
 
 namespace exhume {

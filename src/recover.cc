@@ -10,18 +10,18 @@
 #include <mutex>
 #include <optional>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/limits.h"
-#include "exhume/data/reduce.h"
-#include "exhume/fit/standard_errors.h"
-#include "exhume/model/rectified_network.h"
-#include "exhume/routes/table.h"
+#include "base/blas.h"
+#include "base/limits.h"
+#include "data/reduce.h"
+#include "exhume/error.h"
 #include "fit/measure.h"
 #include "fit/normal_sums.h"
 #include "fit/output_mixing.h"
+#include "fit/standard_errors.h"
 #include "fit/within_bounds.h"
+#include "model/rectified_network.h"
 #include "routes/engine.h"
+#include "routes/table.h"
 
 namespace exhume {
 namespace {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "exhume/base/random.h"
-#include "exhume/certify/certificate_check.h"
-#include "exhume/certify/certify.h"
-#include "exhume/data/planted.h"
-#include "exhume/io/digest.h"
+#include "base/random.h"
+#include "certify/certificate_check.h"
+#include "certify/certify.h"
+#include "data/planted.h"
 #include "exhume/recover.h"
-#include "exhume/report/report.h"
+#include "io/digest.h"
+#include "report/report.h"
 
 namespace exhume {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "exhume/certify/certificate.h"
+#include "exhume/certificate.h"
 
 namespace exhume {
 namespace {

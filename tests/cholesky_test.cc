@@ -1,10 +1,10 @@
-#include "exhume/linalg/cholesky.h"
+#include "linalg/cholesky.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

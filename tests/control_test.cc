@@ -1,5 +1,5 @@
 // How a caller watches and steers long work. Nothing here waits for a clock.
-#include "exhume/base/control.h"
+#include "exhume/control.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "exhume/base/error.h"
-#include "exhume/base/parallel.h"
-#include "exhume/data/reduce.h"
+#include "base/parallel.h"
+#include "data/reduce.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

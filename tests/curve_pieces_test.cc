@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "exhume/base/random.h"
-#include "exhume/model/network.h"
+#include "base/random.h"
+#include "exhume/network.h"
 
 namespace exhume {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/deep/determined.h"
-#include "exhume/fit/deep/form.h"
-#include "exhume/fit/deep/peel.h"
-#include "exhume/fit/deep/polish.h"
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/search.h"
-#include "exhume/fit/deep/signs.h"
-#include "exhume/fit/deep/student.h"
+#include "base/random.h"
+#include "fit/deep/determined.h"
+#include "fit/deep/form.h"
+#include "fit/deep/peel.h"
+#include "fit/deep/polish.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/rows.h"
+#include "fit/deep/search.h"
+#include "fit/deep/signs.h"
+#include "fit/deep/student.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 

@@ -1,11 +1,11 @@
-#include "exhume/model/deep_network.h"
+#include "model/deep_network.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "random_deep.h"
 
 namespace exhume {

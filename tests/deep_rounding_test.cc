@@ -4,12 +4,12 @@
 #include <cmath>
 #include <functional>
 
-#include "exhume/fit/deep/search.h"
 #include "fit/deep/finish.h"
 #include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/plain_by_rows.h"
+#include "fit/deep/search.h"
 #include "fit/deep/shuffled.h"
 #include "fit/deep/sign_halves.h"
 #include "fit/deep/to_rounding.h"

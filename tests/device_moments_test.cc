@@ -4,21 +4,21 @@
 #include <memory>
 #include <vector>
 
+#include "base/random.h"
+#include "data/resident.h"
+#include "decompose/subspace.h"
+#include "engine/open_device.h"
 #include "engine/ritz.h"
 #include "engine/transfer.h"
-#include "exhume/base/random.h"
-#include "exhume/data/resident.h"
-#include "exhume/decompose/subspace.h"
-#include "exhume/engine/open_device.h"
-#include "exhume/fit/polish.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/polynomial_fit.h"
-#include "exhume/routes/depth2.h"
 #include "fit/less_model.h"
+#include "fit/polish.h"
 #include "fit/polish_sums.h"
+#include "linalg/symmetric_matrix.h"
 #include "moments/device_moments.h"
 #include "moments/device_order4.h"
+#include "moments/polynomial_fit.h"
 #include "moments/stack.h"
+#include "routes/depth2.h"
 
 namespace exhume {
 namespace {

@@ -4,13 +4,13 @@
 #include <stdexcept>
 #include <vector>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/engine/device.h"
-#include "exhume/engine/open_device.h"
-#include "exhume/fit/deep/polish.h"
-#include "exhume/fit/deep/student.h"
+#include "base/random.h"
+#include "engine/device.h"
+#include "engine/open_device.h"
+#include "exhume/error.h"
 #include "fit/deep/device_student.h"
+#include "fit/deep/polish.h"
+#include "fit/deep/student.h"
 #include "fit/deep/sums.h"
 #include "random_deep.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 #include "normal_rows.h"
 
 namespace exhume {

@@ -1,4 +1,4 @@
-#include "exhume/routes/expected_cost.h"
+#include "routes/expected_cost.h"
 
 #include <gtest/gtest.h>
 

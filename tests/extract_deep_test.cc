@@ -8,11 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/data/planted_deep.h"
+#include "base/random.h"
+#include "data/planted_deep.h"
 #include "exhume/extract.h"
-#include "exhume/report/extraction_check.h"
-#include "exhume/report/report.h"
 #include "extract/bend.h"
 #include "extract/climb.h"
 #include "extract/completed.h"
@@ -24,6 +22,8 @@
 #include "extract/restricted.h"
 #include "extract/scaled.h"
 #include "extract/second_layer.h"
+#include "report/extraction_check.h"
+#include "report/report.h"
 
 namespace exhume {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/data/planted_deep.h"
-#include "exhume/oracle/frame.h"
+#include "base/random.h"
+#include "data/planted_deep.h"
 #include "extract/same_unit.h"
+#include "oracle/frame.h"
 
 namespace exhume {
 namespace {

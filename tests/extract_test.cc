@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/report/extraction_check.h"
-#include "exhume/report/report.h"
+#include "base/random.h"
+#include "exhume/error.h"
 #include "extract/line.h"
 #include "refusal.h"
+#include "report/extraction_check.h"
+#include "report/report.h"
 #include "temp_dir.h"
 
 namespace exhume {

@@ -1,5 +1,5 @@
 // From rough units to a finished network: what every route ends with.
-#include "exhume/fit/fit.h"
+#include "fit/fit.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <cmath>
 #include <string>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/data/planted.h"
-#include "exhume/moments/standardise.h"
+#include "base/random.h"
+#include "data/planted.h"
+#include "exhume/error.h"
+#include "moments/standardise.h"
 
 namespace exhume {
 namespace {

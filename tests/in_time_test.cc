@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exhume/base/parallel.h"
+#include "base/parallel.h"
 
 namespace exhume {
 namespace {

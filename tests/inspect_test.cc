@@ -1,5 +1,5 @@
 // The looks at the data before a fit: each statistic by plain loops, on data made for it and against it.
-#include "exhume/certify/inspect.h"
+#include "certify/inspect.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "exhume/base/limits.h"
-#include "exhume/base/random.h"
-#include "exhume/data/input_distribution.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "data/input_distribution.h"
 
 namespace exhume {
 namespace {

@@ -7,9 +7,9 @@
 #include <csignal>
 #include <map>
 
-#include "exhume/base/error.h"
-#include "exhume/io/output_folder.h"
+#include "exhume/error.h"
 #include "io/commit_journal.h"
+#include "io/output_folder.h"
 #include "refusal.h"
 #include "temp_dir.h"
 

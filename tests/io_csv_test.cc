@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "corruption.h"
-#include "exhume/base/error.h"
-#include "exhume/io/csv.h"
+#include "exhume/error.h"
+#include "io/csv.h"
 #include "property.h"
 #include "refusal.h"
 #include "temp_dir.h"

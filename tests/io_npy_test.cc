@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "corruption.h"
-#include "exhume/base/error.h"
-#include "exhume/io/npy.h"
+#include "exhume/error.h"
+#include "io/npy.h"
 #include "npy_bytes.h"
 #include "property.h"
 #include "refusal.h"

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "corruption.h"
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/io/npz.h"
+#include "exhume/error.h"
+#include "io/npz.h"
 #include "npy_bytes.h"
 #include "property.h"
 #include "refusal.h"

@@ -1,5 +1,5 @@
 // Networks out of ONNX files: as PyTorch's exporters write them, and everything that is refused.
-#include "exhume/io/onnx_reader.h"
+#include "io/onnx_reader.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "corruption.h"
-#include "exhume/base/error.h"
-#include "exhume/io/onnx.h"
+#include "exhume/error.h"
+#include "io/onnx.h"
 #include "io/protobuf_reader.h"
 #include "io/protobuf_writer.h"
 #include "property.h"

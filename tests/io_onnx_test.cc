@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/io/onnx.h"
-#include "exhume/model/network.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "exhume/network.h"
+#include "io/onnx.h"
 #include "onnx_fields.h"
 #include "refusal.h"
 

@@ -8,14 +8,14 @@
 #include <cmath>
 #include <fstream>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/io/csv.h"
-#include "exhume/io/npy.h"
-#include "exhume/io/npz.h"
-#include "exhume/io/open.h"
-#include "exhume/io/output_folder.h"
-#include "exhume/io/safetensors.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "io/csv.h"
+#include "io/npy.h"
+#include "io/npz.h"
+#include "io/open.h"
+#include "io/output_folder.h"
+#include "io/safetensors.h"
 #include "npy_bytes.h"
 #include "refusal.h"
 #include "temp_dir.h"

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "corruption.h"
-#include "exhume/base/error.h"
-#include "exhume/io/safetensors.h"
+#include "exhume/error.h"
+#include "io/safetensors.h"
 #include "npy_bytes.h"
 #include "property.h"
 #include "refusal.h"

@@ -1,14 +1,14 @@
 // One table with inputs and outputs: names of columns, targets, and messages that say them.
 #include <gtest/gtest.h>
 
-#include "exhume/base/error.h"
-#include "exhume/io/column_names.h"
-#include "exhume/io/csv.h"
-#include "exhume/io/npy.h"
-#include "exhume/io/onnx.h"
-#include "exhume/io/onnx_reader.h"
-#include "exhume/io/open.h"
-#include "exhume/io/target.h"
+#include "exhume/error.h"
+#include "io/column_names.h"
+#include "io/csv.h"
+#include "io/npy.h"
+#include "io/onnx.h"
+#include "io/onnx_reader.h"
+#include "io/open.h"
+#include "io/target.h"
 #include "refusal.h"
 #include "temp_dir.h"
 

@@ -6,16 +6,16 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/random.h"
-#include "exhume/data/planted.h"
-#include "exhume/data/smoothed.h"
-#include "exhume/decompose/cp_als.h"
-#include "exhume/decompose/jennrich.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/linalg/symmetric_tensor.h"
-#include "exhume/moments/hermite_tensors.h"
+#include "base/random.h"
+#include "data/planted.h"
+#include "data/smoothed.h"
+#include "decompose/cp_als.h"
+#include "decompose/jennrich.h"
 #include "exhume/recover.h"
-#include "exhume/routes/depth2_jennrich.h"
+#include "linalg/symmetric_matrix.h"
+#include "linalg/symmetric_tensor.h"
+#include "moments/hermite_tensors.h"
+#include "routes/depth2_jennrich.h"
 
 namespace exhume {
 namespace {

@@ -1,10 +1,10 @@
-#include "exhume/linalg/lanczos.h"
+#include "linalg/lanczos.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

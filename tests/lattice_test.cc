@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

@@ -1,13 +1,13 @@
-#include "exhume/memorize/descent.h"
+#include "memorize/descent.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/memorize/closed_form.h"
-#include "exhume/memorize/general_position.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "memorize/closed_form.h"
+#include "memorize/general_position.h"
 #include "normal_rows.h"
 
 namespace exhume {

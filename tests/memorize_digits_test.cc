@@ -3,10 +3,10 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
-#include "exhume/io/open.h"
+#include "base/random.h"
 #include "exhume/memorize.h"
-#include "exhume/memorize/general_position.h"
+#include "io/open.h"
+#include "memorize/general_position.h"
 
 namespace exhume {
 namespace {

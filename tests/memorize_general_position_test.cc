@@ -1,12 +1,12 @@
-#include "exhume/memorize/general_position.h"
+#include "memorize/general_position.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
-#include "exhume/memorize/closed_form.h"
-#include "exhume/model/quadratic_network.h"
+#include "base/random.h"
+#include "memorize/closed_form.h"
+#include "model/quadratic_network.h"
 #include "normal_rows.h"
 
 namespace exhume {

@@ -4,13 +4,13 @@
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/certify/verify.h"
-#include "exhume/io/quadratic_files.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/memorize/quadratic_forms.h"
-#include "exhume/model/quadratic_network.h"
+#include "base/random.h"
+#include "certify/verify.h"
+#include "exhume/error.h"
+#include "io/quadratic_files.h"
+#include "io/safetensors.h"
+#include "memorize/quadratic_forms.h"
+#include "model/quadratic_network.h"
 #include "onnx_fields.h"
 #include "temp_dir.h"
 

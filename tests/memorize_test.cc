@@ -5,9 +5,9 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/memorize/general_position.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "memorize/general_position.h"
 #include "normal_rows.h"
 
 namespace exhume {

@@ -1,16 +1,16 @@
-#include "exhume/moments/moments.h"
+#include "moments/moments.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/data/planted.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/model/network.h"
-#include "exhume/moments/polynomial_fit.h"
+#include "base/random.h"
+#include "data/planted.h"
+#include "exhume/error.h"
+#include "exhume/network.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/polynomial_fit.h"
 
 namespace exhume {
 namespace {

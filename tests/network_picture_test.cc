@@ -1,13 +1,13 @@
-#include "exhume/report/network_picture.h"
+#include "report/network_picture.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "exhume/report/svg.h"
 #include "random_deep.h"
 #include "report/sections.h"
+#include "report/svg.h"
 #include "well_formed.h"
 
 namespace exhume {

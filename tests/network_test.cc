@@ -1,8 +1,8 @@
-#include "exhume/model/network.h"
+#include "exhume/network.h"
 
 #include <gtest/gtest.h>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "refusal.h"
 
 namespace exhume {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "certify/polynomial_residuals.h"
-#include "exhume/certify/residual_look.h"
-#include "exhume/data/planted.h"
-#include "exhume/fit/polish.h"
+#include "certify/residual_look.h"
+#include "data/planted.h"
 #include "exhume/recover.h"
+#include "fit/polish.h"
 #include "planted_data.h"
 
 namespace exhume {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "exhume/base/random.h"
-#include "exhume/base/types.h"
+#include "base/random.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,11 +1,11 @@
 // Oracles, their meter and their log: counts, limits, answers that are none, logs that were cut or changed.
 #include <gtest/gtest.h>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/oracle/command_oracle.h"
-#include "exhume/oracle/logged_samples.h"
-#include "exhume/oracle/meter.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "oracle/command_oracle.h"
+#include "oracle/logged_samples.h"
+#include "oracle/meter.h"
 #include "refusal.h"
 #include "temp_dir.h"
 

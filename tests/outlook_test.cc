@@ -1,11 +1,11 @@
 // What is said of samples before anything is fitted.
-#include "exhume/routes/outlook.h"
+#include "routes/outlook.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

@@ -3,16 +3,16 @@
 
 #include <vector>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/data/views.h"
-#include "exhume/fit/partial_sums.h"
-#include "exhume/model/network.h"
-#include "exhume/moments/partial_moments.h"
+#include "base/random.h"
+#include "data/views.h"
+#include "exhume/error.h"
+#include "exhume/network.h"
 #include "exhume/recover.h"
-#include "exhume/routes/depth2.h"
+#include "fit/partial_sums.h"
+#include "moments/partial_moments.h"
 #include "planted_data.h"
 #include "refusal.h"
+#include "routes/depth2.h"
 
 namespace exhume {
 namespace {

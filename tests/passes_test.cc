@@ -1,5 +1,5 @@
 // Passes that several processes share, or that are remembered: the same bytes as those of one process alone.
-#include "exhume/base/passes.h"
+#include "base/passes.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,16 +9,16 @@
 #include <thread>
 #include <vector>
 
-#include "exhume/base/error.h"
-#include "exhume/base/packed.h"
-#include "exhume/data/reduce.h"
-#include "exhume/io/record_log.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/moments/moments.h"
-#include "exhume/passes/driver.h"
-#include "exhume/passes/journal.h"
-#include "exhume/passes/worker.h"
+#include "base/packed.h"
+#include "data/reduce.h"
+#include "exhume/error.h"
 #include "exhume/recover.h"
+#include "io/record_log.h"
+#include "io/safetensors.h"
+#include "moments/moments.h"
+#include "passes/driver.h"
+#include "passes/journal.h"
+#include "passes/worker.h"
 #include "planted_data.h"
 #include "refusal.h"
 #include "temp_dir.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 
 namespace exhume {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/deep/data.h"
-#include "exhume/fit/deep/form.h"
+#include "base/random.h"
+#include "fit/deep/data.h"
+#include "fit/deep/form.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {

@@ -1,11 +1,11 @@
-#include "exhume/data/planted_deep.h"
+#include "data/planted_deep.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/certify/verify.h"
-#include "exhume/data/planted.h"
+#include "certify/verify.h"
+#include "data/planted.h"
 #include "planted_data.h"
 #include "random_deep.h"
 #include "refusal.h"

@@ -1,11 +1,11 @@
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "planted_data.h"
 
 namespace exhume {

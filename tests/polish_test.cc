@@ -1,18 +1,18 @@
-#include "exhume/fit/polish.h"
+#include "fit/polish.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/data/planted.h"
-#include "exhume/fit/signs.h"
-#include "exhume/fit/standard_errors.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/standardise.h"
+#include "base/random.h"
+#include "data/planted.h"
 #include "fit/gauss_newton_cg.h"
 #include "fit/normal_sums.h"
+#include "fit/signs.h"
+#include "fit/standard_errors.h"
+#include "moments/moments.h"
+#include "moments/standardise.h"
 #include "refusal.h"
 
 namespace exhume {

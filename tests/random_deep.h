@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/model/deep_network.h"
+#include "base/random.h"
+#include "model/deep_network.h"
 
 namespace exhume {
 

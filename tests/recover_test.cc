@@ -4,10 +4,10 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/data/planted.h"
-#include "exhume/fit/unit_search.h"
+#include "base/random.h"
+#include "data/planted.h"
+#include "exhume/error.h"
+#include "fit/unit_search.h"
 
 namespace exhume {
 namespace {

@@ -4,13 +4,13 @@
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/polish.h"
-#include "exhume/routes/rectified/ica.h"
-#include "exhume/routes/rectified/pattern_finish.h"
-#include "exhume/routes/rectified/starts.h"
+#include "base/random.h"
+#include "fit/polish.h"
 #include "rectified_planted.h"
 #include "refusal.h"
+#include "routes/rectified/ica.h"
+#include "routes/rectified/pattern_finish.h"
+#include "routes/rectified/starts.h"
 
 namespace exhume {
 namespace {

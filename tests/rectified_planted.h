@@ -3,8 +3,8 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
-#include "exhume/model/rectified_network.h"
+#include "base/random.h"
+#include "model/rectified_network.h"
 
 namespace exhume::testing {
 

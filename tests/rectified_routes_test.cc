@@ -7,19 +7,19 @@
 #include <cmath>
 #include <set>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/linalg/linear_program.h"
+#include "base/random.h"
+#include "exhume/error.h"
 #include "exhume/recover.h"
-#include "exhume/routes/rectified/any_inputs.h"
-#include "exhume/routes/rectified/arbitrary_noise.h"
-#include "exhume/routes/rectified/few_outputs.h"
-#include "exhume/routes/rectified/hardness.h"
-#include "exhume/routes/rectified/noise_signs.h"
-#include "exhume/routes/rectified/patterns.h"
-#include "exhume/routes/rectified/sparse_noise.h"
+#include "linalg/linear_program.h"
 #include "rectified_planted.h"
 #include "refusal.h"
+#include "routes/rectified/any_inputs.h"
+#include "routes/rectified/arbitrary_noise.h"
+#include "routes/rectified/few_outputs.h"
+#include "routes/rectified/hardness.h"
+#include "routes/rectified/noise_signs.h"
+#include "routes/rectified/patterns.h"
+#include "routes/rectified/sparse_noise.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/report/report.h"
+#include "report/report.h"
 
 #include <gtest/gtest.h>
 
@@ -6,13 +6,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/certify/certificate_json.h"
-#include "exhume/data/planted.h"
-#include "exhume/report/next_steps.h"
-#include "exhume/report/result_files.h"
-#include "exhume/report/view.h"
+#include "base/random.h"
+#include "certify/certificate_json.h"
+#include "data/planted.h"
+#include "exhume/error.h"
+#include "report/next_steps.h"
+#include "report/result_files.h"
+#include "report/view.h"
 #include "well_formed.h"
 
 namespace exhume {

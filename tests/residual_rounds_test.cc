@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/data/resident.h"
-#include "exhume/engine/open_device.h"
-#include "exhume/model/network.h"
+#include "base/random.h"
+#include "data/resident.h"
+#include "engine/open_device.h"
+#include "exhume/network.h"
 
 namespace exhume {
 namespace {

@@ -4,12 +4,12 @@
 #include <set>
 #include <string>
 
-#include "exhume/data/planted.h"
-#include "exhume/model/network.h"
+#include "data/planted.h"
+#include "exhume/network.h"
 #include "exhume/recover.h"
-#include "exhume/routes/table.h"
 #include "refusal.h"
 #include "routes/engine.h"
+#include "routes/table.h"
 
 namespace exhume {
 

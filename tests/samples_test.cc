@@ -1,14 +1,14 @@
-#include "exhume/data/samples.h"
+#include "exhume/samples.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <set>
 
-#include "exhume/base/error.h"
-#include "exhume/base/parallel.h"
-#include "exhume/base/random.h"
-#include "exhume/moments/standardise.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "moments/standardise.h"
 
 namespace exhume {
 namespace {

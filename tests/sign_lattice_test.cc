@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/signs.h"
+#include "base/random.h"
+#include "fit/signs.h"
 
 namespace exhume {
 namespace {

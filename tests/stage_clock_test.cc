@@ -1,5 +1,5 @@
 // Seconds by stage, held between readings of the same clock taken before and after.
-#include "exhume/base/stage_clock.h"
+#include "base/stage_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Stored precision, and entries against it.
-#include "exhume/certify/stored_precision.h"
+#include "certify/stored_precision.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include "exhume/certify/entry_check.h"
-#include "exhume/data/planted.h"
+#include "certify/entry_check.h"
+#include "data/planted.h"
 #include "exhume/recover.h"
 #include "planted_data.h"
 

@@ -1,11 +1,11 @@
-#include "exhume/decompose/subspace.h"
+#include "decompose/subspace.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "base/random.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/report/svg.h"
+#include "report/svg.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/base/random.h"
-#include "exhume/report/weight_charts.h"
+#include "base/random.h"
+#include "report/weight_charts.h"
 #include "well_formed.h"
 
 namespace exhume {

@@ -5,13 +5,13 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 
-#include "exhume/data/planted.h"
-#include "exhume/data/views.h"
-#include "exhume/decompose/span_vectors.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/model/activation.h"
-#include "exhume/routes/symmetric.h"
+#include "data/planted.h"
+#include "data/views.h"
+#include "decompose/span_vectors.h"
+#include "linalg/symmetric_matrix.h"
+#include "model/activation.h"
 #include "refusal.h"
+#include "routes/symmetric.h"
 #include "symmetric_population.h"
 
 namespace exhume {

@@ -1,13 +1,13 @@
 // The pure-neuron detector on exact population moments.
-#include "exhume/moments/detector.h"
+#include "moments/detector.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
 #include <Eigen/QR>
 
-#include "exhume/certify/symmetry_test.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "certify/symmetry_test.h"
+#include "linalg/symmetric_matrix.h"
 #include "symmetric_population.h"
 
 namespace exhume {

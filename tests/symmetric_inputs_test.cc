@@ -4,9 +4,9 @@
 #include <Eigen/LU>
 #include <cmath>
 
-#include "exhume/certify/symmetry_test.h"
-#include "exhume/data/planted.h"
-#include "exhume/data/views.h"
+#include "certify/symmetry_test.h"
+#include "data/planted.h"
+#include "data/views.h"
 #include "exhume/recover.h"
 #include "refusal.h"
 

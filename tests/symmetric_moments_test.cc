@@ -3,10 +3,10 @@
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/base/error.h"
-#include "exhume/data/views.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/cross_moments.h"
+#include "data/views.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/cross_moments.h"
 #include "refusal.h"
 #include "symmetric_population.h"
 

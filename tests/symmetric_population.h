@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "exhume/base/random.h"
-#include "exhume/data/samples.h"
-#include "exhume/model/network.h"
+#include "base/random.h"
+#include "exhume/network.h"
+#include "exhume/samples.h"
 
 namespace exhume::testing {
 

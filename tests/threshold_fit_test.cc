@@ -1,12 +1,12 @@
-#include "exhume/routes/threshold/unit_fit.h"
+#include "routes/threshold/unit_fit.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/routes/threshold/models.h"
-#include "exhume/routes/threshold/refine.h"
+#include "base/random.h"
+#include "routes/threshold/models.h"
+#include "routes/threshold/refine.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/models.h"
+#include "routes/threshold/models.h"
 
 #include <gtest/gtest.h>
 

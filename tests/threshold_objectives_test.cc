@@ -1,13 +1,13 @@
-#include "exhume/routes/threshold/objectives.h"
+#include "routes/threshold/objectives.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/routes/threshold/models.h"
+#include "base/random.h"
+#include "linalg/symmetric_matrix.h"
 #include "refusal.h"
+#include "routes/threshold/models.h"
 
 namespace exhume {
 namespace {

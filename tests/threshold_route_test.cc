@@ -1,16 +1,16 @@
-#include "exhume/routes/threshold/lowest_layer.h"
+#include "routes/threshold/lowest_layer.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
 #include <cmath>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/model/network.h"
-#include "exhume/routes/threshold/halfspaces.h"
-#include "exhume/routes/threshold/models.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "exhume/network.h"
 #include "refusal.h"
+#include "routes/threshold/halfspaces.h"
+#include "routes/threshold/models.h"
 
 namespace exhume {
 namespace {

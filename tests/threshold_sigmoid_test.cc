@@ -2,15 +2,15 @@
 
 #include <cmath>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/model/network.h"
-#include "exhume/routes/threshold/biased.h"
-#include "exhume/routes/threshold/lowest_layer.h"
-#include "exhume/routes/threshold/models.h"
-#include "exhume/routes/threshold/sigmoid_fit.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "exhume/network.h"
 #include "normal_rows.h"
 #include "refusal.h"
+#include "routes/threshold/biased.h"
+#include "routes/threshold/lowest_layer.h"
+#include "routes/threshold/models.h"
+#include "routes/threshold/sigmoid_fit.h"
 
 namespace exhume {
 namespace {

@@ -1,16 +1,16 @@
-#include "exhume/routes/threshold/structure.h"
+#include "routes/threshold/structure.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/routes/threshold/detectors.h"
-#include "exhume/routes/threshold/models.h"
-#include "exhume/routes/threshold/unit_fit.h"
+#include "base/random.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
 #include "refusal.h"
+#include "routes/threshold/detectors.h"
+#include "routes/threshold/models.h"
+#include "routes/threshold/unit_fit.h"
 
 namespace exhume {
 namespace {

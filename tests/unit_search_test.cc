@@ -1,13 +1,13 @@
 // How a search ends: by itself where it stalls, at the deadline where there is one.
-#include "exhume/fit/unit_search.h"
+#include "fit/unit_search.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cmath>
 
-#include "exhume/base/random.h"
-#include "exhume/model/network.h"
+#include "base/random.h"
+#include "exhume/network.h"
 
 namespace exhume {
 namespace {

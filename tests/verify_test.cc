@@ -1,10 +1,10 @@
-#include "exhume/certify/verify.h"
+#include "certify/verify.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 
 namespace exhume {
 namespace {

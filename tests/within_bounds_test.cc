@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "exhume/fit/polish.h"
+#include "fit/polish.h"
 #include "planted_data.h"
 
 namespace exhume {

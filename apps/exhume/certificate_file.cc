@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume::cli {
 namespace fs = std::filesystem;

@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/base/version.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/io/open.h"
-#include "exhume/passes/journal.h"
+#include "io/open.h"
+#include "passes/journal.h"
 
 namespace exhume::cli {
 

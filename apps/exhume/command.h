@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "exhume/base/control.h"
-#include "exhume/engine/ranks.h"
+#include "engine/ranks.h"
+#include "exhume/control.h"
 
 namespace exhume::cli {
 

@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "command.h"
 #include "compare_layers.h"
-#include "exhume/base/error.h"
-#include "exhume/io/open.h"
-#include "exhume/model/deep_network.h"
-#include "exhume/model/network.h"
+#include "exhume/error.h"
+#include "exhume/network.h"
+#include "io/open.h"
+#include "model/deep_network.h"
 #include "terminal.h"
 
 namespace exhume::cli {

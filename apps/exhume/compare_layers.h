@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "exhume/model/deep_network.h"
+#include "model/deep_network.h"
 
 namespace exhume::cli {
 

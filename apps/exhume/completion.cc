@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/routes/table.h"
 #include "option_table.h"
+#include "routes/table.h"
 #include "terminal.h"
 
 namespace exhume::cli {

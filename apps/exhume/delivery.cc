@@ -8,10 +8,10 @@
 
 #include "base/json.h"
 #include "certificate_file.h"
-#include "exhume/base/error.h"
-#include "exhume/report/result_files.h"
-#include "exhume/report/view.h"
+#include "exhume/error.h"
 #include "overwrite.h"
+#include "report/result_files.h"
+#include "report/view.h"
 #include "summary.h"
 #include "terminal.h"
 

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "certify/certificate_json.h"
 #include "command.h"
-#include "exhume/certify/certificate_json.h"
-#include "exhume/io/open.h"
-#include "exhume/io/output_folder.h"
-#include "exhume/io/signature.h"
-#include "exhume/report/report.h"
+#include "io/open.h"
+#include "io/output_folder.h"
+#include "io/signature.h"
+#include "report/report.h"
 
 namespace exhume::cli {
 

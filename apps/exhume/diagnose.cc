@@ -4,12 +4,12 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "certify/symmetry_test.h"
 #include "command.h"
-#include "exhume/base/error.h"
-#include "exhume/certify/symmetry_test.h"
-#include "exhume/io/open.h"
-#include "exhume/moments/detector.h"
-#include "exhume/routes/symmetric.h"
+#include "exhume/error.h"
+#include "io/open.h"
+#include "moments/detector.h"
+#include "routes/symmetric.h"
 #include "sample_arguments.h"
 #include "terminal.h"
 

@@ -7,10 +7,10 @@
 
 #include "command.h"
 #include "delivery.h"
-#include "exhume/io/onnx.h"
-#include "exhume/io/open.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/oracle/command_oracle.h"
+#include "io/onnx.h"
+#include "io/open.h"
+#include "io/safetensors.h"
+#include "oracle/command_oracle.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "base/json.h"
-#include "exhume/base/error.h"
-#include "exhume/io/npy.h"
-#include "exhume/io/output_folder.h"
-#include "exhume/routes/rectified/hardness.h"
+#include "exhume/error.h"
+#include "io/npy.h"
+#include "io/output_folder.h"
+#include "routes/rectified/hardness.h"
 #include "terminal.h"
 
 namespace exhume::cli {

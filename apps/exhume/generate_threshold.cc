@@ -3,7 +3,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "exhume/io/safetensors.h"
+#include "io/safetensors.h"
 
 namespace exhume::cli {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exhume/routes/threshold/models.h"
+#include "routes/threshold/models.h"
 
 namespace exhume::cli {
 

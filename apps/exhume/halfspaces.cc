@@ -1,5 +1,5 @@
 // exhume halfspaces: the union or intersection of halfspaces behind labels.
-#include "exhume/routes/threshold/halfspaces.h"
+#include "routes/threshold/halfspaces.h"
 
 #include "command.h"
 #include "delivery.h"

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/io/signature.h"
+#include "io/signature.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "exhume/io/npy.h"
-#include "exhume/io/safetensors.h"
+#include "io/npy.h"
+#include "io/safetensors.h"
 
 namespace exhume::cli {
 

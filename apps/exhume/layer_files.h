@@ -2,7 +2,7 @@
 #pragma once
 
 #include "delivery.h"
-#include "exhume/routes/threshold/lowest_layer.h"
+#include "routes/threshold/lowest_layer.h"
 
 namespace exhume::cli {
 

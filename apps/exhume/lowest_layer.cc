@@ -3,8 +3,8 @@
 
 #include "command.h"
 #include "delivery.h"
-#include "exhume/routes/threshold/lowest_layer.h"
 #include "layer_files.h"
+#include "routes/threshold/lowest_layer.h"
 #include "sample_arguments.h"
 
 namespace exhume::cli {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "exhume/base/version.h"
-#include "exhume/io/output_folder.h"
+#include "exhume/version.h"
+#include "io/output_folder.h"
 #include "suggest.h"
 #include "terminal.h"
 

@@ -3,9 +3,9 @@
 
 #include "command.h"
 #include "delivery.h"
-#include "exhume/io/npy.h"
-#include "exhume/io/quadratic_files.h"
-#include "exhume/io/safetensors.h"
+#include "io/npy.h"
+#include "io/quadratic_files.h"
+#include "io/safetensors.h"
 #include "sample_arguments.h"
 
 namespace exhume::cli {

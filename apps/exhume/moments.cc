@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/io/open.h"
-#include "exhume/moments/partial_moments.h"
+#include "io/open.h"
+#include "moments/partial_moments.h"
 #include "partial_files.h"
 #include "sample_arguments.h"
 #include "terminal.h"

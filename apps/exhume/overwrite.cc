@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "certificate_file.h"
-#include "exhume/base/error.h"
-#include "exhume/certify/certificate_check.h"
-#include "exhume/io/digest.h"
-#include "exhume/io/output_folder.h"
+#include "certify/certificate_check.h"
+#include "exhume/error.h"
+#include "io/digest.h"
+#include "io/output_folder.h"
 
 namespace exhume::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/digest.h"
-#include "exhume/io/record_log.h"
+#include "exhume/error.h"
+#include "io/atomic_file.h"
+#include "io/digest.h"
 #include "io/named_files.h"
+#include "io/record_log.h"
 
 namespace exhume::cli {
 namespace {

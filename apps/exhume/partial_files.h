@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/fit/partial_sums.h"
-#include "exhume/moments/partial_moments.h"
+#include "fit/partial_sums.h"
+#include "moments/partial_moments.h"
 
 namespace exhume::cli {
 

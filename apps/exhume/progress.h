@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "exhume/base/control.h"
+#include "exhume/control.h"
 
 namespace exhume::cli {
 

@@ -1,5 +1,5 @@
 // exhume report: the page again, from the certificate alone.
-#include "exhume/report/report.h"
+#include "report/report.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include "base/json.h"
 #include "certificate_file.h"
 #include "command.h"
-#include "exhume/base/error.h"
-#include "exhume/io/digest.h"
-#include "exhume/io/open.h"
-#include "exhume/io/output_folder.h"
-#include "exhume/report/view.h"
+#include "exhume/error.h"
+#include "io/digest.h"
+#include "io/open.h"
+#include "io/output_folder.h"
+#include "report/view.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -8,7 +8,7 @@
 #include "../../experiments/experiment.h"
 #include "base/json.h"
 #include "command.h"
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/routes/table.h"
+#include "routes/table.h"
 #include "terminal.h"
 
 namespace exhume::cli {

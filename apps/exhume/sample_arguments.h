@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "command.h"
-#include "exhume/base/error.h"
-#include "exhume/io/column_names.h"
-#include "exhume/io/open.h"
+#include "exhume/error.h"
+#include "io/column_names.h"
+#include "io/open.h"
 #include "standard_input.h"
 
 namespace exhume::cli {

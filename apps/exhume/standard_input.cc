@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume::cli {
 namespace {

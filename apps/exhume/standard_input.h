@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "exhume/base/control.h"
+#include "exhume/control.h"
 
 namespace exhume::cli {
 

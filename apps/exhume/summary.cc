@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "exhume/report/next_steps.h"
+#include "report/next_steps.h"
 #include "terminal.h"
 #include "wrap.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/report/report.h"
+#include "report/report.h"
 
 namespace exhume::cli {
 

@@ -3,9 +3,9 @@
 
 #include "base/json.h"
 #include "command.h"
-#include "exhume/fit/partial_sums.h"
-#include "exhume/io/open.h"
-#include "exhume/io/safetensors.h"
+#include "fit/partial_sums.h"
+#include "io/open.h"
+#include "io/safetensors.h"
 #include "partial_files.h"
 #include "sample_arguments.h"
 #include "terminal.h"

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/report/svg.h"
+#include "exhume/error.h"
+#include "report/svg.h"
 
 namespace exhume::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume::cli {
 

@@ -20,12 +20,12 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/certify/certificate.h"
-#include "exhume/model/deep_network.h"
-#include "exhume/model/network.h"
-#include "exhume/oracle/meter.h"
-#include "exhume/oracle/oracle.h"
+#include "exhume/certificate.h"
+#include "exhume/control.h"
+#include "exhume/network.h"
+#include "exhume/oracle.h"
+#include "model/deep_network.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

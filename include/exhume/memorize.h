@@ -18,12 +18,12 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/base/types.h"
-#include "exhume/certify/certificate.h"
-#include "exhume/memorize/closed_form.h"
-#include "exhume/memorize/descent.h"
-#include "exhume/model/quadratic_network.h"
+#include "exhume/certificate.h"
+#include "exhume/control.h"
+#include "exhume/types.h"
+#include "memorize/closed_form.h"
+#include "memorize/descent.h"
+#include "model/quadratic_network.h"
 
 namespace exhume {
 

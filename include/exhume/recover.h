@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/certify/certify.h"
-#include "exhume/data/samples.h"
-#include "exhume/model/network.h"
-#include "exhume/routes/options.h"
+#include "certify/certify.h"
+#include "exhume/control.h"
+#include "exhume/network.h"
+#include "exhume/samples.h"
+#include "routes/options.h"
 
 namespace exhume {
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "exhume/recover.h"
-#include "exhume/routes/deep/deep.h"
+#include "routes/deep/deep.h"
 
 namespace exhume {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "bindings.h"
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume::python {
 

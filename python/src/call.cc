@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/engine/device.h"
-#include "exhume/engine/open_device.h"
+#include "engine/device.h"
+#include "engine/open_device.h"
+#include "exhume/error.h"
 
 namespace exhume::python {
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <thread>
 
+#include "base/passes.h"
 #include "bindings.h"
-#include "exhume/base/control.h"
-#include "exhume/base/error.h"
-#include "exhume/base/passes.h"
+#include "exhume/control.h"
+#include "exhume/error.h"
 
 namespace exhume::python {
 

@@ -1,5 +1,5 @@
 // Networks of several hidden layers: made of arrays, evaluated, compared, stored.
-#include "exhume/model/deep_network.h"
+#include "model/deep_network.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -12,12 +12,12 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/certify/verify.h"
-#include "exhume/io/deep_tensors.h"
-#include "exhume/io/npz.h"
-#include "exhume/io/onnx.h"
-#include "exhume/io/open.h"
-#include "exhume/io/safetensors.h"
+#include "certify/verify.h"
+#include "io/deep_tensors.h"
+#include "io/npz.h"
+#include "io/onnx.h"
+#include "io/open.h"
+#include "io/safetensors.h"
 #include "samples.h"
 #include "values.h"
 

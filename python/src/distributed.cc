@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "arrays.h"
-#include "exhume/base/error.h"
-#include "exhume/io/digest.h"
-#include "exhume/passes/driver.h"
-#include "exhume/passes/journal.h"
-#include "exhume/passes/worker.h"
+#include "exhume/error.h"
+#include "io/digest.h"
+#include "passes/driver.h"
+#include "passes/journal.h"
+#include "passes/worker.h"
 #include "recover_options.h"
 #include "samples.h"
 

@@ -13,11 +13,11 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/certify/certificate_json.h"
-#include "exhume/io/digest.h"
-#include "exhume/io/onnx.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/report/report.h"
+#include "certify/certificate_json.h"
+#include "io/digest.h"
+#include "io/onnx.h"
+#include "io/safetensors.h"
+#include "report/report.h"
 
 namespace exhume::python {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/certify/certificate_json.h"
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/quadratic_files.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/report/report.h"
+#include "certify/certificate_json.h"
+#include "io/atomic_file.h"
+#include "io/quadratic_files.h"
+#include "io/safetensors.h"
+#include "report/report.h"
 #include "values.h"
 
 namespace exhume::python {

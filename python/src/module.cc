@@ -1,10 +1,10 @@
 // exhume._core: errors, version, and the other files' bindings.
 #include <nanobind/stl/string.h>
 
+#include "base/blas.h"
 #include "bindings.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/version.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
 
 namespace exhume::python {
 

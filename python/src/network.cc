@@ -1,5 +1,5 @@
 // Networks: made of arrays, evaluated, compared, stored.
-#include "exhume/model/network.h"
+#include "exhume/network.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,10 +9,10 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/certify/verify.h"
-#include "exhume/io/onnx.h"
-#include "exhume/io/open.h"
-#include "exhume/io/safetensors.h"
+#include "certify/verify.h"
+#include "io/onnx.h"
+#include "io/open.h"
+#include "io/safetensors.h"
 #include "samples.h"
 #include "values.h"
 

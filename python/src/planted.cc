@@ -1,5 +1,5 @@
 // Planted networks and their samples.
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "arrays.h"
+#include "base/parallel.h"
 #include "call.h"
-#include "exhume/base/parallel.h"
 
 namespace exhume::python {
 namespace {

@@ -6,11 +6,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
-#include "exhume/base/error.h"
-#include "exhume/data/views.h"
-#include "exhume/io/open.h"
-#include "exhume/report/result_files.h"
+#include "data/views.h"
+#include "exhume/error.h"
 #include "io/finite.h"
+#include "io/open.h"
+#include "report/result_files.h"
 
 namespace exhume::python {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "arrays.h"
-#include "exhume/base/passes.h"
-#include "exhume/certify/certificate.h"
-#include "exhume/data/samples.h"
-#include "exhume/io/open.h"
+#include "base/passes.h"
+#include "exhume/certificate.h"
+#include "exhume/samples.h"
+#include "io/open.h"
 
 namespace exhume::python {
 

@@ -10,8 +10,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/routes/threshold/detectors.h"
-#include "exhume/routes/threshold/structure.h"
+#include "routes/threshold/detectors.h"
+#include "routes/threshold/structure.h"
 #include "samples.h"
 
 namespace exhume::python {

@@ -10,10 +10,10 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "exhume/certify/certificate_json.h"
-#include "exhume/report/report.h"
-#include "exhume/routes/threshold/halfspaces.h"
-#include "exhume/routes/threshold/lowest_layer.h"
+#include "certify/certificate_json.h"
+#include "report/report.h"
+#include "routes/threshold/halfspaces.h"
+#include "routes/threshold/lowest_layer.h"
 #include "samples.h"
 
 namespace exhume::python {

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "arrays.h"
+#include "base/parallel.h"
 #include "call.h"
-#include "exhume/base/parallel.h"
 
 namespace exhume::python {
 

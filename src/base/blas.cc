@@ -1,4 +1,4 @@
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 
 #include <cblas.h>
 

@@ -1,12 +1,12 @@
-#include "exhume/base/control.h"
+#include "exhume/control.h"
 
 #include <algorithm>
 #include <limits>
 #include <thread>
 
-#include "exhume/base/error.h"
-#include "exhume/base/inside_parallel.h"
-#include "exhume/base/passes.h"
+#include "base/inside_parallel.h"
+#include "base/passes.h"
+#include "exhume/error.h"
 
 namespace exhume {
 

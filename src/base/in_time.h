@@ -5,8 +5,8 @@
 // is given up.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/base/error.h"
+#include "exhume/control.h"
+#include "exhume/error.h"
 
 namespace exhume {
 

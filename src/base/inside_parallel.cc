@@ -1,4 +1,4 @@
-#include "exhume/base/inside_parallel.h"
+#include "base/inside_parallel.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "exhume/base/limits.h"
+#include "base/limits.h"
 
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>

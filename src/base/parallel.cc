@@ -1,4 +1,4 @@
-#include "exhume/base/parallel.h"
+#include "base/parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/inside_parallel.h"
+#include "base/blas.h"
+#include "base/inside_parallel.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 #include <Random123/philox.h>
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/limits.h"
-#include "exhume/data/reduce.h"
+#include "base/limits.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

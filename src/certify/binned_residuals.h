@@ -2,9 +2,9 @@
 // The statistics are explained in exhume/certify/residual_look.h.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
-#include "exhume/model/separable_model.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

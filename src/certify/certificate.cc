@@ -1,4 +1,4 @@
-#include "exhume/certify/certificate.h"
+#include "exhume/certificate.h"
 
 #include <iterator>
 #include <utility>

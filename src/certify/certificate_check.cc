@@ -1,4 +1,4 @@
-#include "exhume/certify/certificate_check.h"
+#include "certify/certificate_check.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "certify/certificate_writer.h"
-#include "exhume/base/error.h"
-#include "exhume/certify/certify.h"
-#include "exhume/certify/inspect.h"
-#include "exhume/data/reduce.h"
+#include "certify/certify.h"
+#include "certify/inspect.h"
+#include "data/reduce.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

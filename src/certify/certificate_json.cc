@@ -1,4 +1,4 @@
-#include "exhume/certify/certificate_json.h"
+#include "certify/certificate_json.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -8,10 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/blas.h"
 #include "certify/certificate_writer.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/version.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
 
 namespace exhume {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "exhume/certify/certificate.h"
+#include "exhume/certificate.h"
 
 namespace exhume {
 

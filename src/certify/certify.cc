@@ -1,4 +1,4 @@
-#include "exhume/certify/certify.h"
+#include "certify/certify.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "exhume/base/limits.h"
-#include "exhume/data/reduce.h"
+#include "base/limits.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/certify/entry_check.h"
+#include "certify/entry_check.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/data/reduce.h"
-#include "exhume/model/rectified_network.h"
+#include "data/reduce.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {

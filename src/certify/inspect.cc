@@ -1,4 +1,4 @@
-#include "exhume/certify/inspect.h"
+#include "certify/inspect.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <set>
 #include <unordered_set>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/limits.h"
-#include "exhume/data/reduce.h"
+#include "base/blas.h"
+#include "base/limits.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

@@ -7,8 +7,8 @@
 // Cost: 8 n m d^2 flops, and 4 n m d^3 / 3 for all x_a x_b x_c.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/certify/residual_look.h"
+#include "certify/residual_look.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
+#include "base/parallel.h"
 #include "certify/binned_residuals.h"
 #include "certify/polynomial_residuals.h"
-#include "exhume/base/limits.h"
-#include "exhume/base/parallel.h"
-#include "exhume/data/reduce.h"
-#include "exhume/fit/unit_search.h"
+#include "data/reduce.h"
 #include "fit/normal_sums.h"
+#include "fit/unit_search.h"
 
 namespace exhume {
 namespace {

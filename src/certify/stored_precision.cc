@@ -1,4 +1,4 @@
-#include "exhume/certify/stored_precision.h"
+#include "certify/stored_precision.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

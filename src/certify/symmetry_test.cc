@@ -1,4 +1,4 @@
-#include "exhume/certify/symmetry_test.h"
+#include "certify/symmetry_test.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/limits.h"
-#include "exhume/base/random.h"
-#include "exhume/data/reduce.h"
+#include "base/blas.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

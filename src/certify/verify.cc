@@ -1,4 +1,4 @@
-#include "exhume/certify/verify.h"
+#include "certify/verify.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

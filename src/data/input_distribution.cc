@@ -1,4 +1,4 @@
-#include "exhume/data/input_distribution.h"
+#include "data/input_distribution.h"
 
 #include <fmt/format.h>
 

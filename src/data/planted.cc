@@ -1,4 +1,4 @@
-#include "exhume/data/planted.h"
+#include "data/planted.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+#include "data/reduce.h"
 #include "data/require.h"
-#include "exhume/base/random.h"
-#include "exhume/data/reduce.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {

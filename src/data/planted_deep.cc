@@ -1,4 +1,4 @@
-#include "exhume/data/planted_deep.h"
+#include "data/planted_deep.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/random.h"
 #include "data/require.h"
-#include "exhume/base/random.h"
 
 namespace exhume {
 

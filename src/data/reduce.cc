@@ -1,12 +1,12 @@
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 
 #include <algorithm>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "exhume/base/inside_parallel.h"
-#include "exhume/base/passes.h"
+#include "base/inside_parallel.h"
+#include "base/passes.h"
 
 namespace exhume {
 namespace {

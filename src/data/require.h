@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,11 +1,11 @@
-#include "exhume/data/resident.h"
+#include "data/resident.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/passes.h"
+#include "data/reduce.h"
 #include "engine/transfer.h"
-#include "exhume/base/passes.h"
-#include "exhume/data/reduce.h"
 
 namespace exhume {
 namespace {

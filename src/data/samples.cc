@@ -1,4 +1,4 @@
-#include "exhume/data/samples.h"
+#include "exhume/samples.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/data/smoothed.h"
+#include "data/smoothed.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_tensor.h"
+#include "base/random.h"
+#include "linalg/symmetric_tensor.h"
 
 namespace exhume {
 

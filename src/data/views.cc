@@ -1,11 +1,11 @@
-#include "exhume/data/views.h"
+#include "data/views.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/decompose/cp_als.h"
+#include "decompose/cp_als.h"
 
 #include <Eigen/Dense>
 #include <cmath>

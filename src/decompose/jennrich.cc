@@ -1,12 +1,12 @@
-#include "exhume/decompose/jennrich.h"
+#include "decompose/jennrich.h"
 
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <stdexcept>
 
-#include "exhume/base/random.h"
-#include "exhume/decompose/cp_als.h"
+#include "base/random.h"
+#include "decompose/cp_als.h"
 #include "linalg/lapack.h"
 
 namespace exhume {

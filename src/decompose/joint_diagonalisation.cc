@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

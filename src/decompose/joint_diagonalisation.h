@@ -6,7 +6,7 @@
 // (FFDIAG: Ziehe, Laskov, Nolte and Mueller, 2004). O(k^4) a sweep.
 #pragma once
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,8 +1,8 @@
 #include "decompose/random_pair.h"
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "base/random.h"
 #include "linalg/lapack.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 

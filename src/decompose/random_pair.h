@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

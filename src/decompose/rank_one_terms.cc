@@ -1,4 +1,4 @@
-#include "exhume/decompose/rank_one_terms.h"
+#include "decompose/rank_one_terms.h"
 
 #include <cmath>
 

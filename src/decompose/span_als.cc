@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "base/random.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

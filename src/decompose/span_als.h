@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/decompose/span_vectors.h"
+#include "decompose/span_vectors.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "decompose/joint_diagonalisation.h"
 #include "decompose/random_pair.h"
 #include "decompose/span_als.h"
-#include "exhume/decompose/subspace.h"
+#include "decompose/subspace.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/decompose/subspace.h"
+#include "decompose/subspace.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/blas.h"
+#include "base/random.h"
 #include "engine/transfer.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/linalg/symmetric_matrix.h"
 #include "linalg/orthonormal.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

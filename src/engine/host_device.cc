@@ -8,10 +8,10 @@
 #include <new>
 #include <numbers>
 
+#include "engine/device.h"
 #include "engine/hermite4_entry.h"
-#include "exhume/base/types.h"
-#include "exhume/engine/device.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/types.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "exhume/engine/device.h"
+#include "engine/device.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/engine/open_device.h"
+#include "engine/open_device.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "engine/load_module.h"
 #include "engine/module.h"
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

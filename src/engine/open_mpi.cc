@@ -1,10 +1,10 @@
-#include "exhume/engine/open_mpi.h"
+#include "engine/open_mpi.h"
 
 #include <fmt/format.h>
 
 #include "engine/load_module.h"
 #include "engine/mpi/module.h"
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 

@@ -1,8 +1,8 @@
 #include "engine/ritz.h"
 
+#include "base/random.h"
 #include "engine/transfer.h"
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "exhume/base/types.h"
-#include "exhume/engine/device.h"
+#include "engine/device.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

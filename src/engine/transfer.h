@@ -1,8 +1,8 @@
 // Matrices on a device: made there, sent, fetched.
 #pragma once
 
-#include "exhume/base/types.h"
-#include "exhume/engine/device.h"
+#include "engine/device.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

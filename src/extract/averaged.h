@@ -12,8 +12,8 @@
 
 #include <cstdint>
 
-#include "exhume/model/separable_model.h"
-#include "exhume/oracle/meter.h"
+#include "model/separable_model.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

@@ -1,6 +1,6 @@
 #include "extract/box_places.h"
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

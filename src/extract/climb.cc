@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <functional>
 
-#include "exhume/fit/deep/form.h"
 #include "extract/known_layers.h"
 #include "extract/planes.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

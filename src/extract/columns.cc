@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/weak_units.h"
 #include "linalg/lapack.h"
 #include "linalg/svd.h"

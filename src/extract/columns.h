@@ -17,9 +17,9 @@
 
 #include <cstdint>
 
-#include "exhume/model/separable_model.h"
-#include "exhume/oracle/meter.h"
 #include "extract/noise.h"
+#include "model/separable_model.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

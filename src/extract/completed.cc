@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/climb.h"
 #include "extract/deep_fit.h"
 #include "linalg/svd.h"

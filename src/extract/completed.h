@@ -12,8 +12,8 @@
 
 #include <cstdint>
 
-#include "exhume/fit/deep/form.h"
 #include "extract/planes.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

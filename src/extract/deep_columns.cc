@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/fit/deep/polish.h"
 #include "extract/missed.h"
 #include "extract/pairs.h"
 #include "extract/scaled.h"
+#include "fit/deep/polish.h"
 #include "linalg/svd.h"
 
 namespace exhume {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/signs.h"
 #include "extract/climb.h"
 #include "extract/deep_fit.h"
 #include "extract/pairs.h"
 #include "extract/scaled.h"
+#include "fit/deep/prune.h"
+#include "fit/deep/signs.h"
 
 namespace exhume {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "exhume/fit/deep/form.h"
 #include "extract/space.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

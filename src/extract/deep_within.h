@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "exhume/fit/deep/form.h"
 #include "extract/planes.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

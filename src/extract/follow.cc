@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/bend.h"
 #include "extract/line.h"
 #include "extract/line_units.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

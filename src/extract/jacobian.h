@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 #include "extract/space.h"
 
 namespace exhume {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/box_places.h"
 #include "extract/first_layer.h"
 #include "extract/pairs.h"

@@ -20,8 +20,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "exhume/fit/deep/form.h"
 #include "extract/planes.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

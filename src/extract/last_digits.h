@@ -10,8 +10,8 @@
 // larger problems are returned as they are.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/model/separable_model.h"
+#include "exhume/control.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

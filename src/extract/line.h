@@ -19,7 +19,7 @@
 #include <functional>
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "exhume/model/separable_model.h"
 #include "extract/space.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

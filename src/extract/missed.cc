@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/line_units.h"
 
 namespace exhume {

@@ -2,7 +2,7 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "linalg/svd.h"
 
 namespace exhume {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/fit/deep/determined.h"
-#include "exhume/fit/deep/form.h"
-#include "exhume/fit/deep/polish.h"
 #include "extract/pairs.h"
+#include "fit/deep/determined.h"
+#include "fit/deep/form.h"
+#include "fit/deep/polish.h"
 
 namespace exhume {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
-#include "exhume/model/deep_network.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "model/deep_network.h"
 
 namespace exhume {
 

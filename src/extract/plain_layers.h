@@ -14,8 +14,8 @@
 
 #include <vector>
 
-#include "exhume/fit/deep/form.h"
 #include "extract/follow.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

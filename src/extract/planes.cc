@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/bend.h"
 #include "extract/jacobian.h"
 #include "extract/line.h"

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
+#include "base/random.h"
+#include "exhume/error.h"
 #include "extract/missed.h"
 
 namespace exhume {

@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "exhume/oracle/meter.h"
 #include "extract/noise.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "extract/bend.h"
 #include "extract/line_units.h"
 #include "extract/restricted_fit.h"

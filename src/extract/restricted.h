@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "exhume/model/separable_model.h"
-#include "exhume/oracle/meter.h"
 #include "extract/noise.h"
+#include "model/separable_model.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

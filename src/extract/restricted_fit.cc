@@ -5,11 +5,11 @@
 #include <cmath>
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/polish.h"
+#include "base/random.h"
 #include "extract/last_digits.h"
 #include "extract/line_units.h"
 #include "extract/searched.h"
+#include "fit/polish.h"
 
 namespace exhume {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "exhume/model/separable_model.h"
 #include "extract/space.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

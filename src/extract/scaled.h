@@ -3,8 +3,8 @@
 //     u' = (u - middle) / width,      y' = (y - mean) / spread, output by output
 #pragma once
 
-#include "exhume/fit/deep/form.h"
-#include "exhume/fit/deep/polish.h"
+#include "fit/deep/form.h"
+#include "fit/deep/polish.h"
 
 namespace exhume {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "exhume/certify/stored_precision.h"
-#include "exhume/data/samples.h"
-#include "exhume/fit/fit.h"
+#include "certify/stored_precision.h"
+#include "exhume/samples.h"
+#include "fit/fit.h"
 
 namespace exhume {
 namespace {

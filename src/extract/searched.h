@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "exhume/base/control.h"
-#include "exhume/model/separable_model.h"
+#include "exhume/control.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/fit/signs.h"
+#include "fit/signs.h"
 
 namespace exhume {
 namespace {

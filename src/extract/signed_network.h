@@ -15,8 +15,8 @@
 
 #include <string>
 
-#include "exhume/model/network.h"
-#include "exhume/model/separable_model.h"
+#include "exhume/network.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

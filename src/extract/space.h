@@ -9,8 +9,8 @@
 #include <functional>
 #include <string>
 
-#include "exhume/oracle/meter.h"
 #include "extract/noise.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

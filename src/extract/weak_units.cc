@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "exhume/model/separable_model.h"
-#include "exhume/oracle/meter.h"
 #include "extract/noise.h"
+#include "model/separable_model.h"
+#include "oracle/meter.h"
 
 namespace exhume {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/fit/unit_search.h"
+#include "base/blas.h"
+#include "fit/unit_search.h"
 
 namespace exhume {
 namespace {

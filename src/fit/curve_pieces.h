@@ -17,7 +17,7 @@
 // Cost: n d^2 log n flops.
 #pragma once
 
-#include "exhume/data/samples.h"
+#include "exhume/samples.h"
 
 namespace exhume {
 

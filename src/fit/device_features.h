@@ -3,9 +3,9 @@
 //     Z = X W^T + 1 b^T: rows x k      F = (phi(Z), [X], 1): rows x q
 #pragma once
 
+#include "engine/device.h"
 #include "engine/transfer.h"
-#include "exhume/engine/device.h"
-#include "exhume/model/separable_model.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/parallel.h"
+#include "data/resident.h"
 #include "engine/transfer.h"
-#include "exhume/base/parallel.h"
-#include "exhume/data/resident.h"
 #include "fit/device_features.h"
 #include "fit/polish_sums.h"
 #include "fit/unit_blocks.h"

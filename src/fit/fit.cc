@@ -1,12 +1,12 @@
-#include "exhume/fit/fit.h"
+#include "fit/fit.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/limits.h"
+#include "base/blas.h"
+#include "base/limits.h"
 #include "fit/hardest_rows.h"
 #include "fit/measure.h"
 #include "fit/normal_sums.h"

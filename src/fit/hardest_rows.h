@@ -1,8 +1,8 @@
 // The rows that a model explains worst, and two sets of rows as one.
 #pragma once
 
-#include "exhume/data/samples.h"
-#include "exhume/fit/polish.h"
+#include "exhume/samples.h"
+#include "fit/polish.h"
 
 namespace exhume {
 

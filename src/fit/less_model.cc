@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exhume/data/resident.h"
+#include "data/resident.h"
 #include "fit/device_features.h"
 
 namespace exhume {

@@ -1,9 +1,9 @@
 // The same samples with their outputs less what a model says: y - C^T F(x; V). On a device where they lie on one.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
-#include "exhume/model/separable_model.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

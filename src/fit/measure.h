@@ -1,7 +1,7 @@
 // What a fit leaves of its rows, as numbers: the noise, if noise is what it is.
 #pragma once
 
-#include "exhume/model/separable_model.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/data/resident.h"
+#include "data/resident.h"
 #include "fit/device_features.h"
 #include "linalg/lapack.h"
 

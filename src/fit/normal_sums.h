@@ -1,8 +1,8 @@
 // The sums over rows that the polish needs, one struct a pass.
 #pragma once
 
-#include "exhume/data/reduce.h"
-#include "exhume/model/separable_model.h"
+#include "data/reduce.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

@@ -7,7 +7,7 @@
 // outputs without noise count for very much, not for ever.
 #pragma once
 
-#include "exhume/data/samples.h"
+#include "exhume/samples.h"
 
 namespace exhume {
 

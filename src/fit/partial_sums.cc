@@ -1,15 +1,15 @@
-#include "exhume/fit/partial_sums.h"
+#include "fit/partial_sums.h"
 
 #include <fmt/format.h>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/packed.h"
-#include "exhume/io/digest.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/moments/moments.h"
+#include "base/blas.h"
+#include "base/packed.h"
+#include "exhume/error.h"
 #include "fit/normal_sums.h"
+#include "io/digest.h"
+#include "io/safetensors.h"
 #include "io/sealed.h"
+#include "moments/moments.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/fit/polish.h"
+#include "fit/polish.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/blas.h"
 #include "base/in_time.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/remembered.h"
+#include "base/remembered.h"
 #include "fit/normal_sums.h"
 #include "fit/polish_sums.h"
 

@@ -1,6 +1,6 @@
 #include "fit/polish_sums.h"
 
-#include "exhume/base/inside_parallel.h"
+#include "base/inside_parallel.h"
 #include "fit/device_features.h"
 #include "fit/gauss_newton_cg.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 #include "linalg/lattice.h"
 
 namespace exhume {

@@ -17,7 +17,7 @@
 
 #include <optional>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

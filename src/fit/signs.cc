@@ -1,4 +1,4 @@
-#include "exhume/fit/signs.h"
+#include "fit/signs.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

@@ -1,13 +1,13 @@
-#include "exhume/fit/standard_errors.h"
+#include "fit/standard_errors.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/linalg/lanczos.h"
+#include "base/blas.h"
 #include "fit/normal_sums.h"
+#include "linalg/lanczos.h"
 
 namespace exhume {
 namespace {

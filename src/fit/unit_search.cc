@@ -1,15 +1,15 @@
-#include "exhume/fit/unit_search.h"
+#include "fit/unit_search.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/limits.h"
-#include "exhume/base/random.h"
-#include "exhume/base/remembered.h"
-#include "exhume/data/reduce.h"
+#include "base/blas.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "base/remembered.h"
+#include "data/reduce.h"
 #include "fit/normal_sums.h"
 #include "linalg/orthonormal.h"
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/limits.h"
-#include "exhume/data/reduce.h"
-#include "exhume/fit/polish.h"
-#include "exhume/linalg/linear_program.h"
+#include "base/limits.h"
+#include "data/reduce.h"
+#include "fit/polish.h"
+#include "linalg/linear_program.h"
 
 namespace exhume {
 namespace {

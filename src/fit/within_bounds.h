@@ -18,9 +18,9 @@
 
 #include <functional>
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
-#include "exhume/model/separable_model.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "model/separable_model.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/io/atomic_file.h"
+#include "io/atomic_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/error_words.h"
 #include "io/leftovers.h"
 #include "io/sha256.h"

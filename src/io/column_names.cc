@@ -1,4 +1,4 @@
-#include "exhume/io/column_names.h"
+#include "io/column_names.h"
 
 #include <charconv>
 #include <cstdint>

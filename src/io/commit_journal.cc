@@ -10,8 +10,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
+#include "exhume/error.h"
+#include "io/atomic_file.h"
 #include "io/leftovers.h"
 
 namespace exhume {

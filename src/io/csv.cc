@@ -1,12 +1,12 @@
-#include "exhume/io/csv.h"
+#include "io/csv.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
+#include "exhume/error.h"
+#include "io/atomic_file.h"
 #include "io/csv_cell.h"
 #include "io/line_reader.h"
 #include "io/random_access_file.h"

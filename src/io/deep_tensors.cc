@@ -1,4 +1,4 @@
-#include "exhume/io/deep_tensors.h"
+#include "io/deep_tensors.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/io/digest.h"
+#include "io/digest.h"
 
 #include <algorithm>
 #include <vector>

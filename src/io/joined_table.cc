@@ -1,12 +1,12 @@
-#include "exhume/io/joined_table.h"
+#include "io/joined_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "exhume/base/error.h"
-#include "exhume/io/digest.h"
+#include "exhume/error.h"
+#include "io/digest.h"
 
 namespace exhume {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/io/npy.h"
+#include "io/npy.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/shape.h"
 
 namespace exhume {

@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/io/npy.h"
+#include "exhume/error.h"
 #include "io/finite.h"
+#include "io/npy.h"
 #include "io/random_access_file.h"
 #include "io/shape.h"
 

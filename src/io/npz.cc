@@ -1,4 +1,4 @@
-#include "exhume/io/npz.h"
+#include "io/npz.h"
 
 #include <fmt/format.h>
 #include <zip.h>
@@ -8,10 +8,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/npy.h"
+#include "exhume/error.h"
+#include "io/atomic_file.h"
 #include "io/finite.h"
+#include "io/npy.h"
 #include "io/shape.h"
 #include "io/zip_archive.h"
 

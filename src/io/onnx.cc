@@ -1,7 +1,7 @@
-#include "exhume/io/onnx.h"
+#include "io/onnx.h"
 
 #include "base/json.h"
-#include "exhume/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "io/protobuf_writer.h"
 
 namespace exhume {

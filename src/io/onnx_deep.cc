@@ -1,9 +1,9 @@
 // Networks of several hidden layers as ONNX models (exhume/io/onnx.h).
 #include <fmt/format.h>
 
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/deep_tensors.h"
-#include "exhume/io/onnx.h"
+#include "io/atomic_file.h"
+#include "io/deep_tensors.h"
+#include "io/onnx.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/io/onnx_graph.h"
+#include "io/onnx_graph.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/base/version.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
 #include "io/protobuf_writer.h"
 
 namespace exhume {

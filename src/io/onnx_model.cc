@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/protobuf_reader.h"
 #include "io/shape.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/io/onnx_reader.h"
+#include "io/onnx_reader.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <variant>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/finite.h"
 #include "io/onnx_model.h"
 #include "io/random_access_file.h"

@@ -1,4 +1,4 @@
-#include "exhume/io/open.h"
+#include "io/open.h"
 
 #include <fmt/format.h>
 
@@ -6,20 +6,20 @@
 #include <stdexcept>
 #include <string>
 
-#include "exhume/base/error.h"
-#include "exhume/data/views.h"
-#include "exhume/io/csv.h"
-#include "exhume/io/deep_tensors.h"
-#include "exhume/io/joined_table.h"
-#include "exhume/io/npy.h"
-#include "exhume/io/npz.h"
-#include "exhume/io/onnx_reader.h"
-#include "exhume/io/quadratic_files.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/io/weight_names.h"
-#include "exhume/model/rectifier.h"
+#include "data/views.h"
+#include "exhume/error.h"
+#include "io/csv.h"
+#include "io/deep_tensors.h"
+#include "io/joined_table.h"
 #include "io/named_files.h"
+#include "io/npy.h"
+#include "io/npz.h"
+#include "io/onnx_reader.h"
+#include "io/quadratic_files.h"
 #include "io/random_access_file.h"
+#include "io/safetensors.h"
+#include "io/weight_names.h"
+#include "model/rectifier.h"
 
 namespace exhume {
 namespace {

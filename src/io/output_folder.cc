@@ -1,4 +1,4 @@
-#include "exhume/io/output_folder.h"
+#include "io/output_folder.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/commit_journal.h"
 #include "io/error_words.h"
 #include "io/leftovers.h"

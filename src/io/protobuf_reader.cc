@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -1,11 +1,11 @@
-#include "exhume/io/quadratic_files.h"
+#include "io/quadratic_files.h"
 
 #include <charconv>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/error_words.h"
 
 namespace exhume {

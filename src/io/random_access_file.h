@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "exhume/base/control.h"
+#include "exhume/control.h"
 #include "io/sha256.h"
 
 namespace exhume {

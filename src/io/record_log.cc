@@ -1,4 +1,4 @@
-#include "exhume/io/record_log.h"
+#include "io/record_log.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/sha256.h"
 
 namespace exhume {

@@ -1,4 +1,4 @@
-#include "exhume/io/safetensors.h"
+#include "io/safetensors.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/io/atomic_file.h"
-#include "exhume/io/deep_tensors.h"
+#include "exhume/error.h"
+#include "io/atomic_file.h"
+#include "io/deep_tensors.h"
 #include "io/finite.h"
 #include "io/random_access_file.h"
 #include "io/safetensors_header.h"

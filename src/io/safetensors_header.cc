@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

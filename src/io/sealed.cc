@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "exhume/base/error.h"
-#include "exhume/io/digest.h"
+#include "exhume/error.h"
+#include "io/digest.h"
 
 namespace exhume {
 namespace {

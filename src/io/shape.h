@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

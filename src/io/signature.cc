@@ -1,4 +1,4 @@
-#include "exhume/io/signature.h"
+#include "io/signature.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

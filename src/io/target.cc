@@ -1,4 +1,4 @@
-#include "exhume/io/target.h"
+#include "io/target.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/csv_cell.h"
 
 namespace exhume {

@@ -1,11 +1,11 @@
-#include "exhume/io/tensors.h"
+#include "io/tensors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "io/finite.h"
 #include "io/shape.h"
 

@@ -1,4 +1,4 @@
-#include "exhume/io/weight_names.h"
+#include "io/weight_names.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/linalg/cholesky.h"
+#include "linalg/cholesky.h"
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/parallel.h"
+#include "base/blas.h"
+#include "base/parallel.h"
 #include "linalg/lapack.h"
 
 namespace exhume {

@@ -1,11 +1,11 @@
-#include "exhume/linalg/lanczos.h"
+#include "linalg/lanczos.h"
 
 #include <cmath>
 #include <stdexcept>
 
 #include <Eigen/Eigenvalues>
 
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 
 namespace exhume {
 

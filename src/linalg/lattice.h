@@ -14,7 +14,7 @@
 // operations, and is made anew from B until nothing changes. B's numbers must be far below 1 / epsilon.
 #pragma once
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/linalg/linear_program.h"
+#include "linalg/linear_program.h"
 
 #include <ClpSimplex.hpp>
 #include <CoinPackedMatrix.hpp>

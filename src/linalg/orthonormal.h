@@ -1,7 +1,7 @@
 // Orthonormal columns by Householder reflections, M = Q R, compiled once.
 #pragma once
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

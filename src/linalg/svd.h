@@ -1,7 +1,7 @@
 // The singular value decomposition, compiled once: M = U diag(values) V^T, values decreasing, thin.
 #pragma once
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

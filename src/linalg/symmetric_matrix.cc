@@ -1,4 +1,4 @@
-#include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_matrix.h"
 
 #include <numbers>
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/linalg/symmetric_tensor.h"
+#include "linalg/symmetric_tensor.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/memorize/closed_form.h"
+#include "memorize/closed_form.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,15 +9,15 @@
 #include <fmt/format.h>
 #include <Eigen/QR>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/parallel.h"
-#include "exhume/base/random.h"
-#include "exhume/base/stage_clock.h"
-#include "exhume/linalg/cholesky.h"
-#include "exhume/linalg/lanczos.h"
-#include "exhume/memorize/quadratic_forms.h"
+#include "base/blas.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/stage_clock.h"
+#include "exhume/error.h"
+#include "linalg/cholesky.h"
+#include "linalg/lanczos.h"
 #include "linalg/lapack.h"
+#include "memorize/quadratic_forms.h"
 
 namespace exhume {
 namespace {

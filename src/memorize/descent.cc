@@ -1,4 +1,4 @@
-#include "exhume/memorize/descent.h"
+#include "memorize/descent.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,10 +11,10 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/linalg/lanczos.h"
-#include "exhume/memorize/quadratic_forms.h"
+#include "base/blas.h"
+#include "base/random.h"
+#include "linalg/lanczos.h"
+#include "memorize/quadratic_forms.h"
 
 namespace exhume {
 namespace {

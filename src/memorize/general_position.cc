@@ -1,4 +1,4 @@
-#include "exhume/memorize/general_position.h"
+#include "memorize/general_position.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

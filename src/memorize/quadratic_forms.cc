@@ -1,6 +1,6 @@
-#include "exhume/memorize/quadratic_forms.h"
+#include "memorize/quadratic_forms.h"
 
-#include "exhume/base/parallel.h"
+#include "base/parallel.h"
 
 namespace exhume {
 namespace {

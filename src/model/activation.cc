@@ -1,4 +1,4 @@
-#include "exhume/model/activation.h"
+#include "model/activation.h"
 
 #include "base/vector_clones.h"
 

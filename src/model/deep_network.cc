@@ -1,4 +1,4 @@
-#include "exhume/model/deep_network.h"
+#include "model/deep_network.h"
 
 #include <fmt/format.h>
 

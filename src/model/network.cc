@@ -1,4 +1,4 @@
-#include "exhume/model/network.h"
+#include "exhume/network.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "exhume/model/quadratic_network.h"
+#include "model/quadratic_network.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <Eigen/Eigenvalues>
 
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 
 namespace exhume {
 

@@ -1,10 +1,10 @@
-#include "exhume/model/rectified_network.h"
+#include "model/rectified_network.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/parallel.h"
+#include "base/parallel.h"
 
 namespace exhume {
 namespace {

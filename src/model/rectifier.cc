@@ -1,4 +1,4 @@
-#include "exhume/model/rectifier.h"
+#include "model/rectifier.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "exhume/model/separable_model.h"
+#include "model/separable_model.h"
 
 #include <stdexcept>
 

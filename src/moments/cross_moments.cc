@@ -1,12 +1,12 @@
-#include "exhume/moments/cross_moments.h"
+#include "moments/cross_moments.h"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "linalg/symmetric_matrix.h"
 #include "linalg/symmetric_runs.h"
 
 namespace exhume {

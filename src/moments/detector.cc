@@ -1,13 +1,13 @@
-#include "exhume/moments/detector.h"
+#include "moments/detector.h"
 
 #include <Eigen/QR>
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "base/blas.h"
+#include "data/reduce.h"
 #include "linalg/svd.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

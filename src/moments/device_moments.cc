@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/transfer.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "linalg/symmetric_matrix.h"
 #include "moments/device_order4.h"
 
 namespace exhume {

@@ -11,7 +11,7 @@
 #include <array>
 #include <functional>
 
-#include "exhume/data/resident.h"
+#include "data/resident.h"
 
 namespace exhume {
 

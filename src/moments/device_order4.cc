@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/transfer.h"
-#include "exhume/base/error.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
 
 namespace exhume {
 namespace {

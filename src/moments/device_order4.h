@@ -10,7 +10,7 @@
 
 #include <functional>
 
-#include "exhume/data/resident.h"
+#include "data/resident.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/moments/hermite_tensors.h"
+#include "moments/hermite_tensors.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/polynomial_fit.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/moments.h"
+#include "moments/polynomial_fit.h"
 
 namespace exhume {
 namespace {

@@ -1,13 +1,13 @@
-#include "exhume/moments/moments.h"
+#include "moments/moments.h"
 
 #include <algorithm>
 #include <array>
 #include <numbers>
 #include <vector>
 
-#include "exhume/data/reduce.h"
-#include "exhume/data/resident.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "data/reduce.h"
+#include "data/resident.h"
+#include "linalg/symmetric_matrix.h"
 #include "linalg/symmetric_runs.h"
 #include "moments/device_moments.h"
 

@@ -1,8 +1,8 @@
 #include <string_view>
 
-#include "exhume/base/packed.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
+#include "base/packed.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/moments.h"
 
 namespace exhume {
 namespace {

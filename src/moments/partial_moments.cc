@@ -1,14 +1,14 @@
-#include "exhume/moments/partial_moments.h"
+#include "moments/partial_moments.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "exhume/base/error.h"
-#include "exhume/base/packed.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/standardise.h"
+#include "base/packed.h"
+#include "exhume/error.h"
 #include "io/sealed.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/standardise.h"
 
 namespace exhume {
 namespace {

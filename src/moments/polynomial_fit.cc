@@ -1,17 +1,17 @@
-#include "exhume/moments/polynomial_fit.h"
+#include "moments/polynomial_fit.h"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/data/resident.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "data/resident.h"
+#include "linalg/symmetric_matrix.h"
 #include "linalg/symmetric_runs.h"
 #include "moments/device_moments.h"
+#include "moments/moments.h"
 
 namespace exhume {
 namespace {

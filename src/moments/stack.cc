@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/resident.h"
 #include "engine/ritz.h"
 #include "engine/transfer.h"
-#include "exhume/base/error.h"
-#include "exhume/data/resident.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
 #include "moments/device_moments.h"
 
 namespace exhume {

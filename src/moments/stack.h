@@ -11,8 +11,8 @@
 #include <memory>
 #include <optional>
 
-#include "exhume/data/samples.h"
-#include "exhume/moments/moments.h"
+#include "exhume/samples.h"
+#include "moments/moments.h"
 
 namespace exhume {
 

@@ -1,11 +1,11 @@
-#include "exhume/moments/standardise.h"
+#include "moments/standardise.h"
 
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <cmath>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

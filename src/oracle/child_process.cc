@@ -14,7 +14,7 @@
 #include <cstring>
 #include <thread>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 extern char** environ;  // NOLINT: handed on to the child, not read
 

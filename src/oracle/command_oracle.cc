@@ -1,4 +1,4 @@
-#include "exhume/oracle/command_oracle.h"
+#include "oracle/command_oracle.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "oracle/child_process.h"
 
 namespace exhume {

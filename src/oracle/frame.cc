@@ -1,4 +1,4 @@
-#include "exhume/oracle/frame.h"
+#include "oracle/frame.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/random.h"
 #include "base/vector_clones.h"
-#include "exhume/base/random.h"
 
 namespace exhume {
 namespace {

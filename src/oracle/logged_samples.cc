@@ -1,4 +1,4 @@
-#include "exhume/oracle/logged_samples.h"
+#include "oracle/logged_samples.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "exhume/oracle/meter.h"
+#include "oracle/meter.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

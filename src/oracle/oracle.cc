@@ -1,4 +1,4 @@
-#include "exhume/oracle/oracle.h"
+#include "exhume/oracle.h"
 
 #include <utility>
 

@@ -1,11 +1,11 @@
-#include "exhume/oracle/question_log.h"
+#include "oracle/question_log.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 #include <utility>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

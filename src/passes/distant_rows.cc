@@ -1,11 +1,11 @@
-#include "exhume/passes/distant_rows.h"
+#include "passes/distant_rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 

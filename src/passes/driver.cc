@@ -1,9 +1,9 @@
-#include "exhume/passes/driver.h"
+#include "passes/driver.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "exhume/base/packed.h"
+#include "base/packed.h"
 #include "passes/entry.h"
 
 namespace exhume {

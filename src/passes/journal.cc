@@ -1,4 +1,4 @@
-#include "exhume/passes/journal.h"
+#include "passes/journal.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 #include <optional>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/base/packed.h"
-#include "exhume/io/record_log.h"
+#include "base/packed.h"
+#include "exhume/error.h"
+#include "io/record_log.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/passes/worker.h"
+#include "passes/worker.h"
 
 #include <condition_variable>
 #include <deque>
@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/base/packed.h"
-#include "exhume/base/passes.h"
+#include "base/packed.h"
+#include "base/passes.h"
+#include "exhume/error.h"
 #include "passes/entry.h"
 
 namespace exhume {

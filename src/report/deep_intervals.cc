@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/report/svg.h"
 #include "report/least_certain.h"
 #include "report/sections.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "exhume/routes/deep/deep.h"
+#include "routes/deep/deep.h"
 
 namespace exhume {
 

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "certify/certificate_writer.h"
-#include "exhume/report/report.h"
-#include "exhume/report/svg.h"
+#include "report/report.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
 #include "report/sections.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

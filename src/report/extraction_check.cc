@@ -1,4 +1,4 @@
-#include "exhume/report/extraction_check.h"
+#include "report/extraction_check.h"
 
 #include <fmt/format.h>
 
@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "certify/certificate_writer.h"
-#include "exhume/base/error.h"
-#include "exhume/certify/entry_check.h"
-#include "exhume/certify/stored_precision.h"
+#include "certify/entry_check.h"
+#include "certify/stored_precision.h"
+#include "exhume/error.h"
 #include "exhume/extract.h"
-#include "exhume/oracle/logged_samples.h"
 #include "extract/missed.h"
 #include "extract/probe.h"
+#include "oracle/logged_samples.h"
 
 namespace exhume {
 namespace {

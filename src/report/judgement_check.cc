@@ -1,4 +1,4 @@
-#include "exhume/report/judgement_check.h"
+#include "report/judgement_check.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/limits.h"
 #include "certify/certificate_writer.h"
-#include "exhume/base/error.h"
-#include "exhume/base/limits.h"
-#include "exhume/base/version.h"
-#include "exhume/report/report.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
+#include "report/report.h"
 
 namespace exhume {
 namespace {

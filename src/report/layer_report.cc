@@ -5,10 +5,10 @@
 #include <string>
 
 #include "certify/certificate_writer.h"
-#include "exhume/report/report.h"
-#include "exhume/report/svg.h"
+#include "report/report.h"
 #include "report/rounded.h"
 #include "report/sections.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "certify/certificate_writer.h"
-#include "exhume/report/report.h"
+#include "report/report.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
 #include "report/sections.h"

@@ -1,4 +1,4 @@
-#include "exhume/report/network_picture.h"
+#include "report/network_picture.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "exhume/report/svg.h"
+#include "report/svg.h"
 
 namespace exhume::svg {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "certify/certificate_writer.h"
-#include "exhume/report/report.h"
-#include "exhume/report/svg.h"
+#include "report/report.h"
 #include "report/rounded.h"
+#include "report/svg.h"
 #include "report/weight_pictures.h"
 
 namespace exhume {

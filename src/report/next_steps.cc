@@ -1,4 +1,4 @@
-#include "exhume/report/next_steps.h"
+#include "report/next_steps.h"
 
 #include <algorithm>
 #include <string_view>

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/report/svg.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "exhume/report/next_steps.h"
-#include "exhume/report/svg.h"
+#include "report/next_steps.h"
 #include "report/report_page.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

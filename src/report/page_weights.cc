@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/report/svg.h"
-#include "exhume/report/weight_charts.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
+#include "report/svg.h"
+#include "report/weight_charts.h"
 
 namespace exhume {
 namespace {

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "certify/certificate_writer.h"
-#include "exhume/base/error.h"
-#include "exhume/report/report.h"
-#include "exhume/report/svg.h"
+#include "exhume/error.h"
 #include "report/page_pictures.h"
 #include "report/page_use.h"
 #include "report/page_weights.h"
+#include "report/report.h"
 #include "report/report_page.h"
 #include "report/sections.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "exhume/report/svg.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {

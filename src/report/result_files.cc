@@ -1,12 +1,12 @@
-#include "exhume/report/result_files.h"
+#include "report/result_files.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "exhume/io/column_names.h"
-#include "exhume/io/onnx.h"
-#include "exhume/io/safetensors.h"
-#include "exhume/routes/outlook.h"
+#include "io/column_names.h"
+#include "io/onnx.h"
+#include "io/safetensors.h"
+#include "routes/outlook.h"
 
 namespace exhume {
 namespace {

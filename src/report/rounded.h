@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "exhume/report/network_picture.h"
-#include "exhume/report/report.h"
-#include "exhume/report/svg.h"
-#include "exhume/report/weight_charts.h"
+#include "report/network_picture.h"
+#include "report/report.h"
+#include "report/svg.h"
+#include "report/weight_charts.h"
 
 namespace exhume {
 

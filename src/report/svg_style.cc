@@ -1,4 +1,4 @@
-#include "exhume/report/svg.h"
+#include "report/svg.h"
 
 namespace exhume::svg {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/report/view.h"
+#include "report/view.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "exhume/report/weight_charts.h"
+#include "report/weight_charts.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/report/svg.h"
+#include "report/svg.h"
 #include "report/svg_text.h"
 
 namespace exhume::svg {

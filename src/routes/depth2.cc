@@ -1,22 +1,22 @@
-#include "exhume/routes/depth2.h"
+#include "routes/depth2.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
+#include "base/blas.h"
+#include "base/random.h"
+#include "base/remembered.h"
+#include "data/reduce.h"
+#include "data/resident.h"
 #include "engine/transfer.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/base/remembered.h"
-#include "exhume/data/reduce.h"
-#include "exhume/data/resident.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/polynomial_fit.h"
 #include "linalg/orthonormal.h"
+#include "linalg/symmetric_matrix.h"
 #include "moments/device_moments.h"
 #include "moments/device_order4.h"
+#include "moments/moments.h"
+#include "moments/polynomial_fit.h"
 #include "moments/stack.h"
 
 namespace exhume {

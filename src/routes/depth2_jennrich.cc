@@ -1,4 +1,4 @@
-#include "exhume/routes/depth2_jennrich.h"
+#include "routes/depth2_jennrich.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 
 namespace exhume {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/data/views.h"
-#include "exhume/routes/depth2_jennrich.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "data/views.h"
+#include "routes/depth2_jennrich.h"
 
 namespace exhume {
 namespace {

@@ -1,15 +1,15 @@
 // The rows of the table that start from Hermite moments (routes/depth2.h, routes/depth2_jennrich.h).
-#include "exhume/routes/depth2.h"
+#include "routes/depth2.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/in_time.h"
-#include "exhume/base/error.h"
-#include "exhume/data/resident.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/routes/depth2_jennrich.h"
+#include "data/resident.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
+#include "routes/depth2_jennrich.h"
 #include "routes/fitted.h"
 #include "routes/residual_rounds.h"
 #include "routes/route.h"

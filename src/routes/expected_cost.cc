@@ -1,12 +1,12 @@
-#include "exhume/routes/expected_cost.h"
+#include "routes/expected_cost.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
-#include "exhume/base/blas.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/routes/depth2.h"
+#include "base/blas.h"
+#include "linalg/symmetric_matrix.h"
+#include "routes/depth2.h"
 
 namespace exhume {
 namespace {

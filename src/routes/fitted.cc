@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

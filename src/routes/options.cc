@@ -1,4 +1,4 @@
-#include "exhume/routes/options.h"
+#include "routes/options.h"
 
 #include <fmt/format.h>
 

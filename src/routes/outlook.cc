@@ -1,13 +1,13 @@
-#include "exhume/routes/outlook.h"
+#include "routes/outlook.h"
 
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
 
-#include "exhume/base/error.h"
-#include "exhume/certify/stored_precision.h"
-#include "exhume/fit/unit_search.h"
+#include "certify/stored_precision.h"
+#include "exhume/error.h"
+#include "fit/unit_search.h"
 #include "routes/route.h"
 
 namespace exhume {

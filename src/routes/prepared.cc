@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "exhume/data/reduce.h"
-#include "exhume/data/resident.h"
+#include "data/reduce.h"
+#include "data/resident.h"
 
 namespace exhume {
 namespace {

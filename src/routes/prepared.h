@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "exhume/certify/certificate.h"
-#include "exhume/certify/inspect.h"
-#include "exhume/certify/stored_precision.h"
-#include "exhume/data/samples.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/standardise.h"
+#include "certify/inspect.h"
+#include "certify/stored_precision.h"
+#include "exhume/certificate.h"
+#include "exhume/samples.h"
+#include "moments/moments.h"
+#include "moments/standardise.h"
 
 namespace exhume {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/blas.h"
 #include "base/in_time.h"
-#include "exhume/base/blas.h"
-#include "exhume/data/resident.h"
-#include "exhume/fit/unit_search.h"
+#include "data/resident.h"
 #include "fit/less_model.h"
+#include "fit/unit_search.h"
 
 namespace exhume {
 namespace {

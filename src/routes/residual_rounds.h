@@ -23,10 +23,10 @@
 
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
-#include "exhume/fit/polish.h"
-#include "exhume/routes/depth2.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "fit/polish.h"
+#include "routes/depth2.h"
 
 namespace exhume {
 

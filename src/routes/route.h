@@ -13,15 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/stage_clock.h"
-#include "exhume/certify/certificate.h"
-#include "exhume/certify/certify.h"
-#include "exhume/fit/deep/search.h"
-#include "exhume/fit/fit.h"
-#include "exhume/routes/deep/deep_options.h"
-#include "exhume/routes/options.h"
-#include "exhume/routes/threshold/layer.h"
+#include "base/stage_clock.h"
+#include "certify/certify.h"
+#include "exhume/certificate.h"
+#include "fit/deep/search.h"
+#include "fit/fit.h"
+#include "routes/deep/deep_options.h"
+#include "routes/options.h"
 #include "routes/prepared.h"
+#include "routes/threshold/layer.h"
 
 namespace exhume {
 

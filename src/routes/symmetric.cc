@@ -1,4 +1,4 @@
-#include "exhume/routes/symmetric.h"
+#include "routes/symmetric.h"
 
 #include <fmt/format.h>
 
@@ -10,12 +10,12 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/data/views.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "data/views.h"
 #include "linalg/svd.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/moments.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/routes/symmetric_printed.h"
+#include "routes/symmetric_printed.h"
 
 #include <fmt/format.h>
 
@@ -9,13 +9,13 @@
 #include <limits>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/data/views.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/model/activation.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "data/views.h"
 #include "linalg/orthonormal.h"
 #include "linalg/svd.h"
+#include "linalg/symmetric_matrix.h"
+#include "model/activation.h"
 
 namespace exhume {
 namespace {

@@ -1,12 +1,12 @@
 // The row of the table for symmetric inputs (routes/symmetric.h).
-#include "exhume/routes/symmetric.h"
+#include "routes/symmetric.h"
 
 #include <algorithm>
 
 #include "base/in_time.h"
-#include "exhume/certify/symmetry_test.h"
-#include "exhume/data/resident.h"
-#include "exhume/linalg/symmetric_matrix.h"
+#include "certify/symmetry_test.h"
+#include "data/resident.h"
+#include "linalg/symmetric_matrix.h"
 #include "routes/fitted.h"
 
 namespace exhume {

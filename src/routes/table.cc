@@ -1,4 +1,4 @@
-#include "exhume/routes/table.h"
+#include "routes/table.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include <cstdio>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/base/version.h"
-#include "exhume/model/network.h"
+#include "base/blas.h"
+#include "base/random.h"
+#include "exhume/network.h"
+#include "exhume/version.h"
 
 #if EIGEN_MAX_ALIGN_BYTES != 32
 #error "the package must hand on the alignment that the library was built with"

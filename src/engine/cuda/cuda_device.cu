@@ -11,7 +11,7 @@
 
 #include "engine/cuda/kernels.h"
 #include "engine/module.h"
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "exhume/engine/device.h"
+#include "engine/device.h"
 
 namespace exhume::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "exhume/engine/ranks.h"
+#include "engine/ranks.h"
 
 namespace exhume {
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/mpi/module.h"
-#include "exhume/base/error.h"
-#include "exhume/base/version.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
 
 namespace exhume {
 namespace {

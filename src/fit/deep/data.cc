@@ -1,9 +1,9 @@
-#include "exhume/fit/deep/data.h"
+#include "fit/deep/data.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "exhume/base/parallel.h"
+#include "base/parallel.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/determined.h"
+#include "fit/deep/determined.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 #include "fit/deep/schedule.h"
 
 namespace exhume {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "exhume/engine/device.h"
-#include "exhume/fit/deep/student_data.h"
+#include "engine/device.h"
+#include "fit/deep/student_data.h"
 
 namespace exhume {
 

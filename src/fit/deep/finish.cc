@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/signs.h"
 #include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
 #include "fit/deep/plain_by_rows.h"
+#include "fit/deep/prune.h"
+#include "fit/deep/signs.h"
 
 namespace exhume {
 namespace {

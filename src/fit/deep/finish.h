@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/fit/deep/found.h"
-#include "exhume/fit/deep/polish.h"
+#include "exhume/control.h"
+#include "fit/deep/found.h"
+#include "fit/deep/polish.h"
 
 namespace exhume {
 

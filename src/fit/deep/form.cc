@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/form.h"
+#include "fit/deep/form.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/signs.h"
+#include "fit/deep/prune.h"
+#include "fit/deep/signs.h"
 
 namespace exhume {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "exhume/fit/deep/peel.h"
+#include "fit/deep/peel.h"
 
 namespace exhume {
 namespace {

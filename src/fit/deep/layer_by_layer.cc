@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "exhume/fit/deep/prune.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {

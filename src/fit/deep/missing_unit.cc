@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "exhume/fit/deep/signs.h"
 #include "fit/deep/rows.h"
+#include "fit/deep/signs.h"
 
 namespace exhume {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <optional>
 
-#include "exhume/fit/deep/data.h"
-#include "exhume/fit/deep/form.h"
+#include "fit/deep/data.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

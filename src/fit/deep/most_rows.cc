@@ -7,8 +7,8 @@
 #include <numeric>
 #include <utility>
 
-#include "exhume/fit/deep/prune.h"
 #include "fit/deep/missing_unit.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {

@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/fit/deep/polish.h"
+#include "exhume/control.h"
+#include "fit/deep/polish.h"
 
 namespace exhume {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "exhume/fit/deep/prune.h"
 #include "fit/deep/in_noise.h"
+#include "fit/deep/prune.h"
 
 namespace exhume {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <optional>
 
-#include "exhume/fit/deep/form.h"
+#include "fit/deep/form.h"
 
 namespace exhume {
 

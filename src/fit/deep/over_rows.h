@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/base/parallel.h"
-#include "exhume/base/types.h"
+#include "base/parallel.h"
+#include "exhume/control.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,12 +1,12 @@
-#include "exhume/fit/deep/peel.h"
+#include "fit/deep/peel.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/deep/prune.h"
+#include "base/random.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {

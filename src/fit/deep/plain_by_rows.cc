@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/signs.h"
 #include "fit/deep/nearly_linear.h"
 #include "fit/deep/open_signs.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/rows.h"
+#include "fit/deep/signs.h"
 #include "fit/normal_sums.h"
 
 namespace exhume {

@@ -14,8 +14,8 @@
 
 #include <optional>
 
-#include "exhume/base/control.h"
-#include "exhume/fit/deep/polish.h"
+#include "exhume/control.h"
+#include "fit/deep/polish.h"
 
 namespace exhume {
 

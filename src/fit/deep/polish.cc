@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/polish.h"
+#include "fit/deep/polish.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/blas.h"
 #include "base/in_time.h"
-#include "exhume/base/blas.h"
-#include "exhume/base/remembered.h"
+#include "base/remembered.h"
 #include "fit/deep/over_rows.h"
 #include "fit/deep/rows.h"
 #include "fit/deep/sums.h"

@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/prune.h"
+#include "fit/deep/prune.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "exhume/base/parallel.h"
-#include "exhume/base/remembered.h"
+#include "base/parallel.h"
+#include "base/remembered.h"
 #include "fit/deep/rows.h"
 
 namespace exhume {

@@ -6,8 +6,8 @@
 #include <numbers>
 #include <vector>
 
-#include "exhume/fit/deep/student_data.h"
 #include "fit/deep/rows.h"
+#include "fit/deep/student_data.h"
 
 namespace exhume {
 

@@ -1,8 +1,8 @@
-#include "exhume/fit/deep/search.h"
+#include "fit/deep/search.h"
 
 #include <algorithm>
 
-#include "exhume/base/blas.h"
+#include "base/blas.h"
 #include "fit/deep/known_layers.h"
 #include "fit/deep/layer_by_layer.h"
 #include "fit/deep/noise_watch.h"

@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "exhume/base/types.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/signs.h"
+#include "fit/deep/signs.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

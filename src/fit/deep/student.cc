@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/student.h"
+#include "fit/deep/student.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include <optional>
 #include <thread>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/base/remembered.h"
+#include "base/blas.h"
+#include "base/random.h"
+#include "base/remembered.h"
 #include "fit/deep/device_student.h"
 #include "fit/deep/schedule.h"
 

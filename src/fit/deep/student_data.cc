@@ -1,10 +1,10 @@
-#include "exhume/fit/deep/student_data.h"
+#include "fit/deep/student_data.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "exhume/base/parallel.h"
-#include "exhume/base/random.h"
+#include "base/parallel.h"
+#include "base/random.h"
 #include "fit/deep/shuffled.h"
 
 namespace exhume {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "exhume/base/parallel.h"
+#include "base/parallel.h"
 #include "fit/deep/over_rows.h"
 #include "fit/deep/rows.h"
 #include "fit/deep/sums.h"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/engine/device.h"
-#include "exhume/fit/deep/data.h"
+#include "engine/device.h"
+#include "exhume/control.h"
+#include "fit/deep/data.h"
 
 namespace exhume {
 

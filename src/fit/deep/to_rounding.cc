@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/signs.h"
 #include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
+#include "fit/deep/prune.h"
+#include "fit/deep/signs.h"
 
 namespace exhume {
 namespace {

@@ -6,8 +6,8 @@
 // this size shows what bends there.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/fit/deep/polish.h"
+#include "exhume/control.h"
+#include "fit/deep/polish.h"
 
 namespace exhume {
 

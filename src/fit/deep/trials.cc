@@ -7,13 +7,13 @@
 #include <numeric>
 #include <utility>
 
-#include "exhume/base/random.h"
-#include "exhume/fit/deep/prune.h"
-#include "exhume/fit/deep/student.h"
+#include "base/random.h"
 #include "fit/deep/finish.h"
 #include "fit/deep/missing_unit.h"
 #include "fit/deep/most_rows.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/shuffled.h"
+#include "fit/deep/student.h"
 #include "fit/deep/to_rounding.h"
 
 namespace exhume {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/control.h"
-#include "exhume/data/samples.h"
-#include "exhume/fit/deep/polish.h"
-#include "exhume/fit/deep/search_options.h"
-#include "exhume/fit/deep/student_data.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "fit/deep/polish.h"
+#include "fit/deep/search_options.h"
+#include "fit/deep/student_data.h"
 #include "fit/deep/to_rounding.h"
 
 namespace exhume {

@@ -1,4 +1,4 @@
-#include "exhume/fit/deep/weight_errors.h"
+#include "fit/deep/weight_errors.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "exhume/routes/deep/deep.h"
+#include "routes/deep/deep.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "exhume/base/blas.h"
-#include "exhume/certify/certify.h"
-#include "exhume/fit/deep/determined.h"
+#include "base/blas.h"
+#include "certify/certify.h"
+#include "fit/deep/determined.h"
 #include "routes/deep/deep_noise.h"
 #include "routes/engine.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "exhume/fit/deep/weight_errors.h"
-#include "exhume/fit/polish.h"
+#include "fit/deep/weight_errors.h"
+#include "fit/polish.h"
 
 namespace exhume {
 namespace {

@@ -1,8 +1,8 @@
 // What a deep network leaves of noisy rows: does it look like noise, and how far are its weights off?
 #pragma once
 
-#include "exhume/certify/residual_look.h"
-#include "exhume/fit/deep/form.h"
+#include "certify/residual_look.h"
+#include "fit/deep/form.h"
 #include "routes/prepared.h"
 
 namespace exhume {

@@ -1,4 +1,4 @@
-#include "exhume/routes/deep/deep_options.h"
+#include "routes/deep/deep_options.h"
 
 #include <fmt/format.h>
 

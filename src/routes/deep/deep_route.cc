@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 #include "routes/deep/deep_noise.h"
 #include "routes/fitted.h"
 

@@ -1,13 +1,13 @@
-#include "exhume/routes/rectified/any_inputs.h"
+#include "routes/rectified/any_inputs.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/limits.h"
-#include "exhume/linalg/linear_program.h"
+#include "base/blas.h"
+#include "base/limits.h"
+#include "linalg/linear_program.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {

@@ -3,7 +3,7 @@
 
 #include <Eigen/Dense>
 
-#include "exhume/routes/rectified/any_inputs.h"
+#include "routes/rectified/any_inputs.h"
 #include "routes/rectified/rectified_route.h"
 
 namespace exhume {

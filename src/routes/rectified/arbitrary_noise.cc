@@ -1,4 +1,4 @@
-#include "exhume/routes/rectified/arbitrary_noise.h"
+#include "routes/rectified/arbitrary_noise.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/parallel.h"
-#include "exhume/base/random.h"
-#include "exhume/fit/polish.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/standardise.h"
-#include "exhume/routes/depth2.h"
+#include "base/blas.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "fit/polish.h"
+#include "moments/moments.h"
+#include "moments/standardise.h"
+#include "routes/depth2.h"
 
 namespace exhume {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "exhume/model/rectified_network.h"
-#include "exhume/routes/rectified/pattern_finish.h"
-#include "exhume/routes/rectified/sparse_noise.h"
-#include "exhume/routes/rectified/starts.h"
+#include "model/rectified_network.h"
 #include "routes/fitted.h"
+#include "routes/rectified/pattern_finish.h"
 #include "routes/rectified/rectified_route.h"
+#include "routes/rectified/sparse_noise.h"
+#include "routes/rectified/starts.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/routes/rectified/few_outputs.h"
+#include "routes/rectified/few_outputs.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
-#include "exhume/data/samples.h"
+#include "base/blas.h"
+#include "base/random.h"
+#include "exhume/samples.h"
 
 namespace exhume {
 namespace {

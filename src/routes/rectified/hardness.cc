@@ -1,4 +1,4 @@
-#include "exhume/routes/rectified/hardness.h"
+#include "routes/rectified/hardness.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/linalg/linear_program.h"
+#include "exhume/error.h"
+#include "linalg/linear_program.h"
 
 namespace exhume {
 namespace {

@@ -1,11 +1,11 @@
-#include "exhume/routes/rectified/ica.h"
+#include "routes/rectified/ica.h"
 
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <stdexcept>
 
-#include "exhume/base/random.h"
+#include "base/random.h"
 
 namespace exhume {
 namespace {

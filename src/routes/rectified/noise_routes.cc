@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "exhume/model/rectified_network.h"
-#include "exhume/routes/rectified/arbitrary_noise.h"
-#include "exhume/routes/rectified/noise_signs.h"
-#include "exhume/routes/rectified/starts.h"
+#include "model/rectified_network.h"
 #include "routes/fitted.h"
+#include "routes/rectified/arbitrary_noise.h"
+#include "routes/rectified/noise_signs.h"
 #include "routes/rectified/rectified_route.h"
+#include "routes/rectified/starts.h"
 
 namespace exhume {
 

@@ -1,12 +1,12 @@
-#include "exhume/routes/rectified/noise_signs.h"
+#include "routes/rectified/noise_signs.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
-#include "exhume/fit/polish.h"
+#include "base/blas.h"
+#include "data/reduce.h"
+#include "fit/polish.h"
 
 namespace exhume {
 namespace {

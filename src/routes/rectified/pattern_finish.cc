@@ -1,16 +1,16 @@
-#include "exhume/routes/rectified/pattern_finish.h"
+#include "routes/rectified/pattern_finish.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/samples.h"
-#include "exhume/fit/polish.h"
-#include "exhume/fit/unit_search.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/standardise.h"
+#include "base/blas.h"
+#include "exhume/samples.h"
+#include "fit/polish.h"
+#include "fit/unit_search.h"
+#include "moments/moments.h"
+#include "moments/standardise.h"
 #include "routes/rectified/user_units.h"
 
 namespace exhume {

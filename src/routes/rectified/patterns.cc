@@ -1,8 +1,8 @@
-#include "exhume/routes/rectified/patterns.h"
+#include "routes/rectified/patterns.h"
 
 #include <algorithm>
 
-#include "exhume/linalg/linear_program.h"
+#include "linalg/linear_program.h"
 
 namespace exhume {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/base/limits.h"
-#include "exhume/model/rectified_network.h"
+#include "base/limits.h"
+#include "exhume/error.h"
+#include "model/rectified_network.h"
 
 namespace exhume::rectified {
 

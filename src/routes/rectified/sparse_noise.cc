@@ -1,11 +1,11 @@
-#include "exhume/routes/rectified/sparse_noise.h"
+#include "routes/rectified/sparse_noise.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/random.h"
+#include "base/blas.h"
+#include "base/random.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {

@@ -1,19 +1,19 @@
-#include "exhume/routes/rectified/starts.h"
+#include "routes/rectified/starts.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "exhume/base/blas.h"
-#include "exhume/decompose/subspace.h"
-#include "exhume/fit/unit_search.h"
-#include "exhume/moments/moments.h"
-#include "exhume/moments/standardise.h"
-#include "exhume/routes/depth2.h"
-#include "exhume/routes/rectified/pattern_finish.h"
-#include "exhume/routes/symmetric.h"
+#include "base/blas.h"
+#include "decompose/subspace.h"
+#include "fit/unit_search.h"
+#include "moments/moments.h"
+#include "moments/standardise.h"
+#include "routes/depth2.h"
+#include "routes/rectified/pattern_finish.h"
 #include "routes/rectified/user_units.h"
+#include "routes/symmetric.h"
 
 namespace exhume {
 namespace {

@@ -3,7 +3,7 @@
 //     w = P^T w',     b = b' - w.mu          rows (w', b') and (w, b): k x (d+1)
 #pragma once
 
-#include "exhume/moments/standardise.h"
+#include "moments/standardise.h"
 
 namespace exhume {
 

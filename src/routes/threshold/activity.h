@@ -9,10 +9,10 @@
 
 #include <tuple>
 
-#include "exhume/base/control.h"
-#include "exhume/base/types.h"
-#include "exhume/data/samples.h"
-#include "exhume/routes/threshold/alone.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "exhume/types.h"
+#include "routes/threshold/alone.h"
 
 namespace exhume {
 

@@ -1,9 +1,9 @@
-#include "exhume/routes/threshold/alone.h"
+#include "routes/threshold/alone.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

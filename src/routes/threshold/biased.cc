@@ -1,15 +1,15 @@
-#include "exhume/routes/threshold/biased.h"
+#include "routes/threshold/biased.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "exhume/base/error.h"
-#include "exhume/data/reduce.h"
-#include "exhume/decompose/subspace.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/polynomial_fit.h"
+#include "data/reduce.h"
+#include "decompose/subspace.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/polynomial_fit.h"
 
 namespace exhume {
 namespace {

@@ -1,12 +1,12 @@
-#include "exhume/routes/threshold/detectors.h"
+#include "routes/threshold/detectors.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/data/reduce.h"
-#include "exhume/routes/threshold/unit_fit.h"
+#include "data/reduce.h"
+#include "routes/threshold/unit_fit.h"
 
 namespace exhume {
 namespace {

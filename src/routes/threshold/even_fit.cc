@@ -8,7 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {

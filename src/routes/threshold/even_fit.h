@@ -10,9 +10,9 @@
 // functions above together with the directions d/dA f of V <- V + V A + U B, A skew, U the complement of V.
 #pragma once
 
-#include "exhume/base/control.h"
-#include "exhume/base/types.h"
-#include "exhume/data/samples.h"
+#include "exhume/control.h"
+#include "exhume/samples.h"
+#include "exhume/types.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/halfspaces.h"
+#include "routes/threshold/halfspaces.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
-#include "exhume/base/error.h"
-#include "exhume/certify/inspect.h"
-#include "exhume/data/reduce.h"
-#include "exhume/routes/threshold/lowest_layer.h"
+#include "certify/inspect.h"
+#include "data/reduce.h"
+#include "exhume/error.h"
+#include "routes/threshold/lowest_layer.h"
 
 namespace exhume {
 namespace {

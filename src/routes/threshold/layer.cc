@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/layer.h"
+#include "routes/threshold/layer.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "exhume/base/error.h"
+#include "exhume/error.h"
 
 namespace exhume::lowest {
 namespace {

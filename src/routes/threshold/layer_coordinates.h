@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "exhume/routes/threshold/layer.h"
 #include "routes/route.h"
+#include "routes/threshold/layer.h"
 
 namespace exhume::lowest {
 

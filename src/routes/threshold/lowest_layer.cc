@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/lowest_layer.h"
+#include "routes/threshold/lowest_layer.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exhume/base/blas.h"
-#include "exhume/data/reduce.h"
+#include "base/blas.h"
+#include "data/reduce.h"
 #include "routes/engine.h"
 
 namespace exhume {

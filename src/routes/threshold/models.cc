@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/models.h"
+#include "routes/threshold/models.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/random.h"
 #include "data/require.h"
-#include "exhume/base/random.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {

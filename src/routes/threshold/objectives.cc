@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/objectives.h"
+#include "routes/threshold/objectives.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/decompose/subspace.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/routes/depth2.h"
+#include "base/random.h"
+#include "decompose/subspace.h"
 #include "linalg/orthonormal.h"
+#include "linalg/symmetric_matrix.h"
+#include "routes/depth2.h"
 
 namespace exhume {
 namespace {

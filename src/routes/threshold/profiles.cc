@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/profiles.h"
+#include "routes/threshold/profiles.h"
 
 #include <Eigen/QR>
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
 
 namespace exhume {
 namespace {

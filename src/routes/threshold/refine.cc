@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/refine.h"
+#include "routes/threshold/refine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "exhume/base/random.h"
-#include "exhume/routes/threshold/unit_fit.h"
+#include "base/random.h"
+#include "routes/threshold/unit_fit.h"
 
 namespace exhume {
 namespace {

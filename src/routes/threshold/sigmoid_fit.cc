@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/sigmoid_fit.h"
+#include "routes/threshold/sigmoid_fit.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "exhume/base/error.h"
-#include "exhume/data/reduce.h"
+#include "data/reduce.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {

@@ -1,5 +1,5 @@
 // The row threshold-sigmoid: a lowest layer of sigmoids, fitted together (routes/threshold/sigmoid_fit.h).
-#include "exhume/routes/threshold/sigmoid_fit.h"
+#include "routes/threshold/sigmoid_fit.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <limits>
 #include <utility>
 
-#include "exhume/data/reduce.h"
-#include "exhume/routes/threshold/biased.h"
-#include "exhume/routes/threshold/step_one.h"
+#include "data/reduce.h"
+#include "routes/threshold/biased.h"
 #include "routes/threshold/layer_coordinates.h"
+#include "routes/threshold/step_one.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/step_one.h"
+#include "routes/threshold/step_one.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exhume/routes/depth2.h"
-#include "exhume/routes/threshold/objectives.h"
+#include "routes/depth2.h"
+#include "routes/threshold/objectives.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/structure.h"
+#include "routes/threshold/structure.h"
 
 #include <fmt/format.h>
 
@@ -9,17 +9,17 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "exhume/base/blas.h"
-#include "exhume/base/error.h"
-#include "exhume/base/random.h"
-#include "exhume/data/reduce.h"
-#include "exhume/decompose/subspace.h"
-#include "exhume/linalg/symmetric_matrix.h"
-#include "exhume/moments/moments.h"
-#include "exhume/routes/depth2.h"
-#include "exhume/routes/threshold/objectives.h"
-#include "exhume/routes/threshold/trust_region.h"
+#include "base/blas.h"
+#include "base/random.h"
+#include "data/reduce.h"
+#include "decompose/subspace.h"
+#include "exhume/error.h"
+#include "linalg/symmetric_matrix.h"
+#include "moments/moments.h"
+#include "routes/depth2.h"
 #include "routes/threshold/even_fit.h"
+#include "routes/threshold/objectives.h"
+#include "routes/threshold/trust_region.h"
 
 namespace exhume {
 namespace {

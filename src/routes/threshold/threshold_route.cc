@@ -8,10 +8,10 @@
 #include <numeric>
 #include <utility>
 
-#include "exhume/base/parallel.h"
-#include "exhume/routes/threshold/step_one.h"
+#include "base/parallel.h"
 #include "routes/threshold/activity.h"
 #include "routes/threshold/layer_coordinates.h"
+#include "routes/threshold/step_one.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/trust_region.h"
+#include "routes/threshold/trust_region.h"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "exhume/routes/threshold/unit_fit.h"
+#include "routes/threshold/unit_fit.h"
 #include "linalg/orthonormal.h"
 
 #include <Eigen/Dense>

@@ -1,0 +1,23 @@
+// Long work that ends in little: a journal of passes (passes/journal.h) keeps what came of it.
+//
+//     const Student student = remembered(control, "student", [&] { return train(...); });
+//
+// Without one, this is a call of `make`.
+#pragma once
+
+#include <string_view>
+
+#include "base/inside_parallel.h"
+#include "base/packed.h"
+#include "base/passes.h"
+#include "exhume/control.h"
+
+namespace exhume {
+
+template <class Make>
+[[nodiscard]] auto remembered(const Control& control, std::string_view name, const Make& make) {
+  if (!control.passes || inside_parallel_for()) return make();
+  return unpacked<decltype(make())>(control.passes->once(name, [&] { return packed(make()); }));
+}
+
+}  // namespace exhume

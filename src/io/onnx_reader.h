@@ -1,0 +1,32 @@
+// Networks of ReLUs out of ONNX files, as PyTorch's exporters and this library write them.
+//
+//   read      Gemm (alpha, beta, transB either way), MatMul, Add, Relu; Concat of the inputs and hidden layers
+//             before a Gemm, and Add of two layers, which is how skip terms are written
+//             Flatten and Identity, which change nothing here; Transpose and Cast of weights, Cast of values
+//   weights   FLOAT or DOUBLE, as raw_data or typed
+//
+// Every value of the graph is an affine function of the inputs and the hidden layers below it; Relu makes it
+// the next hidden layer. Two layers without a Relu between them become one, by multiplication. Anything else
+// is a DataError that names the operator: a network that is not understood is not guessed at.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "model/deep_network.h"
+
+namespace exhume {
+
+struct OnnxReadOptions {
+  // Entries of one weight matrix that is a product of others; DataError above.
+  Index largest_product = Index{1} << 28;
+};
+
+[[nodiscard]] DeepNetwork read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options = {});
+// The same from the bytes of a file; `file` is what messages call it.
+[[nodiscard]] DeepNetwork parse_onnx(std::string_view bytes, const std::string& file,
+                                     const OnnxReadOptions& options = {});
+
+}  // namespace exhume

@@ -1,0 +1,91 @@
+// Coordinates for questions: a random orthonormal frame, of which the first s directions span a subspace.
+//
+//     x = x0 + sum_{a < s} u_a B_a + h B_i      u: s coordinates    i: one direction more, or none    h: step
+//
+//     B_i = (2/d)^(1/2) (eps_n cos(pi (2n+1) k_i / 2d))_{n < d}      eps_n random signs, k_i a random order
+//
+// The rows of a discrete cosine transform with random signs on its columns: orthonormal, made from a table of
+// 4 d cosines, and flat (|B_in| <= (2/d)^(1/2)), so that in a box a direction reaches far, and the weights of
+// a unit, whatever they are, look like normal numbers in it: Var(w.B_i) = |w|^2 / d over the signs.
+//
+// With a box every question lies in it: reach() says how far a direction leads.
+//
+// A turned frame has the same origin and the same directions in another order, so another subspace: where a unit does
+// not act in one it may in the next. Turn 0 is the frame as it was made.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "exhume/types.h"
+
+namespace exhume {
+
+// What inputs may be: low <= x_n <= high for all n.
+struct Box {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool bounded() const { return low > -std::numeric_limits<double>::infinity(); }
+  // Throws std::invalid_argument unless both are finite with low < high, or neither is.
+  void validate() const;
+};
+
+// Questions in the frame's coordinates, or plain rows of inputs.
+struct Questions {
+  RowMatrix rows;                       // n x s coordinates, or n x d inputs where `plain`
+  std::vector<std::int32_t> direction;  // i, n of them, or empty for none
+  Vector step;                          // h, likewise
+  bool plain = false;
+  std::uint32_t turn = 0;  // of the frame whose coordinates these are; 0 where `plain`
+
+  [[nodiscard]] Index count() const { return rows.rows(); }
+  // Questions [first, first + count).
+  [[nodiscard]] Questions part(Index first, Index count) const;
+};
+[[nodiscard]] Questions in_subspace(RowMatrix u);
+[[nodiscard]] Questions plain_rows(RowMatrix x);
+
+class Frame {
+ public:
+  // 1 <= dimensions <= inputs.
+  Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box, std::uint32_t turn = 0);
+  [[nodiscard]] Frame turned(std::uint32_t turn) const { return turned(turn, dimensions()); }
+  // With another number of dimensions: the first of the same directions.
+  [[nodiscard]] Frame turned(std::uint32_t turn, Index dimensions) const {
+    return {inputs(), dimensions, seed_, box_, turn};
+  }
+
+  [[nodiscard]] Index inputs() const { return origin_.size(); }
+  [[nodiscard]] Index dimensions() const { return basis_.rows(); }  // s
+  [[nodiscard]] std::uint32_t turn() const { return turn_; }
+  [[nodiscard]] const Box& box() const { return box_; }
+  [[nodiscard]] const Vector& origin() const { return origin_; }    // x0
+  [[nodiscard]] const Matrix& basis() const { return basis_; }      // s x d: B_0, ..., B_{s-1}
+  [[nodiscard]] Eigen::RowVectorXd direction(Index i) const;        // B_i
+  [[nodiscard]] Matrix directions(Index first, Index count) const;  // B_first, ...: count x d
+
+  // The inputs asked about, whichever turn the questions are of, and however many dimensions they have: n x d.
+  [[nodiscard]] RowMatrix points(const Questions& questions) const;
+  // Those at coordinates u of this turn's subspace: n x d.
+  [[nodiscard]] RowMatrix points_within(const RowMatrix& u) const;
+  // The largest t with x0 + B^T u + t * along still in the box; infinity where there is none. along: d.
+  [[nodiscard]] double reach(const Vector& u, const Vector& along) const;
+  // The same from an input x along v, both d.
+  [[nodiscard]] double reach_from(const Vector& x, const Vector& v) const;
+  // The same along the subspace's own direction v: s.
+  [[nodiscard]] double reach_within(const Vector& u, const Vector& v) const;
+
+ private:
+  Box box_;
+  std::uint64_t seed_;
+  std::uint32_t turn_;
+  Vector origin_;
+  Matrix basis_;
+  std::vector<double> cosine_;       // cos(pi j / 2d), j < 4d
+  std::vector<double> sign_;         // eps_n
+  std::vector<std::int64_t> order_;  // k_i
+};
+
+}  // namespace exhume

@@ -1,0 +1,17 @@
+// The questions and answers of a log as samples: rows (x, y) in the order in which they were asked.
+//
+// Inputs are made again from the frame's coordinates block by block, so memory holds the log alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "exhume/samples.h"
+#include "oracle/frame.h"
+#include "oracle/question_log.h"
+
+namespace exhume {
+
+[[nodiscard]] SamplePtr logged_samples(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks);
+
+}  // namespace exhume

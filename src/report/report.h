@@ -1,0 +1,80 @@
+// What a result has to say, as a file for programs and as a page for people.
+//
+//   result --to_json--> certificate.json --to_html--> report.html
+//
+// The JSON (certify/certificate_json.h) comes first and holds all that the page shows, so the page can be
+// made again from it alone. Keys of its own kind:
+//
+//   network            inputs, hidden_units, outputs, activation, linear_term, heldout_relative_mse,
+//                      training_relative_mse, heldout_mean_square, noise_sd, max_standard_error,
+//                      functional_error_bound, confidence, bound_from, signs_identifiable,
+//                      identifiability {smallest_singular, epsilon, delta}, support_entries, pictures {...}
+//   lowest layer       activation, inputs, hidden_units, rest_level, rest_tolerance, noise_sd,
+//                      nonlinear_share, unexplained_share, stray_rate, least_angle, least_threshold,
+//                      max_standard_error,
+//                      units [{direction, threshold, size, rows, angle_error, threshold_error}]
+//   halfspaces         the same, set (intersection | union), labels, agreement, flip_rate
+//   deep network       inputs, hidden_units [k_1, ...], outputs, activation, skip_terms, minimal,
+//                      heldout_relative_mse, training_relative_mse, heldout_mean_square,
+//                      functional_error_bound, confidence, signs_identifiable, smallest_singular [...],
+//                      weights_within, students [{widths, trained, polished}]
+//   extracted network  oracle, inputs, hidden_units, outputs, activation, slope, precision, reading, queries,
+//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions,
+//                      logged_worst, fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
+//   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
+//                      relative_error, tolerance, ...
+//
+// Under `pictures` numbers are rounded to seven digits and large arrays thinned: they are for the eye; the
+// network itself is in network.safetensors. `facts` and `sections` are what results other than networks add
+// to the page.
+//
+// The page is one file without scripts or requests: inline SVG, light and dark, fit for a phone and for
+// paper. Every string that comes from the user is escaped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exhume/extract.h"
+#include "exhume/memorize.h"
+#include "exhume/recover.h"
+#include "routes/deep/deep.h"
+#include "routes/threshold/halfspaces.h"
+#include "routes/threshold/lowest_layer.h"
+
+namespace exhume {
+
+[[nodiscard]] std::string to_json(const RecoverResult& result);
+[[nodiscard]] std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles = {});
+[[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
+[[nodiscard]] std::string to_json(const DeepResult& result);
+[[nodiscard]] std::string to_json(const MemorizeResult& result);
+[[nodiscard]] std::string to_json(const ExtractResult& result);
+
+// The verdict in one sentence, as page and terminal open with it.
+[[nodiscard]] std::string verdict(const RecoverResult& result);
+[[nodiscard]] std::string verdict(const LowestLayerResult& result);
+[[nodiscard]] std::string verdict(const HalfspacesResult& result);
+[[nodiscard]] std::string verdict(const DeepResult& result);
+[[nodiscard]] std::string verdict(const MemorizeResult& result);
+[[nodiscard]] std::string verdict(const ExtractResult& result);
+
+// What a terminal shows below the verdict: a few facts with their names.
+struct Fact {
+  std::string name, value;
+};
+[[nodiscard]] std::vector<Fact> facts(const RecoverResult& result);
+[[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
+[[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
+[[nodiscard]] std::vector<Fact> facts(const DeepResult& result);
+[[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
+[[nodiscard]] std::vector<Fact> facts(const ExtractResult& result);
+
+// Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
+// out.
+[[nodiscard]] std::string to_html(const std::string& json);
+
+// units.svg: the mean output along every direction, counted from its threshold.
+[[nodiscard]] std::string units_picture(const UnitProfiles& profiles);
+
+}  // namespace exhume
