@@ -5,7 +5,6 @@
 #include "memorize/closed_form.h"
 #include "memorize/descent.h"
 #include "report/extraction_check.h"
-#include "routes/deep/deep.h"
 #include "routes/depth2_jennrich.h"
 #include "routes/route.h"
 
@@ -35,9 +34,6 @@ Route threshold_sigmoid_route() { return {}; }
 
 Matrix jennrich_start(const SamplePtr&, std::optional<Index>, std::uint64_t, const Control&) {
   not_built("the start by Jennrich's algorithm");
-}
-DeepResult recover_deep(const SamplePtr&, const DeepOptions&, const Control&) {
-  not_built("recovery of several hidden layers");
 }
 CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");

@@ -46,17 +46,17 @@ class Delivery {
 
   // Completes the certificate of `result`, writes and shows it; returns the exit code. `more` goes to
   // to_json.
-  template <class Result, class... More>
-  int finish(Result& result, const OpenedSamples& samples, const More&... more) {
-    complete(result, samples);
+  template <class Any, class... More>
+  int finish(Any& result, const OpenedSamples& samples, const More&... more) {
+    complete(result.certificate, samples);
     const std::string json = viewed(result, to_json(result, more...));
-    put_out(result, json, verdict(result), facts(result));
-    return stands(result.status) ? kOk : kNotCertified;
+    put_out(result.certificate, json, verdict(result), facts(result));
+    return stands(result.certificate.status) ? kOk : kNotCertified;
   }
 
   // The same for a result that no files were read for.
-  template <class Result>
-  int finish(Result& result) {
+  template <class Any>
+  int finish(Any& result) {
     return finish(result, OpenedSamples());
   }
 
@@ -67,14 +67,13 @@ class Delivery {
   };
 
   // The certificate with the true network beside the one found, where one is given.
-  template <class Result>
-  std::string viewed(const Result& result, std::string json) const {
-    if constexpr (std::is_same_v<Result, RecoverResult>) {
-      if (result.status == Status::kRefused) return json;
+  template <class Any>
+  std::string viewed(const Any& result, std::string json) const {
+    if constexpr (std::is_same_v<Any, Result>) {
+      if (result.certificate.status == Status::kRefused) return json;
+      if (result.is_deep()) return with_truth_of(json, result.deep);
       if (result.activation != "relu")
         return with_truth_of(json, RectifiedNetwork{result.network, result.activation});
-      return with_truth_of(json, result.network);
-    } else if constexpr (std::is_same_v<Result, DeepResult>) {
       return with_truth_of(json, result.network);
     } else {
       return json;

@@ -92,7 +92,7 @@ class Extract final : public Command {
           estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
-    if (delivery.writes() && result.status != Status::kRefused) {
+    if (delivery.writes() && result.certificate.status != Status::kRefused) {
       delivery.add("network", "network.safetensors",
                    result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network));
       delivery.add("network for other programs", "network.onnx",

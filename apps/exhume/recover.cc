@@ -1,14 +1,11 @@
 // exhume recover: samples in, network, certificate and report out.
-#include "exhume/recover_layers.h"
+#include "exhume/recover.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <future>
-#include <optional>
 #include <stdexcept>
-#include <variant>
 
 #include "base/packed.h"
 #include "checkpoint.h"
@@ -43,42 +40,14 @@ std::vector<std::string> route_names() {
   return names;
 }
 
-std::optional<Index> parse_hidden(const std::string& text) {
-  if (text == "auto") return std::nullopt;
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw std::invalid_argument(
-        fmt::format("--hidden is '{}', but must be auto or a whole number of at least 1", text));
+// A mistake in an option that the library names without its dashes.
+template <class Parse>
+auto parse_option(Parse parse, const std::string& text) {
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& mistake) {
+    throw std::invalid_argument(fmt::format("--{}", mistake.what()));
   }
-  return value;
-}
-
-// "20,20": the widths of several hidden layers; empty for one number or auto.
-std::vector<Index> parse_widths(const std::string& text) {
-  std::vector<Index> widths;
-  if (text.find(',') == std::string::npos) return widths;
-  std::size_t from = 0;
-  while (from <= text.size()) {
-    const std::size_t to = std::min(text.find(',', from), text.size());
-    const std::optional<Index> width = parse_hidden(text.substr(from, to - from));
-    if (!width) throw std::invalid_argument(fmt::format("--hidden is '{}', but auto is not a width", text));
-    widths.push_back(*width);
-    from = to + 1;
-  }
-  return widths;
-}
-
-// Number of hidden layers; 0 for auto.
-Index parse_layers(const std::string& text) {
-  if (text == "auto") return 0;
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 8) {
-    throw std::invalid_argument(
-        fmt::format("--layers is '{}', but must be auto or a whole number from 1 to 8", text));
-  }
-  return value;
 }
 
 class Recover final : public Command {
@@ -91,7 +60,8 @@ class Recover final : public Command {
     app->add_option("--hidden,-k", hidden_,
                     "Number of hidden units, 20,20 for those of several layers, or auto [auto]");
     app->add_option("--layers", layers_,
-                    "Number of hidden layers, or auto: one first, then more while structure is left [1]");
+                    "Number of hidden layers, or auto: one first, then more while structure is left [as many as --hidden "
+                    "names, or 1]");
     app->add_option(
         "--first-layer", first_layer_,
         "A file with the first of two hidden layers, up to scale and sign (.safetensors, .npz: W and "
@@ -102,7 +72,7 @@ class Recover final : public Command {
     app->add_option(
         "--method", method_,
         "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
-    app->add_option("--activation", activation_,
+    app->add_option("--activation", options_.activation,
                     "Of the units, for z > 0: relu, square, cube or exp (e^z - 1); some routes [relu]");
     app->add_option(
         "--mirrored", mirrored_,
@@ -147,12 +117,10 @@ class Recover final : public Command {
 
   int run(const Session& session) override {
     samples_.check();
-    const std::vector<Index> widths = parse_widths(hidden_);
-    Index layers = parse_layers(layers_);
-    if (!widths.empty()) layers = static_cast<Index>(widths.size());
-    if (!first_layer_.empty() && layers_ == "1") layers = 2;
-    if (widths.empty()) options_.hidden = parse_hidden(hidden_);
-    if (!activation_.empty()) options_.rectifier = parse_rectifier(activation_);
+    options_.widths = parse_option(parse_widths, hidden_);
+    if (!layers_.empty()) options_.layers = parse_option(parse_layers, layers_);
+    if (!first_layer_.empty()) options_.first_layer = read_first_layer(first_layer_);
+    const Index layers = options_.depth();
     if (options_.route == kRectified) {
       options_.route += "-" + (method_.empty() ? "tensor" : method_);
     } else if (!method_.empty()) {
@@ -164,7 +132,7 @@ class Recover final : public Command {
         throw std::invalid_argument("--moments belongs to --route depth2");
       options_.route = "depth2";
       Depth2Options spectral;
-      spectral.hidden = options_.hidden;
+      spectral.hidden = options_.hidden();
       spectral.seed = options_.seed;
       options_.units = moments_start(read_moments(moments_), spectral, session.control).V;
     }
@@ -181,13 +149,13 @@ class Recover final : public Command {
       say_expected(*opened.samples, control);
     if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
-    checkpoint_.open(session, opened, about(layers, widths), control);
+    checkpoint_.open(session, opened, about(), control);
     // With a device, reading the files for their digests may take longer than all the rest: beside it, then.
     std::future<void> hashing;
     if (control.device && session.leads())
       hashing = std::async(std::launch::async, [&] { (void)opened.digests(session.control); });
     const auto run_here = [&] {
-      return named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+      return named_columns(opened, [&] { return work(delivery, opened, control); });
     };
     int code = kOk;
     try {
@@ -209,7 +177,7 @@ class Recover final : public Command {
     const ExpectedCost cost = expected_cost({.rows = samples.rows(),
                                              .inputs = samples.inputs(),
                                              .outputs = samples.outputs(),
-                                             .hidden = options_.hidden,
+                                             .hidden = options_.hidden(),
                                              .threads = control.workers(),
                                              .thread_flops = measured_thread_flops(),
                                              .device = control.device != nullptr});
@@ -219,68 +187,35 @@ class Recover final : public Command {
       memory += fmt::format(" and {:.2g} GB of {}", cost.device_bytes / 1e9, control.device->name());
     complain(fmt::format(
         "up to about {:.2g} s and {} are expected for Gaussian inputs{}; --budget is {:.4g} s.", cost.seconds,
-        memory, options_.hidden ? "" : " and no more units than inputs", options_.budget_seconds));
+        memory, options_.hidden() ? "" : " and no more units than inputs", options_.budget_seconds));
   }
 
-  int work(Delivery& delivery, const OpenedSamples& opened, Index layers, const std::vector<Index>& widths,
-           const Control& control) const {
-    if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);
-    if (layers == 0 && !options_.hidden) {
-      AnyDepth any = recover_layers(opened.samples, options_, control);
-      if (auto* deep = std::get_if<DeepResult>(&any)) return deliver(delivery, opened, *deep, said());
-      return deliver(delivery, opened, std::get<RecoverResult>(any), said());
+  int work(Delivery& delivery, const OpenedSamples& opened, const Control& control) const {
+    Result result = exhume::recover(opened.samples, options_, control);
+    result.certificate.options = options_said(options_);
+    delivery.describe(result.certificate, opened);
+    for (const ResultFile& file : result_files(result)) {
+      if (delivery.writes()) delivery.add(file.role, file.name, file.bytes);
     }
-    RecoverResult result = exhume::recover(opened.samples, options_, control);
-    return deliver(delivery, opened, result, said());
+    const int code = delivery.finish(result, opened);
+    const Status status = result.certificate.status;
+    const bool enough = require_ != to_string(Status::kCertified) || status == Status::kCertified;
+    return enough ? code : kNotCertified;
   }
 
   // All that the result depends on, but the samples.
-  [[nodiscard]] Json about(Index layers, const std::vector<Index>& widths) const {
+  [[nodiscard]] Json about() const {
     return {{"hidden", hidden_},
-            {"layers", layers},
-            {"widths", widths},
+            {"layers", options_.depth()},
+            {"widths", options_.widths},
             {"first_layer", first_layer_.empty() ? "" : sha256_file(first_layer_)},
             {"route", options_.route},
-            {"activation", activation_},
+            {"activation", options_.activation},
             {"leak", options_.leak},
             {"device", device_},
             {"units", options_.units ? sha256(packed(*options_.units)) : ""},
             {"seed", options_.seed},
             {"budget", options_.budget_seconds}};
-  }
-
-  [[nodiscard]] int code_of(int code, const Certificate& result) const {
-    const bool enough = require_ != to_string(Status::kCertified) || result.status == Status::kCertified;
-    return enough ? code : kNotCertified;
-  }
-
-  using Said = std::vector<std::pair<std::string, std::string>>;
-  [[nodiscard]] Said said() const { return options_said(options_, layers_); }
-
-  template <class Result>
-  int deliver(Delivery& delivery, const OpenedSamples& opened, Result& result, Said options) const {
-    result.options = std::move(options);
-    delivery.describe(result, opened);
-    for (const ResultFile& file : result_files(result)) {
-      if (delivery.writes()) delivery.add(file.role, file.name, file.bytes);
-    }
-    return code_of(delivery.finish(result, opened), result);
-  }
-
-  int run_deep(Delivery& delivery, const OpenedSamples& opened, Index layers,
-               const std::vector<Index>& widths, const Control& control) const {
-    if (options_.route != "auto" && options_.route != "deep") {
-      throw std::invalid_argument(fmt::format(
-          "--route {} finds one hidden layer; several are found by the route deep", options_.route));
-    }
-    DeepOptions options;
-    options.layers = layers;
-    options.seed = options_.seed;
-    options.budget_seconds = options_.budget_seconds;
-    if (!widths.empty()) options.widths = widths;
-    if (!first_layer_.empty()) options.first_layer = read_first_layer(first_layer_);
-    DeepResult result = recover_deep(opened.samples, options, control);
-    return deliver(delivery, opened, result, options_said(options));
   }
 
   static Matrix read_first_layer(const std::string& file) {
@@ -300,7 +235,7 @@ class Recover final : public Command {
 
   SampleArguments samples_;
   std::vector<std::string> moments_;
-  std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_, shape_,
+  std::string hidden_ = "auto", layers_, first_layer_, out_, mirrored_, method_, shape_,
               truth_, device_ = "auto", require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
   Checkpoint checkpoint_;

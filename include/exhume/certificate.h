@@ -6,8 +6,7 @@
 //     rows, split, seed   which rows were held out: enough to draw them again
 //     files               what was read, with the SHA-256 of the bytes that were used
 //
-// A result is a certificate and what it is about: RecoverResult, LowestLayerResult, HalfspacesResult and
-// MemorizeResult derive from Certificate. docs/certificate.md says what every field means to a user.
+// Every result has one, beside what it is about. docs/certificate.md says what every field means to a user.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,8 @@ struct ExtractOptions {
   void validate() const;
 };
 
-struct ExtractResult : Certificate {
+struct ExtractResult {
+  Certificate certificate;
   Network network;   // canonical form; empty where refused, or where it has several hidden layers:
   DeepNetwork deep;  // then this one, canonical too; no layers otherwise
   std::string activation = "relu";  // relu, leaky relu, absolute value, relu with a linear term

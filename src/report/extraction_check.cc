@@ -149,7 +149,7 @@ class Checker {
   }
 
   [[nodiscard]] bool same(const ExtractResult& again) const {
-    if (again.status == Status::kRefused || again.is_deep() != (deep_ != nullptr)) return false;
+    if (again.certificate.status == Status::kRefused || again.is_deep() != (deep_ != nullptr)) return false;
     if (deep_ != nullptr) {
       const DeepAlignment apart = align(*deep_, again.deep);
       return apart.comparable && apart.worst_error <= kSameQuestion;

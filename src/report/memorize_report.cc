@@ -120,7 +120,7 @@ std::string descent_words(const Descent& d, const SecondOrder& s) {
 }  // namespace
 
 std::string verdict(const MemorizeResult& result) {
-  return fmt::format("{}: {}.", result.memorized() ? "Memorised" : "Not memorised", result.reason);
+  return fmt::format("{}: {}.", result.memorized() ? "Memorised" : "Not memorised", result.certificate.reason);
 }
 
 std::vector<Fact> facts(const MemorizeResult& r) {
@@ -165,7 +165,7 @@ std::vector<Fact> facts(const MemorizeResult& r) {
 std::string to_json(const MemorizeResult& result) {
   Json sections = Json::array();
   sections.push_back(facts_section(facts(result)));
-  return write_certificate(result, {.kind = "memorized network",
+  return write_certificate(result.certificate, {.kind = "memorized network",
                                     .verdict = verdict(result),
                                     .own = own_keys(result),
                                     .sections = std::move(sections)});

@@ -38,24 +38,19 @@
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
-#include "routes/deep/deep.h"
 #include "routes/threshold/halfspaces.h"
 #include "routes/threshold/lowest_layer.h"
 
 namespace exhume {
 
-[[nodiscard]] std::string to_json(const RecoverResult& result);
+[[nodiscard]] std::string to_json(const Result& result);
 [[nodiscard]] std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles = {});
-[[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
-[[nodiscard]] std::string to_json(const DeepResult& result);
 [[nodiscard]] std::string to_json(const MemorizeResult& result);
 [[nodiscard]] std::string to_json(const ExtractResult& result);
 
 // The verdict in one sentence, as page and terminal open with it.
-[[nodiscard]] std::string verdict(const RecoverResult& result);
+[[nodiscard]] std::string verdict(const Result& result);
 [[nodiscard]] std::string verdict(const LowestLayerResult& result);
-[[nodiscard]] std::string verdict(const HalfspacesResult& result);
-[[nodiscard]] std::string verdict(const DeepResult& result);
 [[nodiscard]] std::string verdict(const MemorizeResult& result);
 [[nodiscard]] std::string verdict(const ExtractResult& result);
 
@@ -63,10 +58,8 @@ namespace exhume {
 struct Fact {
   std::string name, value;
 };
-[[nodiscard]] std::vector<Fact> facts(const RecoverResult& result);
+[[nodiscard]] std::vector<Fact> facts(const Result& result);
 [[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
-[[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
-[[nodiscard]] std::vector<Fact> facts(const DeepResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
 [[nodiscard]] std::vector<Fact> facts(const ExtractResult& result);
 

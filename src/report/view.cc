@@ -155,12 +155,12 @@ void check_shape(const std::vector<Index>& shape, Index inputs) {
 std::string with_shape(const std::string& certificate, const StoredModel& found,
                        const std::vector<Index>& shape) {
   Json json = parse_certificate(certificate);
-  RecoverResult result;
+  Result result;
   if (const auto* network = std::get_if<Network>(&found)) result.network = *network;
   if (const auto* network = std::get_if<RectifiedNetwork>(&found)) result.network = network->network;
   if (const auto* network = std::get_if<DeepNetwork>(&found)) result.network.W = network->layers.front().W;
   check_shape(shape, result.network.inputs());
-  result.input_shape = shape;
+  result.certificate.input_shape = shape;
   json["input_shape"] = shape;
   json["pictures"]["images"] = image_picture(result);
   return sealed(std::move(json));

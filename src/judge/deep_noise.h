@@ -3,7 +3,7 @@
 
 #include "certify/residual_look.h"
 #include "fit/deep/form.h"
-#include "routes/prepared.h"
+#include "judge/prepared.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "routes/prepared.h"
+#include "judge/prepared.h"
 
 #include <algorithm>
 
