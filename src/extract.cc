@@ -230,7 +230,7 @@ class Extraction {
       if (result_.certificate.status == Status::kCertified) return;
       result_.certificate.tried.push_back({fmt::format("attempt {}", turn + 1), result_.certificate.reason});
       if (result_.certificate.status == Status::kUncertified && !uncertified) uncertified = result_;
-      if (uncertified) uncertified->tried = result_.certificate.tried;
+      if (uncertified) uncertified->certificate.tried = result_.certificate.tried;
       result_.certificate.assumptions.clear();
     }
     if (uncertified) result_ = std::move(*uncertified);
@@ -342,7 +342,7 @@ class Extraction {
     if (result_.is_deep()) check_weights(checks, *logged);
     checks.note("signs are determined", result_.signs_identifiable ? 1 : 0, 1, result_.signs_identifiable);
     std::move(checks).conclude(
-        result_,
+        result_.certificate,
         fmt::format(
             "all {} questions are answered to the oracle's precision ({}), {} of them fresh and random",
             meter_.asked(), result_.precision, fresh_rows));

@@ -33,8 +33,8 @@ struct RecoverOptions {
   Index candidates = 400;           // halfspaces that arbitrary noise chooses from
   Index most_patterns = 2'000'000;  // sign patterns that are looked at
 
-  // Number of hidden layers, or kAnyDepth: `layers` where it is a number, otherwise as many as there are widths,
-  // two above a given first layer, and else one (or kAnyDepth, where that was asked for).
+  // Number of hidden layers, or kAnyDepth: `layers` where it is a number, otherwise as many as there are
+  // widths, two above a given first layer, and else one (or kAnyDepth, where that was asked for).
   [[nodiscard]] Index depth() const;
   // Units of the only hidden layer, where they are given.
   [[nodiscard]] std::optional<Index> hidden() const;

@@ -6,9 +6,9 @@
 // conditions hold; the result says what was found, by which route, how far the held-out rows confirm it, and
 // what was assumed: certified, estimated or uncertified.
 //
-// Any depth: one hidden layer first, then two, then three, while structure is left and time remains. The first
-// result that is certified, estimated or refused ends the search; where none is, the one returned is the
-// shallowest of those that do best on the held-out rows.
+// Any depth: one hidden layer first, then two, then three, while structure is left and time remains. The
+// first result that is certified, estimated or refused ends the search; where none is, the one returned is
+// the shallowest of those that do best on the held-out rows.
 #pragma once
 
 #include "exhume/control.h"

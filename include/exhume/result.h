@@ -45,8 +45,8 @@ struct Errors {
   double confidence = 0.999;
   std::string bound_from;                          // which residuals the bound rests on, in words
   std::optional<Identifiability> identifiability;  // of one hidden layer; empty where it was not computed
-  // Several hidden layers: smallest singular value of the Jacobian, layer by layer, and how far other networks of
-  // these widths may be, in standardised coordinates.
+  // Several hidden layers: smallest singular value of the Jacobian, layer by layer, and how far other
+  // networks of these widths may be, in standardised coordinates.
   std::vector<double> smallest_singular;
   double weights_within = 0;
 };

@@ -34,27 +34,6 @@ DeepData curvature_rows(Prepared& data, const DeepForm& form) {
   return {block.x(), block.y()};
 }
 
-// The same function without hidden layers of no units, down to one hidden layer: what the layer above such a one
-// reads of the layer below it moves from its skip terms to its weights.
-DeepNetwork without_empty_layers(const DeepNetwork& network) {
-  DeepNetwork out = network;
-  Index passed = 0;  // inputs and units below layer l - 1
-  for (std::size_t l = 0; l + 1 < out.layers.size() && out.depth() > 1;) {
-    const Index below = out.layers[l].W.cols();
-    if (out.layers[l].W.rows() > 0) {
-      passed += below;
-      ++l;
-      continue;
-    }
-    Layer& above = out.layers[l + 1];
-    const Matrix skips = above.L.size() > 0 ? above.L : Matrix::Zero(above.W.rows(), passed + below);
-    above.W = skips.rightCols(below);
-    above.L = skips.leftCols(passed).isZero(0) ? Matrix() : Matrix(skips.leftCols(passed));
-    out.layers.erase(out.layers.begin() + static_cast<std::ptrdiff_t>(l));
-  }
-  return out.depth() < network.depth() ? canonical(out) : out;
-}
-
 class DeepLayers final : public JudgedNetwork {
  public:
   explicit DeepLayers(const Case& under)
@@ -268,6 +247,25 @@ class DeepLayers final : public JudgedNetwork {
 };
 
 }  // namespace
+
+DeepNetwork without_empty_layers(const DeepNetwork& network) {
+  DeepNetwork out = network;
+  Index passed = 0;  // inputs and units below layer l - 1
+  for (std::size_t l = 0; l + 1 < out.layers.size() && out.depth() > 1;) {
+    const Index below = out.layers[l].W.cols();
+    if (out.layers[l].W.rows() > 0) {
+      passed += below;
+      ++l;
+      continue;
+    }
+    Layer& above = out.layers[l + 1];
+    const Matrix skips = above.L.size() > 0 ? above.L : Matrix::Zero(above.W.rows(), passed + below);
+    above.W = skips.rightCols(below);
+    above.L = skips.leftCols(passed).isZero(0) ? Matrix() : Matrix(skips.leftCols(passed));
+    out.layers.erase(out.layers.begin() + static_cast<std::ptrdiff_t>(l));
+  }
+  return out.depth() < network.depth() ? canonical(out) : out;
+}
 
 std::unique_ptr<JudgedNetwork> deep_layers(const Case& under) { return std::make_unique<DeepLayers>(under); }
 

@@ -1,5 +1,5 @@
-// Entries of rows against a network of one hidden layer (certify/entry_check.h), with what the rounding of the
-// training rows does to the fit.
+// Entries of rows against a network of one hidden layer (certify/entry_check.h), with what the rounding of
+// the training rows does to the fit.
 #pragma once
 
 #include <mutex>

@@ -63,8 +63,8 @@ bool reproduced_as_stored(Found& found, Prepared& data, const Control& control) 
   return true;
 }
 
-// Rows times squared inputs from which on a look at the residual takes many seconds; and rows that are looked at
-// first then.
+// Rows times squared inputs from which on a look at the residual takes many seconds; and rows that are looked
+// at first then.
 constexpr double kCostlyLook = 1e10;
 constexpr Index kFewLookRows = 10'000;
 

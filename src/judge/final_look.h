@@ -7,8 +7,8 @@
 namespace exhume {
 
 // A network that is reproduced to the precision of the samples is final, and so is noise: the residual of a
-// fit that a search calls noise is looked at once more. May replace the fit by one close to it that reproduces
-// every training entry to its stored precision.
+// fit that a search calls noise is looked at once more. May replace the fit by one close to it that
+// reproduces every training entry to its stored precision.
 [[nodiscard]] bool is_final(Found& found, Prepared& data, const Control& control);
 
 // Measures what the fit's model leaves, into the fit; returns the products of its residuals.

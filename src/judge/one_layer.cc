@@ -28,7 +28,8 @@ constexpr double kDoubtful = 1e-2;
 // Factor by which the last growth lowered a residual that still falls.
 constexpr double kStillFalls = 1.05;
 
-// `errors` in the order of the units of `to`, which is canonical(from): every unit's place is found by its row.
+// `errors` in the order of the units of `to`, which is canonical(from): every unit's place is found by its
+// row.
 Network errors_in_order(const Network& errors, const Network& from, const Network& to) {
   Network out = errors;
   std::vector<bool> used(static_cast<size_t>(from.hidden()), false);

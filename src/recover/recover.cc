@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "recover/any_depth.h"
 #include "base/blas.h"
 #include "judge/final_look.h"
 #include "judge/judge.h"
 #include "judge/one_layer.h"
+#include "recover/any_depth.h"
 #include "routes/engine.h"
 
 namespace exhume {

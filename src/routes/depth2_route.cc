@@ -45,8 +45,8 @@ Start in_time(Job& job, const char* stage, const Make& make) {
   return start;
 }
 
-// As many directions as outputs, and the units along them leave structure: there are more units than outputs. Where they
-// do not, the polish that showed it is where the fit goes on.
+// As many directions as outputs, and the units along them leave structure: there are more units than outputs.
+// Where they do not, the polish that showed it is where the fit goes on.
 bool too_few_outputs(Start& start, const SamplePtr& standard, const Control& control) {
   RoundsOptions polish_only;
   polish_only.most_rounds = 0;

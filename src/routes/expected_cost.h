@@ -6,7 +6,8 @@
 //
 //     k: as asked for, or r;  n' = 5 (k (d + m) + m (d + 1)) / m rows, five equations for every unknown
 //
-// Laws of docs/scaling.md: for Gaussian inputs whose units the moments show. Good to a factor of two or three.
+// Laws of docs/scaling.md: for Gaussian inputs whose units the moments show. Good to a factor of two or
+// three.
 #pragma once
 
 #include <optional>

@@ -32,8 +32,8 @@ struct RouteInfo {
 // In the order in which they are tried.
 [[nodiscard]] const std::vector<RouteInfo>& route_table();
 
-// Throws std::invalid_argument where no route to a network of this depth is called options.route (or "auto"), and
-// where `options` sets a field that the route does not read.
+// Throws std::invalid_argument where no route to a network of this depth is called options.route (or "auto"),
+// and where `options` sets a field that the route does not read.
 void check_route(const RecoverOptions& options);
 
 }  // namespace exhume

@@ -72,7 +72,8 @@ LowestLayerResult halfspaces(const SamplePtr& samples, LowestLayerOptions option
   const LowestLayer& layer = result.layer;
   const Certificate& certificate = result.certificate;
   HalfspaceSet& set = result.set.emplace();
-  // The units say which label lies on their far side; where there are none, the label at rest is that of most rows.
+  // The units say which label lies on their far side; where there are none, the label at rest is that of most
+  // rows.
   double step = 0;
   for (const UnitFit& fit : layer.fits) step += fit.size;
   const bool rest_is_low =
