@@ -38,8 +38,7 @@ Matrix jennrich_start(const SamplePtr&, std::optional<Index>, std::uint64_t, con
 CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");
 }
-CertificateCheck check_extraction(const std::string&, const DeepNetwork&, const std::string&,
-                                  const Control&) {
+CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");
 }
 

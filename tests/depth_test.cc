@@ -101,21 +101,21 @@ TEST(Depth, AnyDepthKeepsActivationAndRoute) {
 
 // "10-9-0 hidden units, with skip terms" is a network of two hidden layers.
 TEST(Depth, LayersWithoutUnitsAreLeftOut) {
-  DeepNetwork empty;
+  Network empty;
   empty.layers = {{Matrix::Random(4, 3), Vector::Random(4), {}},
                   {Matrix::Random(2, 4), Vector::Random(2), Matrix::Random(2, 3)},
                   {Matrix(0, 2), Vector(0), Matrix(0, 7)},
                   {Matrix(1, 0), Vector::Random(1), Matrix::Random(1, 9)}};
-  const DeepNetwork fewer = without_empty_layers(empty);
+  const Network fewer = without_empty_layers(empty);
   EXPECT_EQ(fewer.widths(), (std::vector<Index>{4, 2}));
   const RowMatrix x = RowMatrix::Random(20, 3);
   EXPECT_LT((evaluate(fewer, x) - evaluate(empty, x)).norm(), 1e-13 * evaluate(empty, x).norm());
   // The first layer, too; and one hidden layer stays.
-  DeepNetwork first;
+  Network first;
   first.layers = {{Matrix(0, 3), Vector(0), {}},
                   {Matrix(4, 0), Vector::Random(4), Matrix::Random(4, 3)},
                   {Matrix::Random(1, 4), Vector::Random(1), {}}};
-  const DeepNetwork one = without_empty_layers(first);
+  const Network one = without_empty_layers(first);
   EXPECT_EQ(one.widths(), (std::vector<Index>{4}));
   EXPECT_FALSE(one.has_skip_terms());
   EXPECT_LT((evaluate(one, x) - evaluate(first, x)).norm(), 1e-13 * evaluate(first, x).norm());

@@ -71,7 +71,6 @@ class Delivery {
   std::string viewed(const Any& result, std::string json) const {
     if constexpr (std::is_same_v<Any, Result>) {
       if (result.certificate.status == Status::kRefused) return json;
-      if (result.is_deep()) return with_truth_of(json, result.deep);
       if (result.activation != "relu")
         return with_truth_of(json, RectifiedNetwork{result.network, result.activation});
       return with_truth_of(json, result.network);

@@ -78,8 +78,8 @@ struct Certificate {
 // Collects the checks of a verdict: every check is recorded, the first that fails gives the reason.
 class Checks {
  public:
-  // No certificate without it; `otherwise` is the reason where it fails. Once a name: who asks first has the
-  // say, as a route that knows more of its failures does.
+  // No certificate without it; `otherwise` is the reason where it fails. If a check of one name is required
+  // twice, the first call wins: that of a route, which knows more of its failures.
   bool require(std::string name, double value, double threshold, bool holds, std::string otherwise);
   // One that failed and explains those before it: its `otherwise` becomes the reason.
   void require_first(std::string name, double value, double threshold, std::string otherwise);

@@ -14,7 +14,6 @@
 #include "exhume/certificate.h"
 #include "exhume/network.h"
 #include "exhume/types.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -38,8 +37,7 @@ struct Errors {
   double training_relative_mse = 0;
   double noise_sd = 0;               // estimated standard deviation of the noise, 0 where none is visible
   Matrix noise_covariance;           // of the outputs, m x m; empty where none is visible
-  Network standard_errors;           // same shapes as `network`; empty where they were not computed
-  DeepNetwork deep_standard_errors;  // likewise of several hidden layers
+  Network standard_errors;          // same shapes as `network`; empty where they were not computed
   double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;
@@ -79,8 +77,7 @@ struct Diagnostics {
 
 struct Result {
   Certificate certificate;
-  Network network;                  // empty where refused, or where there are several hidden layers:
-  DeepNetwork deep;                 // then this one; no layers otherwise
+  Network network;                  // without units where refused
   std::string activation = "relu";  // of its units
   std::string precision;  // to what the rows are reproduced, where certified: "single precision, 2e-08"
   bool signs_identifiable = true;
@@ -90,7 +87,7 @@ struct Result {
   Errors errors;
   Diagnostics diagnostics;
 
-  [[nodiscard]] bool is_deep() const { return !deep.layers.empty(); }
+  [[nodiscard]] bool is_deep() const { return network.depth() > 1; }
 };
 
 }  // namespace exhume

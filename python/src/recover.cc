@@ -65,13 +65,9 @@ Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& pa
   return array(RowMatrix(moments_start(*all, options, {}).V));
 }
 
-std::optional<DeepNetwork> unless_empty(const DeepNetwork& network) {
-  return network.layers.empty() ? std::nullopt : std::optional<DeepNetwork>(network);
-}
-
+// None where there is no network, or one without inputs and outputs.
 std::optional<Network> unless_empty(const Network& network) {
-  if (network.W.size() == 0 && network.A.size() == 0 && network.c.size() == 0) return std::nullopt;
-  return network;
+  return network.parameters() == 0 ? std::nullopt : std::optional<Network>(network);
 }
 
 // The result with names and shape of the data, about to be written.
@@ -106,10 +102,7 @@ void bind_recover(nb::module_& m) {
   nb::class_<Result>(m, "Result")
       .def_prop_ro("is_deep", &Result::is_deep)
       .def_prop_ro("network", [](const Result& r) { return unless_empty(r.network); })
-      .def_prop_ro("deep", [](const Result& r) { return unless_empty(r.deep); })
       .def_prop_ro("standard_errors", [](const Result& r) { return unless_empty(r.errors.standard_errors); })
-      .def_prop_ro("deep_standard_errors",
-                   [](const Result& r) { return unless_empty(r.errors.deep_standard_errors); })
       .def_prop_ro(
           "singular_values", [](const Result& r) { return array(Vector(r.diagnostics.singular_values)); },
           nb::rv_policy::move)

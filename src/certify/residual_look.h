@@ -58,7 +58,7 @@ struct ResidualLook {
 
 inline constexpr double kMostKurtosis = 6;
 
-// The largest Z over bandwidths with about 4, 16 and 64 neighbours a row, on at most 4,096 rows.
+// The largest Z over bandwidths with about 4, 16 and 64 neighbours per row, on at most 4,096 rows.
 [[nodiscard]] double neighbour_statistic(const Matrix& x, const Matrix& residuals,
                                          const Control& control = {});
 

@@ -40,8 +40,8 @@ class DeepLayers final : public JudgedNetwork {
       : data_(under.data), found_(*under.found.deep), options_(under.options), control_(under.control) {}
 
   void place(Result& result) override {
-    result.deep = without_empty_layers(canonical(data_.coordinates().to_user(to_deep(found_.form))));
-    result.plain = !result.deep.has_skip_terms() && found_.plain;
+    result.network = without_empty_layers(canonical(data_.coordinates().to_user(to_network(found_.form))));
+    result.plain = !result.network.has_skip_terms() && found_.plain;
     result.minimal = found_.minimal;
     result.signs_identifiable = found_.signs_determined;
     result.errors.training_relative_mse = found_.relative_mse;
@@ -50,7 +50,7 @@ class DeepLayers final : public JudgedNetwork {
   }
 
   [[nodiscard]] RowMatrix predict(const Result& result, const Eigen::Ref<const RowMatrix>& x) const override {
-    return evaluate(result.deep, x);
+    return evaluate(result.network, x);
   }
 
   void measure(HeldOutCheck& held_out, Result& result) override {
@@ -58,7 +58,7 @@ class DeepLayers final : public JudgedNetwork {
   }
 
   [[nodiscard]] Verdict check(const HeldOutCheck& held_out, Result& result, Checks& checks) override {
-    const std::vector<Index> widths = result.deep.widths();
+    const std::vector<Index> widths = result.network.widths();
     if (found_.left > 0) {
       checks.require(
           "rows left over", static_cast<double>(found_.left), 0, false,
@@ -86,7 +86,7 @@ class DeepLayers final : public JudgedNetwork {
 
   void conclude(Result& result) override {
     Certificate& certificate = result.certificate;
-    const std::vector<Index> widths = result.deep.widths();
+    const std::vector<Index> widths = result.network.widths();
     const std::string behind =
         fmt::format("the network behind the samples has {} hidden layers of at most {} units", widths.size(),
                     fmt::join(widths, " and "));
@@ -132,14 +132,14 @@ class DeepLayers final : public JudgedNetwork {
   [[nodiscard]] FitErrors rounding_errors(const Result& result) {
     const StoredPrecision& stored = data_.precision();
     if (!stored.coarse()) return {};
-    const double n = static_cast<double>(data_.training()->rows() * result.deep.outputs());
-    const double share = std::sqrt(std::min(1.0, 4 * static_cast<double>(result.deep.parameters()) / n));
+    const double n = static_cast<double>(data_.training()->rows() * result.network.outputs());
+    const double share = std::sqrt(std::min(1.0, 4 * static_cast<double>(result.network.parameters()) / n));
     const Eigen::RowVectorXd errors = share * stored.mean_square.cwiseSqrt().transpose();
     return [errors](const Eigen::Ref<const RowMatrix>& x) { return Matrix(errors.replicate(x.rows(), 1)); };
   }
 
   void check_entries_of(Result& result, Checks& checks) {
-    const EntryModel model(result.deep, &data_.coordinates());
+    const EntryModel model(result.network, nullptr, &data_.coordinates());
     const FitErrors errors = rounding_errors(result);
     const auto require = [&](const char* name, const SamplePtr& rows, bool unseen) {
       const EntryCheck check = check_entries(model, *rows, data_.precision(), unseen, errors, control_);
@@ -160,8 +160,8 @@ class DeepLayers final : public JudgedNetwork {
   // What is left has to look like noise, on rows that were fitted and on those that were not.
   void check_noise(const HeldOutCheck& held_out, Result& result, Checks& checks) {
     const ResidualLook look = look_at_deep_residual(found_.form, data_.standard(), control_);
-    const auto entries = static_cast<double>(data_.training()->rows() * result.deep.outputs());
-    const auto weights = static_cast<double>(result.deep.parameters());
+    const auto entries = static_cast<double>(data_.training()->rows() * result.network.outputs());
+    const auto weights = static_cast<double>(result.network.parameters());
     checks.require(
         "samples for every unknown", entries / weights, kEquationsInNoise,
         entries >= kEquationsInNoise * weights,
@@ -174,7 +174,7 @@ class DeepLayers final : public JudgedNetwork {
         "a unit of one hidden layer explains more of what is left than chance does: more units, or "
         "another kind of function, are behind the data");
     const HeldOutCheck fitted =
-        check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return evaluate(result.deep, x); },
+        check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return evaluate(result.network, x); },
                        *data_.training(), data_.moments().mean_y(), control_);
     const double ratio = held_out.mean_square / std::max(fitted.mean_square, kTiny);
     const double spread =
@@ -188,15 +188,15 @@ class DeepLayers final : public JudgedNetwork {
             ratio));
     const double taken = entries / std::max(entries - weights, 1.0);
     result.errors.noise_sd =
-        std::sqrt(taken * fitted.mean_square / static_cast<double>(result.deep.outputs()));
+        std::sqrt(taken * fitted.mean_square / static_cast<double>(result.network.outputs()));
     if (!found_.plain) return;
-    result.errors.deep_standard_errors = errors_in_noise(result.deep, data_, control_);
-    double units = result.errors.deep_standard_errors.layers.empty() ? 1 : 0;
-    for (std::size_t l = 0; l < result.errors.deep_standard_errors.layers.size(); ++l) {
-      const Layer& layer = result.errors.deep_standard_errors.layers[l];
+    result.errors.standard_errors = errors_in_noise(result.network, data_, control_);
+    double units = result.errors.standard_errors.layers.empty() ? 1 : 0;
+    for (std::size_t l = 0; l < result.errors.standard_errors.layers.size(); ++l) {
+      const Layer& layer = result.errors.standard_errors.layers[l];
       const double largest = std::max(layer.W.maxCoeff(), layer.b.maxCoeff());
       result.errors.max_standard_error = std::max(result.errors.max_standard_error, largest);
-      if (l + 1 < result.errors.deep_standard_errors.layers.size()) units = std::max(units, largest);
+      if (l + 1 < result.errors.standard_errors.layers.size()) units = std::max(units, largest);
     }
     checks.require("weights determined at the size of the noise: largest error of a unit", units, kMostError,
                    units <= kMostError,
@@ -248,8 +248,8 @@ class DeepLayers final : public JudgedNetwork {
 
 }  // namespace
 
-DeepNetwork without_empty_layers(const DeepNetwork& network) {
-  DeepNetwork out = network;
+Network without_empty_layers(const Network& network) {
+  Network out = network;
   Index passed = 0;  // inputs and units below layer l - 1
   for (std::size_t l = 0; l + 1 < out.layers.size() && out.depth() > 1;) {
     const Index below = out.layers[l].W.cols();

@@ -1,6 +1,6 @@
 // A network of several hidden layers before the judge.
 //
-//     h_0 = x,   h_l = max(W_l h_{l-1} + b_l, 0),   f(x) = A h_D + c      D >= 2 (model/deep_network.h)
+//     h_0 = x,   h_l = max(W_l h_{l-1} + b_l, 0),   f(x) = A h_D + c      D >= 2 (exhume/network.h)
 //
 // Nothing is assumed of the inputs, and no theorem says that the search works: students, polish, pruning,
 // signs (fit/deep/search.h). What stands behind a certificate is what the data show:
@@ -27,7 +27,7 @@ namespace exhume {
 
 // The same function without hidden layers of no units, down to one hidden layer: what the layer above such a
 // one reads of the layer below it moves from its skip terms to its weights. Canonical where a layer went.
-[[nodiscard]] DeepNetwork without_empty_layers(const DeepNetwork& network);
+[[nodiscard]] Network without_empty_layers(const Network& network);
 
 // `under` outlives it; what was found is a network of several hidden layers.
 [[nodiscard]] std::unique_ptr<JudgedNetwork> deep_layers(const Case& under);

@@ -25,7 +25,7 @@ void take_pictures(Found& found, Result& result) {
 
 void refuse(Found found, const SampleSource& samples, Result& result) {
   const Index d = samples.inputs(), m = samples.outputs();
-  result.network = {Matrix(0, d), Vector(0), Matrix(m, 0), Vector::Zero(m), {}};
+  result.network = Network(Matrix(0, d), Vector(0), Matrix(m, 0), Vector::Zero(m));
   std::move(found.checks).conclude(result.certificate, "");
   result.certificate.status = Status::kRefused;
   result.certificate.reason = found.refusal;

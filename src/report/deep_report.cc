@@ -17,8 +17,8 @@ namespace {
 constexpr Index kDeepPoints = 500;  // of the picture of held-out rows
 
 std::string shape_words(const Result& result) {
-  const std::vector<Index> widths = result.deep.widths();
-  return fmt::format("{}-{}-{}", result.deep.inputs(), fmt::join(widths, "-"), result.deep.outputs());
+  const std::vector<Index> widths = result.network.widths();
+  return fmt::format("{}-{}-{}", result.network.inputs(), fmt::join(widths, "-"), result.network.outputs());
 }
 
 Json own_keys(const Result& result) {
@@ -30,9 +30,9 @@ Json own_keys(const Result& result) {
   }
   Json singular = Json::array();
   for (double value : result.errors.smallest_singular) singular.push_back(number(value));
-  return {{"inputs", result.deep.inputs()},
-          {"hidden_units", result.deep.widths()},
-          {"outputs", result.deep.outputs()},
+  return {{"inputs", result.network.inputs()},
+          {"hidden_units", result.network.widths()},
+          {"outputs", result.network.outputs()},
           {"activation", "relu"},
           {"skip_terms", !result.plain},
           {"minimal", result.minimal},
@@ -86,7 +86,7 @@ Json sections(const Result& result) {
   Json list = Json::array();
   list.push_back(facts_section(deep_facts(result)));
   list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
-                                 svg::picture_of(result.deep)));
+                                 svg::picture_of(result.network)));
   if (result.diagnostics.predicted.rows() > 0) {
     const Index shown = std::min(result.diagnostics.predicted.rows(), kDeepPoints);
     list.push_back(chart_section(
@@ -119,8 +119,8 @@ std::string deep_verdict(const Result& result) {
 
 std::vector<Fact> deep_facts(const Result& result) {
   std::vector<Fact> list = {
-      {"network", fmt::format("{} inputs, hidden layers of {} units, {} outputs{}", result.deep.inputs(),
-                              fmt::join(result.deep.widths(), " and "), result.deep.outputs(),
+      {"network", fmt::format("{} inputs, hidden layers of {} units, {} outputs{}", result.network.inputs(),
+                              fmt::join(result.network.widths(), " and "), result.network.outputs(),
                               result.plain ? "" : ", with skip terms")},
       {"samples",
        fmt::format("{}, of which {} held out", svg::group_thousands(fmt::format("{}", result.certificate.samples)),

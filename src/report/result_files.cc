@@ -13,10 +13,9 @@ namespace {
 
 bool has_errors(const Result& result) {
   const Network &network = result.network, &errors = result.errors.standard_errors;
-  return result.certificate.status == Status::kEstimated && errors.W.size() > 0 &&
-         errors.W.rows() == network.W.rows() && errors.W.cols() == network.W.cols() &&
-         errors.A.rows() == network.A.rows() && errors.A.cols() == network.A.cols() &&
-         errors.b.size() == network.b.size() && errors.c.size() == network.c.size();
+  return result.certificate.status == Status::kEstimated && errors.parameters() > 0 &&
+         errors.widths() == network.widths() && errors.inputs() == network.inputs() &&
+         errors.outputs() == network.outputs();
 }
 
 }  // namespace
@@ -25,21 +24,11 @@ std::vector<ResultFile> result_files(const Result& result) {
   std::vector<ResultFile> files;
   const Certificate& certificate = result.certificate;
   if (certificate.status == Status::kRefused) return files;
-  const auto add_onnx = [&](const std::string& bytes) {
-    files.push_back({"network for other programs", "network.onnx",
-                     with_names(bytes, certificate.input_names, certificate.output_names)});
-  };
-  if (result.is_deep()) {
-    files.push_back({"network", "network.safetensors", network_bytes(result.deep)});
-    add_onnx(onnx_bytes(result.deep));
-    const DeepNetwork& errors = result.errors.deep_standard_errors;
-    if (certificate.status == Status::kEstimated && !errors.layers.empty())
-      files.push_back({"standard errors", "errors.safetensors", network_bytes(errors)});
-    return files;
-  }
   if (result.activation == "relu") {
     files.push_back({"network", "network.safetensors", network_bytes(result.network)});
-    add_onnx(onnx_bytes(result.network));
+    files.push_back(
+        {"network for other programs", "network.onnx",
+         with_names(onnx_bytes(result.network), certificate.input_names, certificate.output_names)});
   } else {
     // Another name: what reads network.safetensors takes its units for ReLUs.
     files.push_back({"network", "rectified.safetensors",

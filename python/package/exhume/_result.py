@@ -166,8 +166,8 @@ def from_core(
 ) -> Result:
     """A Result of what the library returned."""
     if found.is_deep:
-        layers = DeepNetwork._wrap(found.deep)
-        spread = found.deep_standard_errors
+        layers = DeepNetwork._wrap(found.network)
+        spread = found.standard_errors
         deep_errors = None if spread is None else DeepNetwork._wrap(spread)
         shown = frozen(found.predicted), frozen(found.observed)
         return Result(certificate, layers, deep_errors, np.zeros(0), *shown, [], files, input_names, output_names)
