@@ -53,7 +53,7 @@ check_tidy() {
     echo "lint: clang-tidy on $most of $count changed sources; make nightly has them all"
     files=$(head -n "$most" <<<"$files")
   fi
-  xargs -n 1 -P "${JOBS:-$(nproc)}" clang-tidy -p "$build" --quiet --warnings-as-errors='*' <<<"$files"
+  xargs -r -n 1 -P "${JOBS:-$(nproc)}" clang-tidy -p "$build" --quiet --warnings-as-errors='*' <<<"$files"
 }
 
 what=${1:?usage: scripts/lint.sh format, or tidy BUILD_DIR [--all] [--most N]}
