@@ -143,7 +143,7 @@ TEST(NoiseVerdict, UnitsThatMayBeTurnedTogetherAreNotEstimated) {
 TEST(NoiseVerdict, AUnitTooManyIsSeen) {
   const Noisy data = noisy_data(5, 3, 1, 8000, 65);
   RecoverOptions options;
-  options.hidden = 4;
+  options.widths = {4};
   EXPECT_EQ(recovered(data.x, data.y + 0.1 * data.noise, options).status, Status::kUncertified);
 }
 
@@ -281,7 +281,7 @@ TEST(NoiseVerdict, TimeThatEndsIsNotBlamedOnTheData) {
   for (int looks = 1;; looks += 1 + looks / 2) {
     ASSERT_LT(looks, 100000) << "no budget is enough";
     RecoverOptions options;
-    options.hidden = 6;
+    options.widths = {6};
     options.budget_seconds = 1e-3 * looks;
     Control control;
     control.passes = std::make_shared<CountedClock>();
