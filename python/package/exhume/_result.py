@@ -165,15 +165,14 @@ def from_core(
 ) -> Result:
     """A Result of what the library returned."""
     errors = found.standard_errors
-    deep = found.is_deep
     return Result(
         certificate,
         _network(found),
         None if errors is None else Network._wrap(errors),
-        np.zeros(0) if deep else frozen(found.singular_values),
+        frozen(found.singular_values),
         frozen(found.predicted),
         frozen(found.observed),
-        [] if deep else found.descent,
+        found.descent,
         files,
         input_names,
         output_names,
@@ -184,6 +183,4 @@ def _network(found: _core.Result) -> Network | RectifiedNetwork | None:
     if found.network is None:
         return None
     network = Network._wrap(found.network)
-    if isinstance(found, _core.DeepResult) or found.activation == "relu":
-        return network
-    return RectifiedNetwork._of(network, found.activation)
+    return network if found.activation == "relu" else RectifiedNetwork._of(network, found.activation)
