@@ -6,10 +6,8 @@
 #include <stdexcept>
 
 #include "command.h"
-#include "delivery.h"
-#include "io/onnx.h"
+#include "deliver.h"
 #include "io/open.h"
-#include "io/safetensors.h"
 #include "oracle/command_oracle.h"
 #include "terminal.h"
 
@@ -21,7 +19,7 @@ class Extract final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("extract", "Extract a network that can be asked, with a certificate");
-    app->add_option("--network", network_, "A network to ask, for trying (.safetensors, .npz)");
+    add_file(*app, "--network", network_, "A network to ask, for trying (.safetensors, .npz)");
     app->add_option("--command", command_,
                     "A program to ask: it answers batches of rows over stdin and stdout (see below)");
     app->add_flag("--text", text_,
@@ -39,10 +37,10 @@ class Extract final : public Command {
     app->add_option("--fresh", options_.fresh, "Random questions of the last check [256]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--log", log_, "File in which questions and answers are kept while they are asked");
+    add_file(*app, "--log", log_, "File in which questions and answers are kept while they are asked");
     app->add_flag("--resume", options_.resume, "Go on from the log, without asking again what it answers");
-    app->add_option(
-        "--out,-o", out_,
+    add_folder(
+        *app, "--out,-o", out_,
         "Folder for network.safetensors, network.onnx, questions.log, certificate.json and report.html");
     app->footer(
         "One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs; depth and "
@@ -80,7 +78,7 @@ class Extract final : public Command {
     if (low_option_->count() > 0) options_.box = {low_, high_};
     options_.log = log_;
     options_.validate();
-    Delivery delivery(session, out_);
+    Delivery delivery(delivery_options(session, out_));
     const OraclePtr oracle = open_oracle();
     if (!session.quiet && !session.json) {
       const Index d = oracle->inputs();
@@ -92,14 +90,10 @@ class Extract final : public Command {
           estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
-    if (delivery.writes() && result.status != Status::kRefused) {
-      delivery.add("network", "network.safetensors",
-                   result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network));
-      delivery.add("network for other programs", "network.onnx",
-                   result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network));
+    if (delivery.writes()) {
+      for (const ResultFile& file : result_files(result)) delivery.add(file);
     }
-    if (delivery.writes()) delivery.add("questions and answers", "questions.log", result.log);
-    return delivery.finish(result);
+    return deliver(session, delivery, result, OpenedSamples(), out_);
   }
 
  private:

@@ -11,22 +11,21 @@
 #include <variant>
 
 #include "base/packed.h"
-#include "checkpoint.h"
 #include "command.h"
-#include "data/resident.h"
-#include "delivery.h"
-#include "engine/open_device.h"
+#include "deliver.h"
 #include "exhume/error.h"
 #include "io/npz.h"
 #include "io/open.h"
 #include "io/safetensors.h"
-#include "partial_files.h"
 #include "report/result_files.h"
 #include "report/view.h"
 #include "routes/depth2.h"
 #include "routes/expected_cost.h"
 #include "routes/table.h"
 #include "sample_arguments.h"
+#include "session/checkpoint.h"
+#include "session/device.h"
+#include "session/site_sums.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -92,10 +91,9 @@ class Recover final : public Command {
                     "Number of hidden units, 20,20 for those of several layers, or auto [auto]");
     app->add_option("--layers", layers_,
                     "Number of hidden layers, or auto: one first, then more while structure is left [1]");
-    app->add_option(
-        "--first-layer", first_layer_,
-        "A file with the first of two hidden layers, up to scale and sign (.safetensors, .npz: W and "
-        "b): the rest is found on top of it");
+    add_file(*app, "--first-layer", first_layer_,
+             "A file with the first of two hidden layers, up to scale and sign (.safetensors, .npz: W and "
+             "b): the rest is found on top of it");
     app->add_option("--route", options_.route,
                     fmt::format("Route to take: {}, or auto [auto]; 'exhume routes' says what they are",
                                 fmt::join(route_names(), ", ")));
@@ -104,28 +102,30 @@ class Recover final : public Command {
         "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
     app->add_option("--activation", activation_,
                     "Of the units, for z > 0: relu, square, cube or exp (e^z - 1); some routes [relu]");
-    app->add_option(
-        "--mirrored", mirrored_,
-        "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
+    add_file(*app, "--mirrored", mirrored_,
+             "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
     app->add_option("--leak", options_.leak, "Slope of the units below zero; route symmetric [0]");
     app->add_option("--device", device_, "Where heavy sums run: auto, cpu or cuda [auto]")
         ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
     app->add_option("--shape", shape_,
                     "Rows and columns of the inputs, such as 8x8: the report shows units as images");
-    app->add_option("--truth", truth_,
-                    "The network behind the samples, where it is known: the report compares");
+    add_file(*app, "--truth", truth_,
+             "The network behind the samples, where it is known: the report compares");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->add_option("--budget", options_.budget_seconds, "Seconds after which routes that search stop [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--require", require_,
                     "What exit code 0 asks for: certified, or estimated (noise) at least [estimated]")
         ->check(CLI::Validator(CLI::IsMember({"certified", "estimated"})).description(""));
-    app->add_option("--out,-o", out_,
-                    "Folder for network.safetensors, network.onnx, certificate.json and report.html");
-    app->add_option(
-        "--moments", moments_,
+    add_folder(*app, "--out,-o", out_,
+               "Folder for network.safetensors, network.onnx, certificate.json and report.html");
+    add_file(
+        *app, "--moments", moments_,
         "Moments of several sites' rows ('exhume moments'): starts from them, polishes on these samples");
-    checkpoint_.declare(*app);
+    add_folder(*app, "--checkpoint", checkpoint_.folder,
+               "Folder that keeps what has been computed, so that a run which is killed can go on");
+    app->add_flag("--resume", checkpoint_.resume,
+                  "With --checkpoint: go on from what an earlier run of the same command left there");
     app->footer(
         "Exit code 0: recovered and certified, or estimated from noisy samples; 3: finished, neither (or "
         "only\n"
@@ -170,39 +170,53 @@ class Recover final : public Command {
     }
     options_.validate();
     Control control = session.control;
-    Delivery delivery(session, out_);
-    delivery.view(shape_, truth_);
+    if (checkpoint_.resume && checkpoint_.folder.empty())
+      throw std::invalid_argument("--resume needs --checkpoint DIR, the folder of the run to go on with");
+    DeliveryOptions wanted = delivery_options(session, out_);
+    if (!shape_.empty()) wanted.input_shape = parse_shape(shape_);
+    wanted.truth = truth_;
+    Delivery delivery(wanted);
     OpenedSamples opened = samples_.open(session.control);
-    // A device takes its time to start: not for what is done here in less.
-    if (layers != 1 || device_ == "cuda" ||
-        worth_a_device(opened.samples->rows(), opened.samples->inputs(), opened.samples->outputs()))
-      control.device = open_device(device_).device;
+    control.device = choose_device(device_, *opened.samples, layers);
     if (layers == 1 && !session.quiet && !session.json && session.leads())
       say_expected(*opened.samples, control);
-    if (!shape_.empty()) check_shape(parse_shape(shape_), opened.samples->inputs());
+    if (!shape_.empty()) check_shape(wanted.input_shape, opened.samples->inputs());
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
-    checkpoint_.open(session, opened, about(layers, widths), control);
+    Checkpoint checkpoint = open_checkpoint(session, opened, about(layers, widths), control);
     // With a device, reading the files for their digests may take longer than all the rest: beside it, then.
     std::future<void> hashing;
     if (control.device && session.leads())
       hashing = std::async(std::launch::async, [&] { (void)opened.digests(session.control); });
-    const auto run_here = [&] {
-      return named_columns(opened, [&] { return work(delivery, opened, layers, widths, control); });
+    const auto say_why = [](const std::string& why) {
+      complain(fmt::format("{}. The work starts again on the processor.", why));
     };
-    int code = kOk;
-    try {
-      code = run_here();
-    } catch (const ResourceError& failure) {
-      if (!control.device || device_ != "auto") throw;
-      complain(fmt::format("{}. The work starts again on the processor.", failure.what()));
-      control.device.reset();
-      code = run_here();
-    }
-    checkpoint_.done();
+    const int code = with_fall_back(device_, control, say_why, [&](const Control& here) {
+      return named_columns(opened, [&] { return work(session, delivery, opened, layers, widths, here); });
+    });
+    if (const std::string trouble = checkpoint.remove(); !trouble.empty() && !session.quiet)
+      complain(trouble);
     return code;
   }
 
  private:
+  Checkpoint open_checkpoint(const Session& session, const OpenedSamples& samples, const Json& options,
+                             Control& control) {
+    if (checkpoint_.folder.empty()) return {};
+    checkpoint_.restart = session.force;
+    checkpoint_.writes = session.leads();
+    Json about = {{"command", "recover"}};
+    if (session.leads()) {
+      for (const FileDigest& file : samples.digests(session.control)) about[file.role] = file.sha256;
+    }
+    about.update(options);
+    Checkpoint checkpoint(checkpoint_, about, control.passes);
+    if (session.ranks) session.ranks->meet();
+    control.passes = checkpoint.passes();
+    session.checkpoint = checkpoint_.folder;
+    if (const std::string news = checkpoint.news(); !news.empty() && !session.quiet) complain(news);
+    return checkpoint;
+  }
+
   // Of a long run: what to expect of it.
   void say_expected(const SampleSource& samples, const Control& control) const {
     constexpr double kLong = 10;  // seconds
@@ -222,16 +236,17 @@ class Recover final : public Command {
         memory, options_.hidden ? "" : " and no more units than inputs", options_.budget_seconds));
   }
 
-  int work(Delivery& delivery, const OpenedSamples& opened, Index layers, const std::vector<Index>& widths,
-           const Control& control) const {
-    if (layers >= 2) return run_deep(delivery, opened, layers, widths, control);
+  int work(const Session& session, Delivery& delivery, const OpenedSamples& opened, Index layers,
+           const std::vector<Index>& widths, const Control& control) const {
+    if (layers >= 2) return run_deep(session, delivery, opened, layers, widths, control);
     if (layers == 0 && !options_.hidden) {
       AnyDepth any = recover_layers(opened.samples, options_, control);
-      if (auto* deep = std::get_if<DeepResult>(&any)) return deliver(delivery, opened, *deep, said());
-      return deliver(delivery, opened, std::get<RecoverResult>(any), said());
+      if (auto* deep = std::get_if<DeepResult>(&any))
+        return put_out(session, delivery, opened, *deep, said());
+      return put_out(session, delivery, opened, std::get<RecoverResult>(any), said());
     }
     RecoverResult result = exhume::recover(opened.samples, options_, control);
-    return deliver(delivery, opened, result, said());
+    return put_out(session, delivery, opened, result, said());
   }
 
   // All that the result depends on, but the samples.
@@ -258,16 +273,17 @@ class Recover final : public Command {
   [[nodiscard]] Said said() const { return options_said(options_, layers_); }
 
   template <class Result>
-  int deliver(Delivery& delivery, const OpenedSamples& opened, Result& result, Said options) const {
+  int put_out(const Session& session, Delivery& delivery, const OpenedSamples& opened, Result& result,
+              Said options) const {
     result.options = std::move(options);
     delivery.describe(result, opened);
     for (const ResultFile& file : result_files(result)) {
-      if (delivery.writes()) delivery.add(file.role, file.name, file.bytes);
+      if (delivery.writes()) delivery.add(file);
     }
-    return code_of(delivery.finish(result, opened), result);
+    return code_of(deliver(session, delivery, result, opened, out_), result);
   }
 
-  int run_deep(Delivery& delivery, const OpenedSamples& opened, Index layers,
+  int run_deep(const Session& session, Delivery& delivery, const OpenedSamples& opened, Index layers,
                const std::vector<Index>& widths, const Control& control) const {
     if (options_.route != "auto" && options_.route != "deep") {
       throw std::invalid_argument(fmt::format(
@@ -280,7 +296,7 @@ class Recover final : public Command {
     if (!widths.empty()) options.widths = widths;
     if (!first_layer_.empty()) options.first_layer = read_first_layer(first_layer_);
     DeepResult result = recover_deep(opened.samples, options, control);
-    return deliver(delivery, opened, result, options_said(options));
+    return put_out(session, delivery, opened, result, options_said(options));
   }
 
   static Matrix read_first_layer(const std::string& file) {
@@ -303,7 +319,7 @@ class Recover final : public Command {
   std::string hidden_ = "auto", layers_ = "1", first_layer_, out_, mirrored_, method_, activation_, shape_,
               truth_, device_ = "auto", require_ = to_string(Status::kEstimated);
   RecoverOptions options_;
-  Checkpoint checkpoint_;
+  CheckpointOptions checkpoint_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The files that samples are given in on the command line: X and Y, one table, one archive, or standard input.
+// The files that samples are given in on the command line: X and Y, one table, one archive, or standard
+// input.
 #pragma once
 
 #include <optional>

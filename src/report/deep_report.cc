@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/deep_intervals.h"
 #include "report/report.h"
 #include "report/rounded.h"
@@ -141,8 +141,8 @@ std::vector<Fact> facts(const DeepResult& result) {
   return list;
 }
 
-std::string to_json(const DeepResult& result) {
-  return write_certificate(result, {.kind = "deep network",
+Document make_document(const DeepResult& result) {
+  return make_document(result, {.kind = "deep network",
                                     .verdict = verdict(result),
                                     .own = own_keys(result),
                                     .sections = sections(result)});

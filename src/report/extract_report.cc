@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
@@ -163,8 +163,8 @@ std::vector<Fact> facts(const ExtractResult& result) {
   return list;
 }
 
-std::string to_json(const ExtractResult& result) {
-  return write_certificate(result, {.kind = "extracted network",
+Document make_document(const ExtractResult& result) {
+  return make_document(result, {.kind = "extracted network",
                                     .verdict = verdict(result),
                                     .own = own_keys(result),
                                     .sections = sections(result)});

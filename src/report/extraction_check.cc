@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "certify/entry_check.h"
 #include "certify/stored_precision.h"
 #include "exhume/error.h"
@@ -25,17 +25,17 @@ constexpr double kSameQuestion = 1e-9;
 
 class Checker {
  public:
-  Checker(const std::string& text, const Network* network, const DeepNetwork* deep, const std::string& log,
+  Checker(const Document& document, const Network* network, const DeepNetwork* deep, const std::string& log,
           const Control& control)
-      : text_(text),
-        json_(parse_certificate(text)),
+      : document_(document),
+        json_(document.json),
         network_(network),
         deep_(deep),
         log_(log),
         control_(control) {}
 
   CertificateCheck run() {
-    if (digest_matches(text_)) {
+    if (document_.sealed) {
       good("certificate", "its digest is that of its content");
     } else {
       bad("certificate", "its digest is not that of its content: it was edited");
@@ -172,8 +172,8 @@ class Checker {
     }
   }
 
-  const std::string& text_;
-  Json json_;
+  const Document& document_;
+  const Json& json_;
   const Network* network_;  // the one or the other
   const DeepNetwork* deep_;
   const std::string& log_;
@@ -183,14 +183,14 @@ class Checker {
 
 }  // namespace
 
-CertificateCheck check_extraction(const std::string& json, const Network& network, const std::string& log,
+CertificateCheck check_extraction(const Document& document, const Network& network, const std::string& log,
                                   const Control& control) {
-  return Checker(json, &network, nullptr, log, control).run();
+  return Checker(document, &network, nullptr, log, control).run();
 }
 
-CertificateCheck check_extraction(const std::string& json, const DeepNetwork& network, const std::string& log,
-                                  const Control& control) {
-  return Checker(json, nullptr, &network, log, control).run();
+CertificateCheck check_extraction(const Document& document, const DeepNetwork& network,
+                                  const std::string& log, const Control& control) {
+  return Checker(document, nullptr, &network, log, control).run();
 }
 
 }  // namespace exhume

@@ -18,10 +18,10 @@
 
 namespace exhume {
 
-[[nodiscard]] CertificateCheck check_extraction(const std::string& json, const Network& network,
+[[nodiscard]] CertificateCheck check_extraction(const Document& document, const Network& network,
                                                 const std::string& log, const Control& control = {});
 
-[[nodiscard]] CertificateCheck check_extraction(const std::string& json, const DeepNetwork& network,
+[[nodiscard]] CertificateCheck check_extraction(const Document& document, const DeepNetwork& network,
                                                 const std::string& log, const Control& control = {});
 
 }  // namespace exhume

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/sections.h"
@@ -142,20 +142,20 @@ std::vector<Fact> facts(const HalfspacesResult& result) {
   return list;
 }
 
-std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles) {
-  return write_certificate(result, {.kind = "lowest layer",
+Document make_document(const LowestLayerResult& result, const UnitProfiles& profiles) {
+  return make_document(result, {.kind = "lowest layer",
                                     .verdict = verdict(result),
                                     .own = own_keys(result),
                                     .sections = sections(result, facts(result), profiles)});
 }
 
-std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles) {
+Document make_document(const HalfspacesResult& result, const UnitProfiles& profiles) {
   Json own = own_keys(result);
   own["set"] = result.intersection ? "intersection" : "union";
   own["labels"] = {number(result.labels[0]), number(result.labels[1])};
   own["agreement"] = number(result.agreement);
   own["flip_rate"] = number(result.flip_rate);
-  return write_certificate(result, {.kind = "halfspaces",
+  return make_document(result, {.kind = "halfspaces",
                                     .verdict = verdict(result),
                                     .own = std::move(own),
                                     .sections = sections(result, facts(result), profiles)});

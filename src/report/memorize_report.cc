@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
@@ -162,10 +162,10 @@ std::vector<Fact> facts(const MemorizeResult& r) {
   return list;
 }
 
-std::string to_json(const MemorizeResult& result) {
+Document make_document(const MemorizeResult& result) {
   Json sections = Json::array();
   sections.push_back(facts_section(facts(result)));
-  return write_certificate(result, {.kind = "memorized network",
+  return make_document(result, {.kind = "memorized network",
                                     .verdict = verdict(result),
                                     .own = own_keys(result),
                                     .sections = std::move(sections)});

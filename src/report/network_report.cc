@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/svg.h"
@@ -142,8 +142,8 @@ Json pictures(const RecoverResult& result) {
 
 }  // namespace
 
-std::string to_json(const RecoverResult& result) {
-  return write_certificate(
+Document make_document(const RecoverResult& result) {
+  return make_document(
       result,
       {.kind = "network", .verdict = verdict(result), .own = own_keys(result), .pictures = pictures(result)});
 }

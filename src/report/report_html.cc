@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "exhume/error.h"
 #include "report/page_pictures.h"
 #include "report/page_use.h"
@@ -141,15 +141,17 @@ std::string tried(const Json& json) {
 
 }  // namespace
 
-std::string to_html(const std::string& json_text) {
-  const Json json = parse_certificate(json_text);
+std::string to_html(const std::string& json) { return to_html(read_document(json)); }
+
+std::string to_html(const Document& document) {
+  const Json& json = document.json;
   const std::string status = words(at(json, "status"));
   if (status != "certified" && status != "estimated" && status != "uncertified" && status != "refused") {
     throw DataError(
         "the certificate has no status (certified, estimated, uncertified or refused); is it a "
         "certificate.json?");
   }
-  const bool network = words(at(json, "kind")) == "network" || words(at(json, "kind")).empty();
+  const bool network = document.kind == "network";
   const bool stands = status == "certified" || status == "estimated";
   std::string body = header(json) + next_section(json);
   if (network) body += facts(json);

@@ -55,6 +55,18 @@ std::vector<ResultFile> result_files(const DeepResult& result) {
   return files;
 }
 
+std::vector<ResultFile> result_files(const ExtractResult& result) {
+  std::vector<ResultFile> files;
+  if (result.status != Status::kRefused) {
+    files.push_back({"network", "network.safetensors",
+                     result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network)});
+    files.push_back({"network for other programs", "network.onnx",
+                     result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network)});
+  }
+  files.push_back({"questions and answers", "questions.log", result.log});
+  return files;
+}
+
 std::vector<std::string> data_remarks(const SampleSource& samples,
                                       const std::vector<std::string>& input_names) {
   std::vector<std::string> remarks;

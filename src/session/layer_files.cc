@@ -1,11 +1,11 @@
-#include "layer_files.h"
+#include "session/layer_files.h"
 
 #include <algorithm>
 
 #include "io/npy.h"
 #include "io/safetensors.h"
 
-namespace exhume::cli {
+namespace exhume {
 
 UnitProfiles add_layer(Delivery& delivery, const LowestLayer& layer, const SampleSource& samples,
                        const Control& control) {
@@ -16,8 +16,8 @@ UnitProfiles add_layer(Delivery& delivery, const LowestLayer& layer, const Sampl
   tensors.add("t", layer.t);
   tensors.add("W_step1", layer.start);
   tensors.metadata = {{"activation", to_string(layer.activation)}};
-  delivery.add("units", "units.safetensors", safetensors_bytes(tensors));
-  delivery.add("picture", "units.svg", units_picture(profiles));
+  delivery.add({"units", "units.safetensors", safetensors_bytes(tensors)});
+  delivery.add({"picture", "units.svg", units_picture(profiles)});
   return profiles;
 }
 
@@ -35,4 +35,4 @@ void write_features(AtomicFile& file, const LowestLayer& layer, const SampleSour
   writer.finish();
 }
 
-}  // namespace exhume::cli
+}  // namespace exhume
