@@ -99,7 +99,7 @@ class Extract final : public Command {
  private:
   [[nodiscard]] OraclePtr open_oracle() const {
     if (!network_.empty()) {
-      DeepNetwork network = open_deep_network(network_);
+      Network network = open_network(network_);
       if (inputs_ != 0 && inputs_ != network.inputs()) {
         throw std::invalid_argument(
             fmt::format("--inputs is {}, but {} has {}", inputs_, network_, network.inputs()));

@@ -99,7 +99,7 @@ class Generate final : public Command {
     }
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
     if (model_ == "threshold") options_.threshold = threshold_;
-    if (!file_.empty()) options_.network = open_deep_network(file_);
+    if (!file_.empty()) options_.network = open_network(file_);
     if (!rows_.empty())
       options_.rows = std::make_shared<const RowMatrix>(read_all(*open_table(rows_, session.control)));
     const Generated made = generate(options_, session.control);

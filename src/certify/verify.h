@@ -11,7 +11,6 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 #include "exhume/verify.h"
-#include "model/deep_network.h"
 #include "model/quadratic_network.h"
 #include "model/rectifier.h"
 
@@ -23,8 +22,6 @@ namespace exhume {
 [[nodiscard]] Verification verify(const Network& network, const Rectifier& rectifier,
                                   const SampleSource& samples, const Control& control = {});
 [[nodiscard]] Verification verify(const QuadraticNetwork& network, const SampleSource& samples,
-                                  const Control& control = {});
-[[nodiscard]] Verification verify(const DeepNetwork& network, const SampleSource& samples,
                                   const Control& control = {});
 
 }  // namespace exhume

@@ -13,10 +13,14 @@ namespace {
 
 bool has_errors(const RecoverResult& result) {
   const Network &network = result.network, &errors = result.standard_errors;
-  return result.status == Status::kEstimated && errors.W.size() > 0 && errors.W.rows() == network.W.rows() &&
-         errors.W.cols() == network.W.cols() && errors.A.rows() == network.A.rows() &&
-         errors.A.cols() == network.A.cols() && errors.b.size() == network.b.size() &&
-         errors.c.size() == network.c.size();
+  if (result.status != Status::kEstimated || errors.layers.size() != network.layers.size()) return false;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer &weights = network.layers[l], &spread = errors.layers[l];
+    if (spread.W.rows() != weights.W.rows() || spread.W.cols() != weights.W.cols() ||
+        spread.b.size() != weights.b.size())
+      return false;
+  }
+  return network.hidden() > 0;
 }
 
 }  // namespace
@@ -58,10 +62,8 @@ std::vector<ResultFile> result_files(const DeepResult& result) {
 std::vector<ResultFile> result_files(const ExtractResult& result) {
   std::vector<ResultFile> files;
   if (result.status != Status::kRefused) {
-    files.push_back({"network", "network.safetensors",
-                     result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network)});
-    files.push_back({"network for other programs", "network.onnx",
-                     result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network)});
+    files.push_back({"network", "network.safetensors", network_bytes(result.network)});
+    files.push_back({"network for other programs", "network.onnx", onnx_bytes(result.network)});
   }
   files.push_back({"questions and answers", "questions.log", result.log});
   return files;

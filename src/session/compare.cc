@@ -19,10 +19,14 @@ std::pair<Network, std::string> one_layer(StoredModel model, const std::string& 
   throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
 }
 
+bool is_deep(const StoredModel& model) {
+  const auto* network = std::get_if<Network>(&model);
+  return network != nullptr && network->depth() > 1;
+}
+
 // A network of ReLUs of any depth.
-DeepNetwork of_any_depth(const StoredModel& model, const std::string& path) {
-  if (const auto* network = std::get_if<DeepNetwork>(&model)) return *network;
-  if (const auto* network = std::get_if<Network>(&model)) return to_deep(*network);
+Network of_any_depth(const StoredModel& model, const std::string& path) {
+  if (const auto* network = std::get_if<Network>(&model)) return *network;
   throw DataError(
       fmt::format("{} is not a network of ReLUs, but the other one is; give two of a kind", path));
 }
@@ -32,37 +36,37 @@ std::vector<UnitDifference> unit_differences(const Network& first, const Network
   Network p = canonical(first);
   const Network q = canonical(second);
   std::vector<Index> turn;
-  for (std::size_t i = 0; i < alignment.turned.size(); ++i) {
-    if (alignment.turned[i]) turn.push_back(static_cast<Index>(i));
+  for (std::size_t i = 0; i < alignment.turned[0].size(); ++i) {
+    if (alignment.turned[0][i]) turn.push_back(static_cast<Index>(i));
   }
-  p = with_units_turned(p, turn);
+  p = with_units_turned(p, 0, turn);
   std::vector<UnitDifference> list;
   for (Index i = 0; i < p.hidden(); ++i) {
-    const Index j = alignment.match[static_cast<std::size_t>(i)];
-    list.push_back({i, j, alignment.turned[static_cast<std::size_t>(i)],
-                    (p.W.row(i) - q.W.row(j)).cwiseAbs().maxCoeff(), std::abs(p.b(i) - q.b(j)),
-                    (p.A.col(i) - q.A.col(j)).cwiseAbs().maxCoeff()});
+    const Index j = alignment.match[0][static_cast<std::size_t>(i)];
+    list.push_back({i, j, alignment.turned[0][static_cast<std::size_t>(i)],
+                    (p.W().row(i) - q.W().row(j)).cwiseAbs().maxCoeff(), std::abs(p.b()(i) - q.b()(j)),
+                    (p.A().col(i) - q.A().col(j)).cwiseAbs().maxCoeff()});
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.worst() > b.worst(); });
   return list;
 }
 
-std::string shape_of(const DeepNetwork& network, const char* extra) {
+std::string shape_of(const Network& network, const char* extra) {
   std::string out = fmt::format("{}", network.inputs());
   for (const Layer& layer : network.layers) out += fmt::format(" → {}", layer.W.rows());
   return out + (network.has_skip_terms() ? extra : "");
 }
 
-std::vector<Index> units_of(const DeepNetwork& network) {
+std::vector<Index> units_of(const Network& network) {
   std::vector<Index> list;
   for (const Layer& layer : network.layers) list.push_back(layer.W.rows());
   return list;
 }
 
-NetworkComparison compare_layers(const DeepNetwork& first, const DeepNetwork& second, bool free_signs) {
-  const DeepAlignment alignment = align(first, second, {.free_signs = free_signs});
-  const DeepNetwork p = canonical(first), q = canonical(second);
+NetworkComparison compare_layers(const Network& first, const Network& second, bool free_signs) {
+  const Alignment alignment = align(first, second, {.free_signs = free_signs});
+  const Network p = canonical(first), q = canonical(second);
   NetworkComparison found{.comparable = alignment.comparable,
                           .worst_error = alignment.worst_error,
                           .rms_error = alignment.rms_error,
@@ -83,8 +87,8 @@ NetworkComparison compare_units(const Network& first, const Network& second, boo
   NetworkComparison found{.comparable = alignment.comparable,
                           .worst_error = alignment.worst_error,
                           .rms_error = alignment.rms_error,
-                          .first_shape = shape_of(to_deep(first), " with a linear term"),
-                          .second_shape = shape_of(to_deep(second), " with a linear term")};
+                          .first_shape = shape_of(first, " with a linear term"),
+                          .second_shape = shape_of(second, " with a linear term")};
   if (alignment.comparable) found.units = unit_differences(first, second, alignment);
   return found;
 }
@@ -95,8 +99,8 @@ NetworkComparison compare(const std::string& first, const std::string& second,
                           const CompareOptions& options) {
   StoredModel models[] = {open_model(first), open_model(second)};
   NetworkComparison found;
-  if (std::holds_alternative<DeepNetwork>(models[0]) || std::holds_alternative<DeepNetwork>(models[1])) {
-    const DeepNetwork p = of_any_depth(models[0], first), q = of_any_depth(models[1], second);
+  if (is_deep(models[0]) || is_deep(models[1])) {
+    const Network p = of_any_depth(models[0], first), q = of_any_depth(models[1], second);
     found = compare_layers(p, q, options.free_signs);
   } else {
     const auto [p, activation] = one_layer(std::move(models[0]), first);

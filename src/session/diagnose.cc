@@ -23,12 +23,16 @@ SymmetricOutlook diagnose(const SamplePtr& samples, const DiagnoseOptions& optio
   found.hidden = network.units;
   found.samples = samples->rows();
   if (!options.network) return found;
+  if (options.network->depth() != 1) {
+    throw DataError(fmt::format("the network has {} hidden layers, but the route symmetric is about one",
+                                options.network->depth()));
+  }
   if (options.network->inputs() != samples->inputs()) {
     throw DataError(
         fmt::format("the network has {} inputs, but the samples have {}; give the network of these samples",
                     options.network->inputs(), samples->inputs()));
   }
-  found.distinguishing = distinguishing_summary(options.network->W, *samples, control);
+  found.distinguishing = distinguishing_summary(options.network->W(), *samples, control);
   return found;
 }
 

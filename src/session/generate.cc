@@ -12,7 +12,6 @@
 #include "data/planted_deep.h"
 #include "data/smoothed.h"
 #include "exhume/error.h"
-#include "io/deep_tensors.h"
 #include "io/npy.h"
 #include "io/open.h"
 #include "io/output_folder.h"
@@ -80,7 +79,7 @@ void refuse_beside(const char* source, const char* kind, const std::vector<Given
   }
 }
 
-DeepNetwork given_network(const GenerateOptions& o) {
+Network given_network(const GenerateOptions& o) {
   refuse_beside("network", "",
                 {{"hidden", o.hidden.has_value()},
                  {"layers", !o.layers.empty()},
@@ -89,10 +88,10 @@ DeepNetwork given_network(const GenerateOptions& o) {
                  {"inputs", o.inputs.has_value()},
                  {"outputs", o.outputs.has_value()}});
   refuse_beside("network", "", about_one_layer(o));
-  return o.network->depth() > 0 ? *o.network : to_deep(to_one_layer(*o.network));
+  return o.network->depth() > 0 ? *o.network : to_one_layer(*o.network);
 }
 
-DeepNetwork random_network(const GenerateOptions& o) {
+Network random_network(const GenerateOptions& o) {
   const bool deep = !o.layers.empty();
   if (deep && o.hidden) {
     throw std::invalid_argument(
@@ -128,11 +127,11 @@ DeepNetwork random_network(const GenerateOptions& o) {
   options.perturb_weights = o.perturb_weights.value_or(options.perturb_weights);
   options.leak = o.leak.value_or(options.leak);
   options.seed = o.seed;
-  return to_deep(plant(options));
+  return plant(options);
 }
 
-DeepNetwork perturb_network(DeepNetwork network, double tau, std::uint64_t seed) {
-  if (network.depth() == 1) return to_deep(perturbed(to_network(network), tau, seed));
+Network perturb_network(Network network, double tau, std::uint64_t seed) {
+  if (network.depth() == 1) return perturbed(network, tau, seed);
   if (tau != 0) {
     throw std::invalid_argument("perturb moves the weights of networks of one hidden layer: leave it away");
   }

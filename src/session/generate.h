@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "exhume/control.h"
+#include "exhume/network.h"
 #include "exhume/samples.h"
 #include "io/tensors.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -34,7 +34,7 @@ struct GenerateOptions {
   std::uint64_t seed = 0;
 
   // The network: a given one,
-  std::optional<DeepNetwork> network{};
+  std::optional<Network> network{};
   // or a random one.
   std::optional<Index> inputs{}, hidden{}, outputs{};
   std::vector<Index> layers{};   // units of several hidden layers, instead of `hidden`
@@ -59,8 +59,8 @@ struct GenerateOptions {
 
 struct Generated {
   SamplePtr samples;
-  std::optional<DeepNetwork> network{};  // behind them; absent for a lowest layer and for a formula
-  std::optional<Tensors> units{};        // W, t and the activation of a lowest layer
+  std::optional<Network> network{};  // behind them; absent for a lowest layer and for a formula
+  std::optional<Tensors> units{};    // W, t and the activation of a lowest layer
 };
 
 // Throws std::invalid_argument naming the field where options are missing, out of range or do not go

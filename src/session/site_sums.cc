@@ -42,6 +42,16 @@ std::string with_ending(const std::string& name, const std::string& ending) {
   return name.ends_with(ending) ? name : name + ending;
 }
 
+// Sums are those of the weights of one hidden layer.
+Network open_one_layer(const std::string& path) {
+  Network network = open_network(path);
+  if (network.depth() != 1) {
+    throw DataError(fmt::format("{} has {} hidden layers; networks of one are polished from sums", path,
+                                network.depth()));
+  }
+  return network;
+}
+
 }  // namespace
 
 SiteFile write_moments(const SamplePtr& samples, const MomentsOptions& options, const Control& control) {
@@ -56,7 +66,7 @@ SiteFile write_moments(const SamplePtr& samples, const MomentsOptions& options, 
 
 SiteFile write_sums(const std::string& network, const SamplePtr& samples, const std::string& out,
                     bool overwrite, const Control& control) {
-  const PartialSums made = partial_sums(open_network(network), samples, control);
+  const PartialSums made = partial_sums(open_one_layer(network), samples, control);
   const std::string path = with_ending(out, ".sums"), bytes = made.serialise();
   write_new_file(path, bytes, overwrite);
   return {path, static_cast<Index>(made.rows), bytes.size(), made.relative_mse()};
@@ -64,7 +74,7 @@ SiteFile write_sums(const std::string& network, const SamplePtr& samples, const 
 
 SiteFile write_step(const std::string& network, const std::vector<std::string>& sums, const std::string& out,
                     double damping, bool overwrite) {
-  const Network before = open_network(network);
+  const Network before = open_one_layer(network);
   const PartialSums all = read_merged<PartialSums>(sums);
   const std::string bytes = network_bytes(stepped(before, all, damping));
   write_new_file(out, bytes, overwrite);

@@ -244,12 +244,9 @@ class Verifier {
   // An extracted network: against the log of its queries, which lies beside it.
   void check_extracted(const StoredModel& model) {
     const auto* network = std::get_if<Network>(&model);
-    const auto* deep = std::get_if<DeepNetwork>(&model);
-    if (network == nullptr && deep == nullptr)
-      throw DataError(fmt::format("{} is not a network of ReLUs", model_));
+    if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
     const std::string log = read_log(folder_ / "questions.log", "an extraction wrote it beside its network");
-    add(deep != nullptr ? check_extraction(*document_, *deep, log, control_)
-                        : check_extraction(*document_, *network, log, control_));
+    add(check_extraction(*document_, *network, log, control_));
     compare_export(model);
   }
 
@@ -299,7 +296,6 @@ class Verifier {
     std::string bytes;
     if (const auto* network = std::get_if<Network>(&model)) bytes = onnx_bytes(*network);
     if (const auto* network = std::get_if<QuadraticNetwork>(&model)) bytes = onnx_bytes(*network);
-    if (const auto* network = std::get_if<DeepNetwork>(&model)) bytes = onnx_bytes(*network);
     const Certificate& stated = document_->certificate;
     if (!bytes.empty()) bytes = with_names(std::move(bytes), stated.input_names, stated.output_names);
     if (!bytes.empty() && sha256_file(path) == sha256(bytes)) {
