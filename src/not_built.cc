@@ -5,7 +5,6 @@
 #include "memorize/closed_form.h"
 #include "memorize/descent.h"
 #include "report/extraction_check.h"
-#include "routes/deep/deep.h"
 #include "routes/depth2_jennrich.h"
 #include "routes/route.h"
 #include "session/generate.h"
@@ -43,9 +42,6 @@ PartialMoments read_moments(const std::vector<std::string>&) { not_built("a star
 
 Matrix jennrich_start(const SamplePtr&, std::optional<Index>, std::uint64_t, const Control&) {
   not_built("the start by Jennrich's algorithm");
-}
-DeepResult recover_deep(const SamplePtr&, const DeepOptions&, const Control&) {
-  not_built("recovery of several hidden layers");
 }
 CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");

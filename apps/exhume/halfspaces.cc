@@ -41,8 +41,8 @@ class Halfspaces final : public Command {
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
     Delivery delivery(delivery_options(session, out_, {"units.safetensors", "units.svg"}));
     const OpenedSamples opened = samples_.open(session.control);
-    HalfspacesResult result = halfspaces(opened.samples, options_, session.control);
-    const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
+    LowestLayerResult result = halfspaces(opened.samples, options_, session.control);
+    const UnitProfiles profiles = add_layer(delivery, result.layer, *opened.samples, session.control);
     return deliver(session, delivery, result, opened, out_, profiles);
   }
 

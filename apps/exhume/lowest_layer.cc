@@ -59,8 +59,8 @@ class LowestLayer final : public Command {
         delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
     const OpenedSamples opened = samples_.open(session.control);
     LowestLayerResult result = lowest_layer(opened.samples, options_, session.control);
-    const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
-    if (features != nullptr) write_features(*features, result, *opened.samples, session.control);
+    const UnitProfiles profiles = add_layer(delivery, result.layer, *opened.samples, session.control);
+    if (features != nullptr) write_features(*features, result.layer, *opened.samples, session.control);
     return deliver(session, delivery, result, opened, out_, profiles);
   }
 

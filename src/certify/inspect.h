@@ -25,8 +25,8 @@ namespace exhume {
 
 [[nodiscard]] Inspection inspect(const SampleSource& samples);
 
-// Does one of at most 4,096 rows, spread over the samples, occur again anywhere? One pass, constant memory: sees every
-// data set whose rows are all repeated, and single repetitions with a chance of 4,096 / n.
+// Does one of at most 4,096 rows, spread over the samples, occur again anywhere? One pass, constant memory:
+// sees every data set whose rows are all repeated, and single repetitions with a chance of 4,096 / n.
 [[nodiscard]] bool has_repeated_rows(const SampleSource& samples, const Control& control);
 
 // The samples without repetitions of a whole row (x, y), by a 64-bit hash of its bytes; the first one stays.

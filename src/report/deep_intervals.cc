@@ -35,9 +35,9 @@ bool same_shapes(const Network& a, const Network& b) {
 
 }  // namespace
 
-Json deep_intervals(const DeepResult& result) {
-  const Network &network = result.network, &errors = result.standard_errors;
-  if (result.status != Status::kEstimated || errors.layers.empty() || !same_shapes(network, errors))
+Json deep_intervals(const Result& result) {
+  const Network &network = result.network, &errors = result.errors.standard_errors;
+  if (result.certificate.status != Status::kEstimated || errors.layers.empty() || !same_shapes(network, errors))
     return nullptr;
   std::vector<svg::Forest> charts;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
@@ -46,10 +46,10 @@ Json deep_intervals(const DeepResult& result) {
     std::vector<NamedWeight> all;
     for (Index i = 0; i < values.W.rows(); ++i) {
       const std::string row =
-          last ? column_name(result.output_names, "output", i) : fmt::format("unit {}", i + 1);
+          last ? column_name(result.certificate.output_names, "output", i) : fmt::format("unit {}", i + 1);
       for (Index j = 0; j < values.W.cols(); ++j) {
         const std::string column =
-            first ? column_name(result.input_names, "input", j) : fmt::format("unit {} below", j + 1);
+            first ? column_name(result.certificate.input_names, "input", j) : fmt::format("unit {} below", j + 1);
         all.push_back({row + ", " + column, values.W(i, j), spread.W(i, j)});
       }
       all.push_back({row + (last ? ", constant" : ", bias"), values.b(i), spread.b(i)});

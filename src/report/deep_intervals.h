@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/json.h"
-#include "routes/deep/deep.h"
+#include "exhume/result.h"
 
 namespace exhume {
 
 // A section of the page (report/sections.h); null where there are no standard errors.
-[[nodiscard]] Json deep_intervals(const DeepResult& result);
+[[nodiscard]] Json deep_intervals(const Result& result);
 
 }  // namespace exhume

@@ -45,7 +45,7 @@ std::string domain_words(const ExtractResult& result) {
 }
 
 Json own_keys(const ExtractResult& result) {
-  const bool refused = result.status == Status::kRefused;
+  const bool refused = result.certificate.status == Status::kRefused;
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
   json["oracle"] = result.oracle;
@@ -121,7 +121,7 @@ std::string verdict(const ExtractResult& result) {
                                 : fmt::format("{} hidden unit{}", widths[0], plural(widths[0]));
   const std::string shape =
       fmt::format("{} input{}, {}, {} output{}", inputs, plural(inputs), units, outputs, plural(outputs));
-  switch (result.status) {
+  switch (result.certificate.status) {
     case Status::kCertified:
     case Status::kEstimated:
       return fmt::format(
@@ -130,16 +130,17 @@ std::string verdict(const ExtractResult& result) {
           "{}.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision);
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", shape, result.reason);
+      return fmt::format("A network was found ({}) but is not certified: {}", shape,
+                         result.certificate.reason);
     case Status::kRefused:
-      return fmt::format("No network was returned: {}", result.reason);
+      return fmt::format("No network was returned: {}", result.certificate.reason);
   }
-  return result.reason;
+  return result.certificate.reason;
 }
 
 std::vector<Fact> facts(const ExtractResult& result) {
   std::vector<Fact> list = {{"oracle", result.oracle}};
-  if (result.status != Status::kRefused) {
+  if (result.certificate.status != Status::kRefused) {
     list.push_back(
         {"network", fmt::format("{}, {}{}", shape_of(result), activation_words(result),
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
@@ -150,7 +151,7 @@ std::vector<Fact> facts(const ExtractResult& result) {
                         (result.limit > 0 ? fmt::format(", of {} allowed", grouped(result.limit)) : "")});
   if (!result.resumed.empty())
     list.push_back({"resumed", fmt::format("{}; {} asked now", result.resumed, grouped(result.sent))});
-  if (result.status == Status::kRefused) return list;
+  if (result.certificate.status == Status::kRefused) return list;
   if (result.reading == "logits")
     list.push_back({"outputs", "logits up to a constant a row: log probabilities less their mean"});
   if (result.found_outside > 0)
@@ -164,10 +165,10 @@ std::vector<Fact> facts(const ExtractResult& result) {
 }
 
 Document make_document(const ExtractResult& result) {
-  return make_document(result, {.kind = "extracted network",
-                                    .verdict = verdict(result),
-                                    .own = own_keys(result),
-                                    .sections = sections(result)});
+  return make_document(result.certificate, {.kind = "extracted network",
+                                            .verdict = verdict(result),
+                                            .own = own_keys(result),
+                                            .sections = sections(result)});
 }
 
 }  // namespace exhume

@@ -138,7 +138,7 @@ class Checker {
   }
 
   [[nodiscard]] bool same(const ExtractResult& again) const {
-    if (again.status == Status::kRefused) return false;
+    if (again.certificate.status == Status::kRefused) return false;
     const Alignment apart = align(network_, again.network);
     return apart.comparable && apart.worst_error <= kSameQuestion;
   }

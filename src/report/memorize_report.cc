@@ -120,7 +120,8 @@ std::string descent_words(const Descent& d, const SecondOrder& s) {
 }  // namespace
 
 std::string verdict(const MemorizeResult& result) {
-  return fmt::format("{}: {}.", result.memorized() ? "Memorised" : "Not memorised", result.reason);
+  return fmt::format("{}: {}.", result.memorized() ? "Memorised" : "Not memorised",
+                     result.certificate.reason);
 }
 
 std::vector<Fact> facts(const MemorizeResult& r) {
@@ -165,10 +166,10 @@ std::vector<Fact> facts(const MemorizeResult& r) {
 Document make_document(const MemorizeResult& result) {
   Json sections = Json::array();
   sections.push_back(facts_section(facts(result)));
-  return make_document(result, {.kind = "memorized network",
-                                    .verdict = verdict(result),
-                                    .own = own_keys(result),
-                                    .sections = std::move(sections)});
+  return make_document(result.certificate, {.kind = "memorized network",
+                                            .verdict = verdict(result),
+                                            .own = own_keys(result),
+                                            .sections = std::move(sections)});
 }
 
 }  // namespace exhume

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "certify/certificate_json.h"
+#include "report/deep_report.h"
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/svg.h"
@@ -21,24 +21,24 @@ constexpr Index kUnits = 256;
 constexpr int kHistogramBins = 41;
 
 // Rows and outputs are walked together so that few points still show every output.
-Json heldout_points(const RecoverResult& result) {
+Json heldout_points(const Result& result) {
   Json predicted = Json::array(), observed = Json::array();
-  const Index rows = std::min(result.predicted.rows(), result.observed.rows());
-  const Index outputs = std::min(result.predicted.cols(), result.observed.cols());
+  const Index rows = std::min(result.diagnostics.predicted.rows(), result.diagnostics.observed.rows());
+  const Index outputs = std::min(result.diagnostics.predicted.cols(), result.diagnostics.observed.cols());
   const Index all = rows * outputs, points = std::min(all, kScatterPoints);
   for (Index p = 0; p < points; ++p) {
     const Index at = p * all / points;
     const Index row = at / outputs, output = (points == all ? at : p) % outputs;  // all outputs in turn
-    predicted.push_back(rounded(result.predicted(row, output)));
-    observed.push_back(rounded(result.observed(row, output)));
+    predicted.push_back(rounded(result.diagnostics.predicted(row, output)));
+    observed.push_back(rounded(result.diagnostics.observed(row, output)));
   }
   return {{"observed", std::move(observed)}, {"predicted", std::move(predicted)}};
 }
 
 // Held-out residuals in equal bins over four of their root mean squares to either side; the outermost bins
 // also count what lies beyond.
-Json residual_histogram(const RecoverResult& result) {
-  const Matrix residual = result.observed - result.predicted;
+Json residual_histogram(const Result& result) {
+  const Matrix residual = result.diagnostics.observed - result.diagnostics.predicted;
   if (residual.size() == 0) return nullptr;
   const double rms = std::sqrt(residual.squaredNorm() / static_cast<double>(residual.size()));
   if (!(rms > 0) || !std::isfinite(rms)) return nullptr;
@@ -64,9 +64,9 @@ Json descent(const std::vector<PolishStep>& steps) {
   return list;
 }
 
-Json units(const RecoverResult& result) {
+Json units(const Result& result) {
   const Network& network = result.network;
-  const Network& errors = result.standard_errors;
+  const Network& errors = result.errors.standard_errors;
   const bool have_errors = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
                            errors.b().size() == network.b().size() && errors.outputs() == network.outputs();
   Json list = Json::array();
@@ -77,7 +77,8 @@ Json units(const RecoverResult& result) {
                  {"output_norm", rounded(network.A().col(i).norm())},
                  {"largest_weight", rounded(network.W()(i, input))},
                  {"largest_weight_input", input + 1}};
-    if (result.activity.size() == network.hidden()) unit["active"] = rounded(result.activity(i));
+    if (result.diagnostics.activity.size() == network.hidden())
+      unit["active"] = rounded(result.diagnostics.activity(i));
     if (have_errors) {
       unit["max_standard_error"] =
           rounded(std::max({errors.W().row(i).maxCoeff(), errors.b()(i), errors.A().col(i).maxCoeff()}));
@@ -93,9 +94,9 @@ std::string shape(const Network& network) {
                      plural(network.outputs()));
 }
 
-Json own_keys(const RecoverResult& result) {
+Json own_keys(const Result& result) {
   // A refusal measured nothing: null, not a zero that looks like perfection.
-  const bool refused = result.status == Status::kRefused;
+  const bool refused = result.certificate.status == Status::kRefused;
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
   json["inputs"] = result.network.inputs();
@@ -104,17 +105,17 @@ Json own_keys(const RecoverResult& result) {
   json["activation"] = result.activation;
   json["linear_term"] = result.network.has_skip_terms();
   if (!result.precision.empty()) json["precision"] = result.precision;
-  json["heldout_relative_mse"] = measured(result.heldout_relative_mse);
-  json["training_relative_mse"] = measured(result.training_relative_mse);
-  json["heldout_mean_square"] = measured(result.heldout_mean_square);
-  json["noise_sd"] = measured(result.noise_sd);
-  json["max_standard_error"] = measured(result.max_standard_error);
-  json["functional_error_bound"] = measured(result.functional_error_bound);
-  json["confidence"] = measured(result.confidence);
-  json["bound_from"] = result.bound_from;
+  json["heldout_relative_mse"] = measured(result.errors.heldout_relative_mse);
+  json["training_relative_mse"] = measured(result.errors.training_relative_mse);
+  json["heldout_mean_square"] = measured(result.errors.heldout_mean_square);
+  json["noise_sd"] = measured(result.errors.noise_sd);
+  json["max_standard_error"] = measured(result.errors.max_standard_error);
+  json["functional_error_bound"] = measured(result.errors.functional_error_bound);
+  json["confidence"] = measured(result.errors.confidence);
+  json["bound_from"] = result.errors.bound_from;
   json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
-  if (result.identifiability) {
-    const Identifiability& found = *result.identifiability;
+  if (result.errors.identifiability) {
+    const Identifiability& found = *result.errors.identifiability;
     json["identifiability"] = {{"smallest_singular", number(found.smallest_singular)},
                                {"epsilon", number(found.epsilon)},
                                {"delta", number(found.delta)}};
@@ -123,12 +124,12 @@ Json own_keys(const RecoverResult& result) {
   return json;
 }
 
-Json pictures(const RecoverResult& result) {
-  Json json = {{"singular_values", rounded(result.singular_values, kSingularValues)},
-               {"singular_value_count", result.singular_values.size()},
-               {"noise_floor", rounded(result.noise_floor)},
-               {"gap_units", result.gap_units},
-               {"descent", descent(result.descent)},
+Json pictures(const Result& result) {
+  Json json = {{"singular_values", rounded(result.diagnostics.singular_values, kSingularValues)},
+               {"singular_value_count", result.diagnostics.singular_values.size()},
+               {"noise_floor", rounded(result.diagnostics.noise_floor)},
+               {"gap_units", result.diagnostics.gap_units},
+               {"descent", descent(result.diagnostics.descent)},
                {"heldout", heldout_points(result)},
                {"residuals", residual_histogram(result)},
                {"weights", rounded(svg::shrink(result.network.W(), kHeatRows, kHeatColumns))},
@@ -142,16 +143,18 @@ Json pictures(const RecoverResult& result) {
 
 }  // namespace
 
-Document make_document(const RecoverResult& result) {
+Document make_document(const Result& result) {
+  if (result.is_deep()) return make_document(result.certificate, deep_parts(result));
   return make_document(
-      result,
+      result.certificate,
       {.kind = "network", .verdict = verdict(result), .own = own_keys(result), .pictures = pictures(result)});
 }
 
-std::string verdict(const RecoverResult& result) {
+std::string verdict(const Result& result) {
+  if (result.is_deep()) return deep_verdict(result);
   const Network& network = result.network;
-  const double left = result.heldout_relative_mse;
-  switch (result.status) {
+  const double left = result.errors.heldout_relative_mse;
+  switch (result.certificate.status) {
     case Status::kCertified:
       return fmt::format(
           "The network was recovered ({}{}): on {} rows that were never used for fitting it leaves a "
@@ -160,31 +163,33 @@ std::string verdict(const RecoverResult& result) {
           shape(network),
           result.precision == "double precision" || result.precision.empty() ? ""
                                                                              : "; to " + result.precision,
-          svg::group_thousands(fmt::format("{}", result.held_out)), left);
+          svg::group_thousands(fmt::format("{}", result.certificate.held_out)), left);
     case Status::kEstimated:
       return fmt::format(
           "A network was estimated ({}) from samples with noise of standard deviation {:.3g}: if they are "
           "those "
           "of such a network plus independent noise, which nothing in them speaks against, {}.",
-          shape(network), result.noise_sd,
-          result.max_standard_error > 0
+          shape(network), result.errors.noise_sd,
+          result.errors.max_standard_error > 0
               ? fmt::format("every weight is known to a standard error of {:.2g} or less",
-                            result.max_standard_error)
+                            result.errors.max_standard_error)
               : fmt::format("it is off by {:.2g} at most (root mean square)",
-                            std::sqrt(result.functional_error_bound)));
+                            std::sqrt(result.errors.functional_error_bound)));
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", shape(network), result.reason);
+      return fmt::format("A network was found ({}) but is not certified: {}", shape(network),
+                         result.certificate.reason);
     case Status::kRefused:
-      return fmt::format("No network was returned: {}", result.reason);
+      return fmt::format("No network was returned: {}", result.certificate.reason);
   }
-  return result.reason;
+  return result.certificate.reason;
 }
 
-std::vector<Fact> facts(const RecoverResult& result) {
+std::vector<Fact> facts(const Result& result) {
+  if (result.is_deep()) return deep_facts(result);
   std::vector<Fact> list;
-  const bool refused = result.status == Status::kRefused;
+  const bool refused = result.certificate.status == Status::kRefused;
   const Network& n = result.network;
-  if (!result.route.empty()) list.push_back({"route", result.route});
+  if (!result.certificate.route.empty()) list.push_back({"route", result.certificate.route});
   if (!refused) {
     list.push_back(
         {"network", fmt::format("{}{}{}{}", shape(n),
@@ -192,17 +197,18 @@ std::vector<Fact> facts(const RecoverResult& result) {
                                 n.has_skip_terms() ? ", with a linear term" : "",
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
   }
-  list.push_back({"samples", fmt::format("{}, of which {} held out",
-                                         svg::group_thousands(fmt::format("{}", result.samples)),
-                                         svg::group_thousands(fmt::format("{}", result.held_out)))});
+  list.push_back(
+      {"samples", fmt::format("{}, of which {} held out",
+                              svg::group_thousands(fmt::format("{}", result.certificate.samples)),
+                              svg::group_thousands(fmt::format("{}", result.certificate.held_out)))});
   if (refused) return list;
   list.push_back(
-      {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.heldout_relative_mse)});
-  if (result.noise_sd > 0) {
-    list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.noise_sd)});
+      {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.errors.heldout_relative_mse)});
+  if (result.errors.noise_sd > 0) {
+    list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.errors.noise_sd)});
     list.push_back(
-        {"standard errors", result.max_standard_error > 0
-                                ? fmt::format("{:.3g} at most", result.max_standard_error)
+        {"standard errors", result.errors.max_standard_error > 0
+                                ? fmt::format("{:.3g} at most", result.errors.max_standard_error)
                                 : std::string(n.has_skip_terms() ? "not computed beside a linear term"
                                                                  : "not computed for so many weights")});
   }

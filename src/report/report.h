@@ -41,30 +41,25 @@
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
-#include "routes/deep/deep.h"
 #include "routes/threshold/halfspaces.h"
 #include "routes/threshold/lowest_layer.h"
 
 namespace exhume {
 
-[[nodiscard]] Document make_document(const RecoverResult& result);
+[[nodiscard]] Document make_document(const Result& result);
 [[nodiscard]] Document make_document(const LowestLayerResult& result, const UnitProfiles& profiles = {});
-[[nodiscard]] Document make_document(const HalfspacesResult& result, const UnitProfiles& profiles = {});
-[[nodiscard]] Document make_document(const DeepResult& result);
 [[nodiscard]] Document make_document(const MemorizeResult& result);
 [[nodiscard]] Document make_document(const ExtractResult& result);
 
 // The bytes of the certificate.json of a result.
-template <class Result, class... More>
-[[nodiscard]] std::string to_json(const Result& result, const More&... more) {
+template <class AnyResult, class... More>
+[[nodiscard]] std::string to_json(const AnyResult& result, const More&... more) {
   return to_text(make_document(result, more...));
 }
 
 // The verdict in one sentence, as page and terminal open with it.
-[[nodiscard]] std::string verdict(const RecoverResult& result);
+[[nodiscard]] std::string verdict(const Result& result);
 [[nodiscard]] std::string verdict(const LowestLayerResult& result);
-[[nodiscard]] std::string verdict(const HalfspacesResult& result);
-[[nodiscard]] std::string verdict(const DeepResult& result);
 [[nodiscard]] std::string verdict(const MemorizeResult& result);
 [[nodiscard]] std::string verdict(const ExtractResult& result);
 
@@ -72,10 +67,8 @@ template <class Result, class... More>
 struct Fact {
   std::string name, value;
 };
-[[nodiscard]] std::vector<Fact> facts(const RecoverResult& result);
+[[nodiscard]] std::vector<Fact> facts(const Result& result);
 [[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
-[[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
-[[nodiscard]] std::vector<Fact> facts(const DeepResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
 [[nodiscard]] std::vector<Fact> facts(const ExtractResult& result);
 

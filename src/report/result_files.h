@@ -6,7 +6,6 @@
 
 #include "exhume/extract.h"
 #include "exhume/recover.h"
-#include "routes/deep/deep.h"
 
 namespace exhume {
 
@@ -19,8 +18,7 @@ struct ResultFile {
 //   errors.safetensors     standard errors, under the names of the weights; of estimated networks
 //   support.csv            entries that were hit by sparse noise
 // None where the result is refused.
-[[nodiscard]] std::vector<ResultFile> result_files(const RecoverResult& result);
-[[nodiscard]] std::vector<ResultFile> result_files(const DeepResult& result);
+[[nodiscard]] std::vector<ResultFile> result_files(const Result& result);
 // And questions.log, all queries with their answers, also of a refusal.
 [[nodiscard]] std::vector<ResultFile> result_files(const ExtractResult& result);
 
@@ -28,9 +26,7 @@ struct ResultFile {
 [[nodiscard]] std::vector<std::string> data_remarks(const SampleSource& samples,
                                                     const std::vector<std::string>& input_names);
 
-// What was asked for, as the certificate keeps it; `layers` as it was given.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptions& options,
-                                                                            const std::string& layers);
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_said(const DeepOptions& options);
+// What was asked for, as the certificate keeps it.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptions& options);
 
 }  // namespace exhume

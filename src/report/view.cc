@@ -153,11 +153,11 @@ void check_shape(const std::vector<Index>& shape, Index inputs) {
 
 void add_shape(Document& document, const StoredModel& found, const std::vector<Index>& shape) {
   Json& json = document.json;
-  RecoverResult result;
+  Result result;
   if (const auto* network = std::get_if<Network>(&found)) result.network = *network;
   if (const auto* network = std::get_if<RectifiedNetwork>(&found)) result.network = network->network;
   check_shape(shape, result.network.inputs());
-  result.input_shape = shape;
+  result.certificate.input_shape = shape;
   document.certificate.input_shape = shape;
   json["input_shape"] = shape;
   json["pictures"]["images"] = image_picture(result);

@@ -16,15 +16,15 @@ namespace {
 constexpr Index kLeastPixels = 16;
 constexpr Index kMostImages = 16, kMostPixels = 12000;  // of all images together
 
-std::array<Index, 2> shape_of(const RecoverResult& result) {
+std::array<Index, 2> shape_of(const Result& result) {
   const Index d = result.network.inputs();
-  if (result.input_shape.size() == 2) {
-    const Index rows = result.input_shape[0], columns = result.input_shape[1];
+  if (result.certificate.input_shape.size() == 2) {
+    const Index rows = result.certificate.input_shape[0], columns = result.certificate.input_shape[1];
     const bool fits = rows >= 1 && columns >= 1 && rows <= d && columns <= d && rows * columns == d;
     return fits ? std::array<Index, 2>{rows, columns} : std::array<Index, 2>{0, 0};
   }
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(d))));
-  if (!result.input_names.empty() || d < kLeastPixels || side * side != d) return {0, 0};
+  if (!result.certificate.input_names.empty() || d < kLeastPixels || side * side != d) return {0, 0};
   return {side, side};
 }
 
@@ -42,7 +42,7 @@ void add(std::vector<Entry>& list, const char* part, const Matrix& values, const
 
 }  // namespace
 
-Json image_picture(const RecoverResult& result) {
+Json image_picture(const Result& result) {
   const auto [rows, columns] = shape_of(result);
   const Matrix& W = result.network.W();
   if (rows == 0 || W.rows() == 0 || rows * columns > kMostPixels) return nullptr;
@@ -52,12 +52,12 @@ Json image_picture(const RecoverResult& result) {
   return {{"rows", rows}, {"columns", columns}, {"units", std::move(units)}};
 }
 
-Json interval_picture(const RecoverResult& result) {
-  const Network &network = result.network, &errors = result.standard_errors;
+Json interval_picture(const Result& result) {
+  const Network &network = result.network, &errors = result.errors.standard_errors;
   const bool known = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
                      errors.outputs() == network.outputs() && errors.b().size() == network.b().size() &&
                      errors.c().size() == network.c().size() && network.W().size() > 0;
-  if (result.status != Status::kEstimated || !known) return nullptr;
+  if (result.certificate.status != Status::kEstimated || !known) return nullptr;
   std::vector<Entry> first, second;
   add(first, "W", network.W(), errors.W());
   add(first, "b", network.b(), errors.b());

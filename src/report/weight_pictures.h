@@ -12,10 +12,10 @@ namespace exhume {
 
 // Rows of W as images: where the inputs have a shape, or no names and a square number of them. Null
 // elsewhere.
-[[nodiscard]] Json image_picture(const RecoverResult& result);
+[[nodiscard]] Json image_picture(const Result& result);
 
 // Weights with their standard errors: of either layer all, or those with the largest errors. Null without
 // errors.
-[[nodiscard]] Json interval_picture(const RecoverResult& result);
+[[nodiscard]] Json interval_picture(const Result& result);
 
 }  // namespace exhume

@@ -83,8 +83,13 @@ void Delivery::describe(Certificate& certificate, const OpenedSamples& samples) 
     certificate.remarks = data_remarks(*samples.samples, samples.input_names);
 }
 
-void Delivery::compare(Document& document, const StoredModel& found) const {
-  if (truth_) add_truth(document, found, *truth_, truth_file_);
+void Delivery::compare(Document& document, const Result& result) const {
+  if (!truth_ || result.certificate.status == Status::kRefused) return;
+  const StoredModel found = result.is_deep() ? StoredModel(result.deep)
+                            : result.activation == "relu"
+                                ? StoredModel(result.network)
+                                : RectifiedNetwork{result.network, result.activation};
+  add_truth(document, found, *truth_, truth_file_);
 }
 
 Delivered Delivery::write(Document document, const Control& control) {

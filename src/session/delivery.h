@@ -53,22 +53,12 @@ class Delivery {
   void describe(Certificate& certificate, const OpenedSamples& samples) const;
 
   // Completes the certificate of `result` and writes everything. `more` goes to make_document.
-  template <class Result, class... More>
-  Delivered finish(Result& result, const OpenedSamples& samples, const Control& control,
+  template <class AnyResult, class... More>
+  Delivered finish(AnyResult& result, const OpenedSamples& samples, const Control& control,
                    const More&... more) {
-    complete(result, samples, control);
+    complete(result.certificate, samples, control);
     Document document = make_document(result, more...);
-    if constexpr (std::is_same_v<Result, RecoverResult>) {
-      if (result.status != Status::kRefused) {
-        if (result.activation == "relu") {
-          compare(document, result.network);
-        } else {
-          compare(document, RectifiedNetwork{result.network, result.activation});
-        }
-      }
-    } else if constexpr (std::is_same_v<Result, DeepResult>) {
-      compare(document, result.network);
-    }
+    if constexpr (std::is_same_v<AnyResult, Result>) compare(document, result);
     return write(std::move(document), control);
   }
 
@@ -79,7 +69,7 @@ class Delivery {
   };
 
   void complete(Certificate& certificate, const OpenedSamples& samples, const Control& control);
-  void compare(Document& document, const StoredModel& found) const;
+  void compare(Document& document, const Result& result) const;
   Delivered write(Document document, const Control& control);
 
   DeliveryOptions options_;

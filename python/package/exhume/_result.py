@@ -158,16 +158,17 @@ class Result(Certified):
 
 
 def from_core(
-    found: _core.RecoverResult | _core.DeepResult,
+    found: _core.Result,
     certificate: str,
     files: list[tuple[str, bytes]],
     input_names: Names = None,
     output_names: Names = None,
 ) -> Result:
     """A Result of what the library returned."""
-    if isinstance(found, _core.DeepResult):
+    if found.is_deep:
         layers = DeepNetwork._wrap(found.network)
-        deep_errors = None if found.standard_errors is None else DeepNetwork._wrap(found.standard_errors)
+        spread = found.standard_errors
+        deep_errors = None if spread is None else DeepNetwork._wrap(spread)
         shown = frozen(found.predicted), frozen(found.observed)
         return Result(certificate, layers, deep_errors, np.zeros(0), *shown, [], files, input_names, output_names)
     errors = found.standard_errors
@@ -185,7 +186,7 @@ def from_core(
     )
 
 
-def _network(found: _core.RecoverResult) -> Network | RectifiedNetwork | None:
+def _network(found: _core.Result) -> Network | RectifiedNetwork | None:
     if found.network is None:
         return None
     network = Network._wrap(found.network)

@@ -1,4 +1,4 @@
-#include "routes/prepared.h"
+#include "judge/prepared.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 namespace exhume {
 namespace {
 
-// Standardised samples of up to this many numbers (160 MB) are kept in memory instead of made anew every pass; with
-// many inputs, which cost as many products for every number, up to 2 GB.
+// Standardised samples of up to this many numbers (160 MB) are kept in memory instead of made anew every
+// pass; with many inputs, which cost as many products for every number, up to 2 GB.
 constexpr Index kKeptNumbers = 20'000'000, kKeptWide = 250'000'000, kWide = 256;
 // Those that go to a device are kept here too, up to 16 GB.
 constexpr Index kKeptSent = 2'000'000'000;

@@ -3,12 +3,12 @@
 
 #include "certify/residual_look.h"
 #include "fit/deep/form.h"
-#include "routes/prepared.h"
+#include "judge/prepared.h"
 
 namespace exhume {
 
-// The tests of certify/residual_look.h on y - f(x), along the units of the first layer. `form` and rows in standardised
-// coordinates.
+// The tests of certify/residual_look.h on y - f(x), along the units of the first layer. `form` and rows in
+// standardised coordinates.
 [[nodiscard]] ResidualLook look_at_deep_residual(const DeepForm& form, const SamplePtr& standard,
                                                  const Control& control);
 

@@ -1,4 +1,4 @@
-#include "routes/deep/deep_noise.h"
+#include "judge/deep_noise.h"
 
 #include <algorithm>
 
