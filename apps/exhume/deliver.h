@@ -23,14 +23,14 @@ void show_result(const Session& session, const Delivered& delivered, const std::
                  std::vector<Fact> facts, const std::string& folder);
 
 // `more` goes to make_document.
-template <class Result, class... More>
-int deliver(const Session& session, Delivery& delivery, Result& result, const OpenedSamples& samples,
+template <class AnyResult, class... More>
+int deliver(const Session& session, Delivery& delivery, AnyResult& result, const OpenedSamples& samples,
             const std::string& folder, const More&... more) {
   if (session.leads()) {
     const Delivered delivered = delivery.finish(result, samples, session.control, more...);
     show_result(session, delivered, verdict(result), facts(result), folder);
   }
-  return stands(result.status) ? kOk : kNotCertified;
+  return stands(result.certificate.status) ? kOk : kNotCertified;
 }
 
 }  // namespace exhume::cli
