@@ -9,6 +9,7 @@
 #include "report/page_weights.h"
 #include "report/report.h"
 #include "report/report_page.h"
+#include "report/rounded.h"
 #include "report/sections.h"
 #include "report/svg.h"
 
@@ -59,10 +60,12 @@ std::string facts(const Json& json) {
     return at(json, key).is_number() ? grouped(number_of(at(json, key))) : "–";
   };
   if (!words(at(json, "route")).empty()) fact("Route", escape(words(at(json, "route"))));
-  if (number_of(at(json, "hidden_units")) > 0) {
-    fact("Inputs → hidden → outputs",
-         count("inputs") + " → " + count("hidden_units") + " → " + count("outputs"));
+  const Json& hidden = at(json, "hidden_units");
+  std::string units;
+  for (const double width : hidden.is_array() ? numbers(hidden) : std::vector<double>{number_of(hidden)}) {
+    if (width > 0) units += grouped(width) + " → ";
   }
+  if (!units.empty()) fact("Inputs → hidden → outputs", count("inputs") + " → " + units + count("outputs"));
   fact("Samples (held out)", count("samples") + " (" + count("held_out") + ")");
   const bool refused = words(at(json, "status")) == "refused";
   if (!refused) fact("Held-out relative mse", pretty(number_of(at(json, "heldout_relative_mse"))));
@@ -151,7 +154,7 @@ std::string to_html(const Document& document) {
         "the certificate has no status (certified, estimated, uncertified or refused); is it a "
         "certificate.json?");
   }
-  const bool network = document.kind == "network";
+  const bool network = document.kind == "network" || document.kind == "deep network";
   const bool stands = status == "certified" || status == "estimated";
   std::string body = header(json) + next_section(json);
   if (network) body += facts(json);

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "certify/certificate_json.h"
-#include "exhume/recover.h"
 #include "report/rounded.h"
 #include "report/weight_pictures.h"
 
@@ -153,14 +152,13 @@ void check_shape(const std::vector<Index>& shape, Index inputs) {
 
 void add_shape(Document& document, const StoredModel& found, const std::vector<Index>& shape) {
   Json& json = document.json;
-  Result result;
-  if (const auto* network = std::get_if<Network>(&found)) result.network = *network;
-  if (const auto* network = std::get_if<RectifiedNetwork>(&found)) result.network = network->network;
-  check_shape(shape, result.network.inputs());
-  result.certificate.input_shape = shape;
+  Network network;
+  if (const auto* relus = std::get_if<Network>(&found)) network = *relus;
+  if (const auto* rectified = std::get_if<RectifiedNetwork>(&found)) network = rectified->network;
+  check_shape(shape, network.inputs());
   document.certificate.input_shape = shape;
   json["input_shape"] = shape;
-  json["pictures"]["images"] = image_picture(result);
+  json["pictures"]["images"] = image_picture(network, document.certificate);
   seal(document);
 }
 
