@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   const auto add = [&](std::unique_ptr<Command> command) {
     Listed entry{std::move(command), nullptr};
     entry.app = entry.command->declare(app);
-    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")
+    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one per core [0]")
         ->check(CLI::Range(0, 4096).description(""));
     entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
     entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");

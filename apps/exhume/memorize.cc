@@ -27,7 +27,7 @@ class Memorize final : public Command {
     app->add_option("--layers", layers_, "2: n <= d(d+1)/2 rows; 3: more; auto [auto]")
         ->check(CLI::IsMember({"2", "3", "auto"}));
     app->add_option("--hidden", options_.hidden,
-                    "Quadratic units an output for pgd and adam, even; 0: 2k + 2 [0]")
+                    "Quadratic units per output for pgd and adam, even; 0: 2k + 2 [0]")
         ->check(CLI::NonNegativeNumber);
     app->add_option("--features", options_.features,
                     "Random features k of three layers; 0: 2 ceil(sqrt n) [0]")
@@ -38,7 +38,7 @@ class Memorize final : public Command {
                     "Standard deviation of Gaussian noise added to the inputs [0]")
         ->check(CLI::NonNegativeNumber);
     app->add_flag("--normalize", options_.normalize, "Divide rows by their norms first");
-    app->add_flag("--classes", options_.classes, "Whole-number labels become one output a class");
+    app->add_flag("--classes", options_.classes, "Whole-number labels become one output per class");
     app->add_option("--tolerance", options_.tolerance,
                     "Relative error up to which labels count as memorised [1e-12]")
         ->check(CLI::PositiveNumber);

@@ -21,7 +21,7 @@
 //                      functional_error_bound, confidence, signs_identifiable, smallest_singular [...],
 //                      weights_within, students [{widths, trained, polished}]
 //   extracted network  oracle, inputs, hidden_units, outputs, activation, slope, precision, reading, queries,
-//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions,
+//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_queries,
 //                      logged_worst, fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
 //   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
 //                      relative_error, tolerance, ...

@@ -29,7 +29,7 @@ std::string brand(const std::string& kind) {
   if (kind == "lowest layer") return "the lowest layer of a network, whatever lies above it";
   if (kind == "halfspaces") return "a union or intersection of halfspaces from labels";
   if (kind == "deep network") return "a network of several hidden layers from its inputs and outputs";
-  if (kind == "extracted network") return "a network extracted by questions";
+  if (kind == "extracted network") return "a network extracted by queries";
   if (kind == "memorized network") return "a network that fits given labels";
   return "recovery of a two-layer ReLU network from its inputs and outputs";
 }

@@ -142,7 +142,7 @@ std::size_t number_end(std::string_view text, std::size_t from) {
 // Is the number before `rest` one of rows, units and the like?
 bool counts_something(std::string_view rest) {
   for (const std::string_view word :
-       {" samples", " rows", " of ", " hidden", " units", " questions", " fresh", " values"})
+       {" samples", " rows", " of ", " hidden", " units", " queries", " fresh", " values"})
     if (rest.starts_with(word)) return true;
   return false;
 }

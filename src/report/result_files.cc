@@ -51,7 +51,7 @@ std::vector<ResultFile> result_files(const ExtractResult& result) {
     files.push_back({"network", "network.safetensors", network_bytes(result.network)});
     files.push_back({"network for other programs", "network.onnx", onnx_bytes(result.network)});
   }
-  files.push_back({"questions and answers", "questions.log", result.log});
+  files.push_back({"queries and answers", "queries.log", result.log});
   return files;
 }
 

@@ -19,7 +19,7 @@ struct ResultFile {
 //   support.csv            entries that were hit by sparse noise
 // None where the result is refused.
 [[nodiscard]] std::vector<ResultFile> result_files(const Result& result);
-// And questions.log, all queries with their answers, also of a refusal.
+// And queries.log, all queries with their answers, also of a refusal.
 [[nodiscard]] std::vector<ResultFile> result_files(const ExtractResult& result);
 
 // What is noticed about the data whatever the result: inputs that count the rows.

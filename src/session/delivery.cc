@@ -85,9 +85,8 @@ void Delivery::describe(Certificate& certificate, const OpenedSamples& samples) 
 
 void Delivery::compare(Document& document, const Result& result) const {
   if (!truth_ || result.certificate.status == Status::kRefused) return;
-  const StoredModel found = result.activation == "relu"
-                                ? StoredModel(result.network)
-                                : RectifiedNetwork{result.network, result.activation};
+  const StoredModel found = result.activation == "relu" ? StoredModel(result.network)
+                                                        : RectifiedNetwork{result.network, result.activation};
   add_truth(document, found, *truth_, truth_file_);
 }
 

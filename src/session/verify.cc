@@ -245,7 +245,10 @@ class Verifier {
   void check_extracted(const StoredModel& model) {
     const auto* network = std::get_if<Network>(&model);
     if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
-    const std::string log = read_log(folder_ / "questions.log", "an extraction wrote it beside its network");
+    // Version 0.2 called it questions.log.
+    const bool old = !fs::exists(folder_ / "queries.log") && fs::exists(folder_ / "questions.log");
+    const std::string log = read_log(folder_ / (old ? "questions.log" : "queries.log"),
+                                     "an extraction wrote it beside its network");
     add(check_extraction(*document_, *network, log, control_));
     compare_export(model);
   }
