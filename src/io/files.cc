@@ -4,8 +4,10 @@
 
 #include <stdexcept>
 
+#include "io/npz.h"
 #include "io/onnx.h"
 #include "io/safetensors.h"
+#include "io/tensors.h"
 
 namespace exhume {
 
@@ -13,11 +15,13 @@ void save_network(const std::filesystem::path& path, const Network& network) {
   const std::string ending = path.extension().string();
   if (ending == ".onnx") {
     write_onnx(path, network);
+  } else if (ending == ".npz") {
+    write_npz(path, to_tensors(network));
   } else if (ending == ".safetensors") {
     write_network(path, network);
   } else {
     throw std::invalid_argument(
-        fmt::format("{} is neither a .safetensors nor an .onnx file; name one", path.string()));
+        fmt::format("{} is not a .safetensors, .npz or .onnx file; name one", path.string()));
   }
 }
 
