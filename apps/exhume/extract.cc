@@ -78,9 +78,8 @@ Examples:
     if (!session.quiet && !session.json) {
       const Index d = oracle->inputs();
       complain(fmt::format(
-          "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of "
-          "20 and 20 "
-          "about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
+          "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 "
+          "and 20 about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
           d, estimated_questions(d, 32, 1), estimated_questions(d, 128, 1),
           estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
     }

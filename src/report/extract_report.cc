@@ -110,8 +110,7 @@ std::string verdict(const ExtractResult& result) {
     case Status::kEstimated:
       return fmt::format(
           "The network was extracted ({}) with {} queries; it answers all of them, {} of them fresh and "
-          "random, to "
-          "{}.",
+          "random, to {}.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision);
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}", shape,

@@ -210,8 +210,7 @@ std::string verdict(const Result& result) {
       const bool exact = result.precision == "double precision" || result.precision.empty();
       return fmt::format(
           "The network was recovered ({}{}): on {} rows that were never used for fitting it leaves a "
-          "fraction "
-          "{:.1e} of the outputs' variance.",
+          "fraction {:.1e} of the outputs' variance.",
           network, exact ? "" : "; to " + result.precision,
           svg::group_thousands(fmt::format("{}", certificate.held_out)), errors.heldout_relative_mse);
     }

@@ -229,8 +229,7 @@ class Verifier {
       if (!result_.rows) {
         throw DataError(
             fmt::format("{} is a lowest layer, whose outputs are not those of the samples; it can only be "
-                        "checked with its "
-                        "certificate",
+                        "checked with its certificate",
                         model_));
       }
       return;
