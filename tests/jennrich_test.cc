@@ -307,7 +307,7 @@ TEST(Depth2, Algorithm6FromSamplesImprovesLikeTheRootOfTheSamples) {
       const Network network = one_output(5, 3, 0.8, seed);
       const SamplePtr samples = planted_samples(network, {.samples = step ? 160000 : 10000, .seed = seed});
       Depth2JennrichOptions options;
-      options.widths = {3};
+      options.hidden = 3;
       options.jennrich.als = true;
       Control control;
       control.threads = 2;

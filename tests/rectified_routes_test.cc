@@ -179,7 +179,7 @@ TEST(ArbitraryNoise, HeavyTailsAsLargeAsTheSignal) {
   const RowMatrix E = output_sd(rows.y) *
                       (Stream(131, "noise").normal_matrix(n, 4).array() / (-u.array().log()).sqrt()).matrix();
   ArbitraryNoiseOptions options;
-  options.widths = {2};
+  options.hidden = 2;
   options.budget = 200;
   const ArbitraryNoiseFit fit = fit_arbitrary_noise(memory_samples(rows.x, rows.y + E), options, {});
   EXPECT_LE(fit.residual_norm, 1.01 * E.norm());

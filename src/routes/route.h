@@ -19,7 +19,7 @@
 #include "judge/judged_network.h"
 #include "judge/prepared.h"
 #include "model/rectifier.h"
-#include "routes/table.h"
+#include "routes/finds.h"
 #include "routes/threshold/layer.h"
 
 namespace exhume {
