@@ -18,7 +18,7 @@
 #include "judge/found.h"
 #include "judge/judged_network.h"
 #include "judge/prepared.h"
-#include "model/rectifier.h"
+#include "exhume/activation.h"
 #include "routes/finds.h"
 #include "routes/threshold/layer.h"
 
