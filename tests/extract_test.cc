@@ -1,4 +1,4 @@
-// Networks that can be asked: extracted from few questions, exactly, or refused with the reason.
+// Networks that can be asked: extracted from few queries, exactly, or refused with the reason.
 #include "exhume/extract.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(KinksOnLine, FindsThemAllEvenCloseOnes) {
   LineOptions options;
   const LineKinks found = kinks_on_line(
       [&](const std::vector<double>& t) {
-        LineAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
+        NoisyAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
         asked += static_cast<Index>(t.size());
         for (std::size_t i = 0; i < t.size(); ++i) {
           for (std::size_t j = 0; j < at.size(); ++j)
@@ -76,7 +76,7 @@ TEST(Extract, OneHiddenLayerExactly) {
       const Alignment apart = align(network, result.network, {.free_signs = !result.signs_identifiable});
       EXPECT_LT(apart.worst_error, 1e-9) << d << "-" << k << "-" << m << " seed " << seed;
       EXPECT_EQ(result.activation, "relu");
-      EXPECT_LE(result.queries, estimated_questions(d, k, m) + 500);
+      EXPECT_LE(result.queries, estimate_queries(d, k, m) + 500);
     }
   }
 }
@@ -95,11 +95,12 @@ TEST(Extract, AUnitThatHardlyActsHasAsManyDigits) {
   const ExtractResult result = extract(network_oracle(network), {});
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
   EXPECT_LT(align(network, result.network).worst_error, 1e-10);
-  const auto asked = std::find_if(result.stages.begin(), result.stages.end(),
-                                  [](const StageQuestions& each) { return each.stage == "weak units"; });
+  const auto asked = std::find_if(result.stages.begin(), result.stages.end(), [](const StageQueries& each) {
+    return each.stage == QueryStage::kWeakUnits;
+  });
   ASSERT_NE(asked, result.stages.end());
-  EXPECT_EQ(asked->questions, 2 * (200 - 10));
-  EXPECT_LE(result.queries, estimated_questions(200, 50, 1));
+  EXPECT_EQ(asked->queries, 2 * (200 - 10));
+  EXPECT_LE(result.queries, estimate_queries(200, 50, 1));
 }
 
 TEST(Extract, LeakyUnitsAndAbsoluteValues) {
@@ -165,7 +166,7 @@ TEST(Extract, ProbabilitiesThatVanishInACornerOfTheBoxAreRefusedAtOnce) {
   options.box = {-4, 4};
   const ExtractResult sure = extract(oracle, options);
   EXPECT_EQ(sure.status, Status::kRefused);
-  EXPECT_NE(sure.reason.find("such as --low -4 --high 0"), std::string::npos) << sure.reason;
+  EXPECT_NE(sure.reason.find("such as [-4, 0]"), std::string::npos) << sure.reason;
   EXPECT_LT(sure.queries, 1000);
   options.box = {-1, 1};
   const ExtractResult less = extract(oracle, options);
@@ -207,7 +208,7 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
   int call = 0;
   EXPECT_NE(refused([&](const auto& x) {
               return RowMatrix((evaluate(n, x).array() + 0.1 * ++call));
-            }).find("same question"),
+            }).find("same query"),
             std::string::npos);
 }
 

@@ -40,7 +40,7 @@ LineUnits units_of_line(const Space& space, const LineTask& task, SeparableModel
 [[nodiscard]] Vector term_sizes(const SeparableModel& model, const RowMatrix& u);
 
 // What the model leaves of the answers.
-[[nodiscard]] NoisyAnswers residual(const Space& space, const std::string& stage, const SeparableModel& model,
+[[nodiscard]] NoisyAnswers residual(const Space& space, QueryStage stage, const SeparableModel& model,
                                     double model_error, const RowMatrix& u);
 
 }  // namespace exhume

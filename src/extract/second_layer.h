@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "extract/planes.h"
+#include "extract/kink.h"
 
 namespace exhume {
 
@@ -36,8 +36,7 @@ class FirstUnits {
 };
 
 // Every unit that at least two kinks show and that agrees with most of them.
-[[nodiscard]] std::vector<SecondUnit> second_units(const FirstUnits& first,
-                                                   const std::vector<UpperKink>& kinks);
+[[nodiscard]] std::vector<SecondUnit> second_units(const FirstUnits& first, const std::vector<Kink>& kinks);
 
 // Does a known unit bend f at x?
 [[nodiscard]] bool on_surface(const FirstUnits& first, const std::vector<SecondUnit>& units, const Vector& x,

@@ -1,0 +1,37 @@
+// Move: kinks of a unit that is missing, where the others explain nearly all.
+//
+//   needs     layers whose outputs are fitted to the sample (fit_layer_outputs)
+//   asks      about 20 + 2 (s + 2) queries per kink, three kinks at most in one go; where no query is answered wrongly,
+//             climbs to where units would switch that are on at all queries so far
+//   changes   kinks and sample of the evidence. Where only weights of known units were open: the rows, or the network
+//             from which the next polish starts
+//
+// The wrong answers show once those few are left out of the fit, by trimming, or by least absolute deviations where the
+// signs of all layers but the last are known: then several units may be missing. The first kink on the way from a right
+// answer to a wrong one belongs to a missing unit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "extract/hypothesis.h"
+#include "extract/moves/find_always_on_unit.h"
+
+namespace exhume {
+
+// True where there are new kinks, or sharper rows. look: how often it was tried.
+bool find_missing_unit(LayerSearch& search, std::uint64_t look);
+
+// The outputs on the last hidden layer and the features below it, by least absolute deviations.
+struct PlainLook {
+  Model model;
+  std::vector<Index> wrong;            // rows of the sample that this does not answer, worst first
+  DeepForm plain;                      // the layers as they are known
+  double error = 0;                    // of answers, over their allowance
+  std::vector<AlwaysOnRow> always_on;  // of a unit of the last hidden layer that may be on at all queries
+};
+// None where signs are open, or most answers are wrong.
+[[nodiscard]] std::optional<PlainLook> look_with_signs(const LayerSearch& search);
+
+}  // namespace exhume
