@@ -37,9 +37,11 @@ double worst_deviation(const RecoverResult& result, const Network& truth) {
   const Network canon = canonical(truth);
   double worst = 0;
   for (Index i = 0; i < result.network.hidden(); ++i) {
-    const Index j = match.match[static_cast<size_t>(i)];
-    const auto w = (result.network.W.row(i) - canon.W.row(j)).cwiseQuotient(result.standard_errors.W.row(i));
-    const auto a = (result.network.A.col(i) - canon.A.col(j)).cwiseQuotient(result.standard_errors.A.col(i));
+    const Index j = match.match[0][static_cast<size_t>(i)];
+    const auto w =
+        (result.network.W().row(i) - canon.W().row(j)).cwiseQuotient(result.standard_errors.W().row(i));
+    const auto a =
+        (result.network.A().col(i) - canon.A().col(j)).cwiseQuotient(result.standard_errors.A().col(i));
     worst = std::max({worst, w.cwiseAbs().maxCoeff(), a.cwiseAbs().maxCoeff()});
   }
   return worst;
@@ -126,9 +128,10 @@ TEST(ResidualLook, SortedAreThoseOfPlainLoops) {
 TEST(NoiseVerdict, UnitsThatMayBeTurnedTogetherAreNotEstimated) {
   Noisy data = noisy_data(5, 4, 1, 20000, 64);
   Network& network = data.network;
-  const Eigen::RowVectorXd third = -(network.A(0, 0) * network.W.row(0) + network.A(0, 1) * network.W.row(1));
-  network.W.row(2) = third.normalized();
-  network.A(0, 2) = third.norm();
+  const Eigen::RowVectorXd third =
+      -(network.A()(0, 0) * network.W().row(0) + network.A()(0, 1) * network.W().row(1));
+  network.W().row(2) = third.normalized();
+  network.A()(0, 2) = third.norm();
   const RecoverResult result = recovered(data.x, evaluate(network, data.x) + 0.05 * data.noise);
   EXPECT_EQ(result.status, Status::kUncertified);
   EXPECT_FALSE(result.signs_identifiable);
@@ -148,7 +151,7 @@ TEST(NoiseVerdict, SharedNoiseIsUsed) {
   const RecoverResult result = recovered(data.x, y);
   ASSERT_EQ(result.status, Status::kEstimated) << result.reason;
   EXPECT_GT(result.noise_covariance(0, 1), 0.9 * result.noise_covariance(0, 0));
-  EXPECT_LT((result.network.W - canonical(data.network).W).cwiseAbs().maxCoeff(), 2e-3);
+  EXPECT_LT((result.network.W() - canonical(data.network).W).cwiseAbs().maxCoeff(), 2e-3);
   EXPECT_LT(worst_deviation(result, data.network), 5);
 }
 
@@ -158,7 +161,7 @@ TEST(NoiseVerdict, NoiseInOneOfThreeOutputs) {
   y.col(0) += 0.1 * data.noise.col(0);
   const RecoverResult result = recovered(data.x, y);
   EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
-  EXPECT_LT((result.network.W - canonical(data.network).W).cwiseAbs().maxCoeff(), 1e-6);
+  EXPECT_LT((result.network.W() - canonical(data.network).W).cwiseAbs().maxCoeff(), 1e-6);
 }
 
 TEST(NoiseVerdict, NoiseInTheInputsIsNotNoise) {

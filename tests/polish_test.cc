@@ -21,7 +21,7 @@ namespace {
 SeparableModel sign_free_start(const Network& network, double error, std::uint64_t seed) {
   SeparableModel model;
   model.V.resize(network.hidden(), network.inputs() + 1);
-  model.V << network.W, network.b;
+  model.V << network.W(), network.b();
   model.V += error * Stream(seed, "start").normal_matrix(model.V.rows(), model.V.cols());
   for (Index j = 0; j < model.units(); j += 2) model.V.row(j) *= -1;  // the sign must not matter
   return model;
@@ -125,7 +125,7 @@ SmallProblem small_problem(Activation activation, Index d, Index k, Index m, Ind
   out.model.activation = activation;
   out.model.linear_term = activation == Activation::kAbsolute;
   out.model.V.resize(k, d + 1);
-  out.model.V << network.W, network.b;
+  out.model.V << network.W(), network.b();
   out.model.V += 0.05 * Stream(seed, "start").normal_matrix(k, d + 1);
   for (Index j = 0; j < k; ++j) out.model.V.row(j) /= out.model.V.row(j).head(d).norm();
   solve_linear_part_densely(out.model, out.x, out.y);
@@ -441,10 +441,10 @@ TEST(Signs, FoundByEnumerationWhereUnitsOutnumberInputs) {
       plant({.inputs = 4, .hidden = 11, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 71});
   SeparableModel model;
   model.V.resize(11, 5);
-  model.V << network.W, network.b;
+  model.V << network.W(), network.b();
   model.C = Matrix::Zero(11 + 5, 1);
-  model.C.topRows(11) = network.A.transpose() / 2;
-  model.C.block(11, 0, 4, 1) = network.W.transpose() * network.A.transpose() / 2;
+  model.C.topRows(11) = network.A().transpose() / 2;
+  model.C.block(11, 0, 4, 1) = network.W().transpose() * network.A().transpose() / 2;
   for (Index j = 0; j < 11; j += 3) model.V.row(j) *= -1;
   const SignDecision decision = decide_signs(model, {});
   ASSERT_EQ(decision.outcome, SignOutcome::kUnique);
@@ -455,7 +455,7 @@ TEST(Signs, UndecidedWhereALinearTermIsLeftOver) {
   const Network network = plant({.inputs = 4, .hidden = 3, .outputs = 1, .seed = 72});
   SeparableModel model;
   model.V.resize(3, 5);
-  model.V << network.W, network.b;
+  model.V << network.W(), network.b();
   model.C = Stream(73, "C").normal_matrix(3 + 5, 1);
   const SignDecision decision = decide_signs(model, {});
   EXPECT_EQ(decision.outcome, SignOutcome::kUndecided);
@@ -475,17 +475,17 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
   SampleBlock block;
   samples->read(0, 4000, block);
   Matrix J(4000, 4);
-  const Vector w = network.W.row(0).transpose(), tangent = (Vector(2) << -w(1), w(0)).finished();
+  const Vector w = network.W().row(0).transpose(), tangent = (Vector(2) << -w(1), w(0)).finished();
   for (Index i = 0; i < 4000; ++i) {
-    const double z = block.x().row(i).dot(w) + network.b(0), active = z > 0 ? 1 : 0;
-    J.row(i) << network.A(0, 0) * active * block.x().row(i).dot(tangent), network.A(0, 0) * active,
+    const double z = block.x().row(i).dot(w) + network.b()(0), active = z > 0 ? 1 : 0;
+    J.row(i) << network.A()(0, 0) * active * block.x().row(i).dot(tangent), network.A()(0, 0) * active,
         z * active, 1;
   }
   const Matrix covariance = 0.25 * (J.transpose() * J).inverse();
-  EXPECT_NEAR(found.errors.W(0, 0), std::sqrt(covariance(0, 0)) * std::abs(tangent(0)), 1e-9);
-  EXPECT_NEAR(found.errors.b(0), std::sqrt(covariance(1, 1)), 1e-9);
-  EXPECT_NEAR(found.errors.A(0, 0), std::sqrt(covariance(2, 2)), 1e-9);
-  EXPECT_NEAR(found.errors.c(0), std::sqrt(covariance(3, 3)), 1e-9);
+  EXPECT_NEAR(found.errors.W()(0, 0), std::sqrt(covariance(0, 0)) * std::abs(tangent(0)), 1e-9);
+  EXPECT_NEAR(found.errors.b()(0), std::sqrt(covariance(1, 1)), 1e-9);
+  EXPECT_NEAR(found.errors.A()(0, 0), std::sqrt(covariance(2, 2)), 1e-9);
+  EXPECT_NEAR(found.errors.c()(0), std::sqrt(covariance(3, 3)), 1e-9);
 }
 
 }  // namespace

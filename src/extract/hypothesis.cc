@@ -75,7 +75,7 @@ void Hypothesis::take_rows(std::vector<Matrix> rows) {
 
 void Hypothesis::adopt(const DeepForm& answering) {
   nearly = answering;
-  const DeepForm loose = to_sign_free_form(to_deep(answering));
+  const DeepForm loose = to_sign_free_form(to_network(answering));
   for (std::size_t l = 0; l < layers.size(); ++l)
     if (loose.depth() != layers.size() || loose.V[l].rows() != layers[l].rows()) return;
   take_rows(loose.V);

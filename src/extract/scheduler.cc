@@ -84,7 +84,6 @@ class Extraction {
     result_.status = Status::kRefused;
     result_.reason = std::move(reason);
     result_.network = {};
-    result_.deep = {};
   }
 
   void note(Move move, std::string why) { moves_.push_back({move, std::move(why), meter_.answered()}); }
@@ -267,10 +266,10 @@ class Extraction {
                  .form;
       clock_.lap("climbs");
     }
-    result_.deep = canonical(to_deep(form));
+    result_.network = canonical(to_network(form));
     result_.signs_identifiable = found.plain;
     result_.activation = found.plain ? "relu" : "relu with skip terms";
-    const Vector& constants = result_.deep.layers.front().b;
+    const Vector& constants = result_.network.layers.front().b;
     if (constants.size() > 0) result_.spread = spread_of_planes(constants);
     judge();
   }

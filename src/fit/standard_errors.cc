@@ -61,10 +61,10 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
   const Index k = model_.units(), d = model_.inputs(), width = d + 1, m = model_.C.cols(),
               q = model_.features(), P = k * width;
   ErrorEstimate result;
-  result.errors.W.resize(k, d);
-  result.errors.b.resize(k);
-  result.errors.A.resize(m, k);
-  result.errors.c.resize(m);
+  result.errors.W().resize(k, d);
+  result.errors.b().resize(k);
+  result.errors.A().resize(m, k);
+  result.errors.c().resize(m);
   const auto deviations = [&](const Matrix& J, const Matrix& covariance) {
     return Vector((J * covariance).cwiseProduct(J).rowwise().sum().cwiseMax(0).cwiseSqrt() *
                   std::sqrt(variance));
@@ -75,7 +75,7 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
   carried.noalias() = covariance_V_ * towards;
   Matrix constants = carried.transpose() * towards;
   constants.diagonal().array() += FF_inverse_(q - 1, q - 1);
-  result.errors.c = deviations(unmix, constants);
+  result.errors.c() = deviations(unmix, constants);
   // A unit's own covariance; its row of A meets V and, through the mixing, itself.
   const Index at_once = std::max<Index>(1, kColumnsAtOnce / std::max<Index>(m, 1));
   for (Index first = 0; first < k; first += at_once) {
@@ -98,14 +98,14 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
       const Matrix J = unit_jacobian(model_.V.row(j).head(d).transpose(), model_.V(j, d),
                                      model_.C.row(j).transpose(), coordinates, unmix);
       const Vector errors = deviations(J, covariance);
-      result.errors.W.row(j) = errors.head(d).transpose();
-      result.errors.b(j) = errors(d);
-      result.errors.A.col(j) = errors.tail(m);
+      result.errors.W().row(j) = errors.head(d).transpose();
+      result.errors.b()(j) = errors(d);
+      result.errors.A().col(j) = errors.tail(m);
     }
   }
   result.largest =
-      std::max({k > 0 ? result.errors.W.maxCoeff() : 0.0, k > 0 ? result.errors.b.maxCoeff() : 0.0,
-                k > 0 ? result.errors.A.maxCoeff() : 0.0, m > 0 ? result.errors.c.maxCoeff() : 0.0});
+      std::max({k > 0 ? result.errors.W().maxCoeff() : 0.0, k > 0 ? result.errors.b().maxCoeff() : 0.0,
+                k > 0 ? result.errors.A().maxCoeff() : 0.0, m > 0 ? result.errors.c().maxCoeff() : 0.0});
   if (P > 0) {
     // The smallest eigenvalue of the projected normal matrix as the largest of its inverse.
     const LanczosResult ends =

@@ -49,11 +49,11 @@ Network to_network(const SeparableModel& model) {
     throw std::invalid_argument("to_network: the model is not in signed form");
   const Index d = model.inputs(), k = model.units();
   Network network;
-  network.W = model.V.leftCols(d);
-  network.b = model.V.col(d);
-  network.A = model.C.topRows(k).transpose();
-  network.c = model.C.bottomRows(1).transpose();
-  if (model.linear_term) network.L = model.C.middleRows(k, d).transpose();
+  network.W() = model.V.leftCols(d);
+  network.b() = model.V.col(d);
+  network.A() = model.C.topRows(k).transpose();
+  network.c() = model.C.bottomRows(1).transpose();
+  if (model.linear_term) network.L() = model.C.middleRows(k, d).transpose();
   return network;
 }
 
@@ -61,13 +61,13 @@ SeparableModel to_signed_model(const Network& network) {
   const Index d = network.inputs(), k = network.hidden();
   SeparableModel model;
   model.activation = Activation::kRelu;
-  model.linear_term = network.has_linear_term();
+  model.linear_term = network.has_skip_terms();
   model.V.resize(k, d + 1);
-  model.V << network.W, network.b;
+  model.V << network.W(), network.b();
   model.C.resize(model.features(), network.outputs());
-  model.C.topRows(k) = network.A.transpose();
-  model.C.bottomRows(1) = network.c.transpose();
-  if (model.linear_term) model.C.middleRows(k, d) = network.L.transpose();
+  model.C.topRows(k) = network.A().transpose();
+  model.C.bottomRows(1) = network.c().transpose();
+  if (model.linear_term) model.C.middleRows(k, d) = network.L().transpose();
   return model;
 }
 

@@ -69,7 +69,7 @@ std::vector<double> seen_by_few(const DeepForm& form, const SampleSource& querie
 // Of every hidden layer the smallest singular value of the Jacobian at the queries, in units of the outputs' spread,
 // rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip terms. Where some of
 // the queries show `enough` in every layer the others are not looked at.
-std::vector<double> seen_by_queries(const DeepNetwork& network, const SampleSource& queries, double enough,
+std::vector<double> seen_by_queries(const Network& network, const SampleSource& queries, double enough,
                                     const Control& control) {
   const DeepForm form = to_plain_form(network);
   const auto p = static_cast<double>(std::max<Index>(form.unknowns(), 1));
@@ -94,7 +94,7 @@ void check_weights(Checks& checks, const ExtractResult& result, const SampleSour
                  "the queries are answered only with terms that pass a layer by: the function is found, "
                  "its weights are not");
   if (!result.signs_identifiable) return;
-  const std::vector<double> seen = seen_by_queries(result.deep, logged, kConfirm.seen, control);
+  const std::vector<double> seen = seen_by_queries(result.network, logged, kConfirm.seen, control);
   for (std::size_t l = 0; l < seen.size(); ++l) {
     checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kConfirm.seen,
                    seen[l] >= kConfirm.seen,
@@ -123,8 +123,7 @@ Index confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, const Ext
   const SamplePtr fresh = memory_samples(x, y);
   StoredPrecision stored;
   if (result.reading == "outputs") stored = stored_precision(*logged, meter.control());
-  const EntryModel model =
-      result.is_deep() ? EntryModel(result.deep, nullptr) : EntryModel(result.network, nullptr, nullptr);
+  const EntryModel model(result.network, nullptr, nullptr);
   const auto check = [&](const SampleSource& rows, bool unseen) {
     return check_entries(model, rows, stored, unseen, {}, meter.control());
   };
@@ -133,7 +132,7 @@ Index confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, const Ext
   result.fresh_worst = last.worst;
   result.precision = stored.words();
   if (all.computed_in_single || last.computed_in_single) result.precision = "single precision";
-  const RowMatrix f = result.is_deep() ? evaluate(result.deep, x) : evaluate(result.network, x);
+  const RowMatrix f = evaluate(result.network, x);
   const RowMatrix centred = y.rowwise() - y.colwise().mean();
   result.fresh_relative_mse = (y - f).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
   result.predicted = f.topRows(std::min(kConfirm.shown, f.rows()));

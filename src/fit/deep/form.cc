@@ -104,8 +104,8 @@ DeepForm folded(const DeepForm& form, std::size_t l, Index j, double s) {
   return with_units(out, l, others);
 }
 
-DeepNetwork to_deep(const DeepForm& form) {
-  DeepNetwork network;
+Network to_network(const DeepForm& form) {
+  Network network;
   const std::size_t depth = form.depth();
   const auto rows_of = [&](std::size_t l) { return l < depth ? form.V[l] : Matrix(form.C.transpose()); };
   if (form.plain) {
@@ -147,7 +147,7 @@ DeepNetwork to_deep(const DeepForm& form) {
   return network;
 }
 
-DeepForm to_plain_form(const DeepNetwork& network) {
+DeepForm to_plain_form(const Network& network) {
   if (network.has_skip_terms()) throw std::invalid_argument("plain form: the network has skip terms");
   DeepForm form;
   form.plain = true;
@@ -162,7 +162,7 @@ DeepForm to_plain_form(const DeepNetwork& network) {
   return form;
 }
 
-DeepForm to_sign_free_form(const DeepNetwork& network) {
+DeepForm to_sign_free_form(const Network& network) {
   DeepForm form;
   form.inputs = network.inputs();
   const Index d = form.inputs;

@@ -12,8 +12,8 @@
 
 #include <vector>
 
+#include "exhume/network.h"
 #include "exhume/types.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -46,9 +46,9 @@ void normalise(DeepForm& form);
 [[nodiscard]] DeepForm folded(const DeepForm& form, std::size_t l, Index j, double s);
 
 // The sign-free form as a network with skip terms, every unit turned as its row stands; a plain form without.
-[[nodiscard]] DeepNetwork to_deep(const DeepForm& form);
+[[nodiscard]] Network to_network(const DeepForm& form);
 // A network without skip terms in the plain form, or any in the sign-free form.
-[[nodiscard]] DeepForm to_plain_form(const DeepNetwork& network);
-[[nodiscard]] DeepForm to_sign_free_form(const DeepNetwork& network);
+[[nodiscard]] DeepForm to_plain_form(const Network& network);
+[[nodiscard]] DeepForm to_sign_free_form(const Network& network);
 
 }  // namespace exhume

@@ -52,8 +52,8 @@ void fix_scales(const DeepForm& form, Matrix& A) {
 
 }  // namespace
 
-DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Index fitted,
-                          const Vector& weights, const Control& control) {
+Network weight_errors(const Network& network, const DeepData& rows, Index fitted, const Vector& weights,
+                      const Control& control) {
   const DeepForm form = to_plain_form(network);
   Sandwich sums = sandwich(form, rows, weights, control);
   fix_scales(form, sums.A);
@@ -67,7 +67,7 @@ DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Inde
   const double fewer = static_cast<double>(rows.rows()) / static_cast<double>(fitted);
   const Vector variance = (inverse * sums.B).cwiseProduct(inverse).rowwise().sum() * (taken * fewer);
   const Vector errors = variance.cwiseMax(0).cwiseSqrt();
-  DeepNetwork out = network;
+  Network out = network;
   Index at = 0;
   for (std::size_t l = 0; l < out.layers.size(); ++l) {
     Layer& layer = out.layers[l];

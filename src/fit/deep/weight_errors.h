@@ -12,14 +12,14 @@
 #pragma once
 
 #include "exhume/control.h"
+#include "exhume/network.h"
 #include "fit/deep/data.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
 // Entries are standard errors, in the shapes of the network: canonical, without skip terms. rows: some of those that it
 // was fitted to, in its own coordinates, of `fitted` in all; weights: w, of size m. Empty where A is singular.
-[[nodiscard]] DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Index fitted,
-                                        const Vector& weights, const Control& control);
+[[nodiscard]] Network weight_errors(const Network& network, const DeepData& rows, Index fitted,
+                                    const Vector& weights, const Control& control);
 
 }  // namespace exhume
