@@ -1,4 +1,5 @@
-// Deep networks that can be asked: layers found one by one, exactly, replayed from their log, or not certified.
+// Deep networks that can be asked: layers found one by one, exactly, replayed from their log, or not
+// certified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,8 +99,8 @@ TEST(SignFreeLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
-// Whether units bend the function everywhere alike tells one hidden layer from several, and soon: far out, where large terms cancel,
-// rounding is no kink.
+// Whether units bend the function everywhere alike tells one hidden layer from several, and soon: far out,
+// where large terms cancel, rounding is no kink.
 TEST(Restricted, DepthIsSeenAfterAFewLines) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Asked asked(planted(10, {10, 10}, 1, seed));
@@ -310,7 +311,8 @@ TEST(Frame, TurnsAreOtherSubspacesOfTheSameFrameAndTheLogKeepsThem) {
   EXPECT_EQ(frame.points(contents.blocks.front().queries), x);
 }
 
-// A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such unit.
+// A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such
+// unit.
 TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
   const Network network = planted(8, {5, 3}, 1, 11);
   Asked asked(network, 8);
@@ -355,7 +357,8 @@ TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
   }
 }
 
-// Near the middle such a unit is a linear function of the layer below, and the function is found with terms that pass it by.
+// Near the middle such a unit is a linear function of the layer below, and the function is found with terms
+// that pass it by.
 TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     Network network = planted(8, {8, 6}, 1, seed);

@@ -1,4 +1,5 @@
-// Kinks of one unit told by their slopes, signs of a layer from kinks above it, and frames of other dimensions.
+// Kinks of one unit told by their slopes, signs of a layer from kinks above it, and frames of other
+// dimensions.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -3,15 +3,15 @@
 //   probe -> kinks on lines of a random subspace -> the network within it -> all other weights -> signs
 //   -> fresh queries
 //
-// One hidden layer of ReLUs (leaky ReLUs and absolute values are ReLUs and a linear term), or several of ReLUs;
-// depth and widths are found. About (unknowns / outputs) queries for one: (1.3 (k + m) / m) (d - 10) for the
-// weights, and some 25 for every unit; for several some 150 for every unit of the first layer and 12 for every
-// weight between two hidden layers. Every query is counted, kept and never asked twice (oracle/meter.h); with a box none lies
-// outside it.
+// One hidden layer of ReLUs (leaky ReLUs and absolute values are ReLUs and a linear term), or several of
+// ReLUs; depth and widths are found. About (unknowns / outputs) queries for one: (1.3 (k + m) / m) (d - 10)
+// for the weights, and some 25 for every unit; for several some 150 for every unit of the first layer and 12
+// for every weight between two hidden layers. Every query is counted, kept and never asked twice
+// (oracle/meter.h); with a box none lies outside it.
 //
-// Certified: the network answers every logged query, and fresh random ones over the domain, to the
-// precision of the oracle. Units that do not bend f within the domain act there as linear functions and are
-// invisible. So are units that bend it on a share of the domain that no query fell into: widths are lower bounds, and
+// Certified: the network answers every logged query, and fresh random ones over the domain, to the precision
+// of the oracle. Units that do not bend f within the domain act there as linear functions and are invisible.
+// So are units that bend it on a share of the domain that no query fell into: widths are lower bounds, and
 // `unseen_share` says how large that share may be.
 #pragma once
 
@@ -63,8 +63,8 @@ struct ExtractResult : Certificate {
   Index fresh = 0;
   double logged_worst = 0, fresh_worst = 0;  // largest |y - f| over what is allowed there
   double fresh_relative_mse = 0;
-  // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh); with several hidden
-  // layers, for which up to three attempts are made, 1 - (0.001 / 3)^(1 / fresh).
+  // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh);
+  // with several hidden layers, for which up to three attempts are made, 1 - (0.001 / 3)^(1 / fresh).
   double unseen_share = 1;
   Index found_outside = 0;  // units that the subspace did not show
   std::string log_digest;   // of the log of queries
@@ -80,8 +80,9 @@ struct ExtractResult : Certificate {
 
 // Queries that an extraction of such a network takes, about.
 [[nodiscard]] Index estimate_queries(Index inputs, Index hidden, Index outputs, Index dimensions = 10);
-// The same for several hidden layers of these widths, where the first attempt does: (8 + 20 / m) for every weight between two
-// hidden layers and from each to all below it, 150 for every unit of the first, (2.7 k_1 / m + 4) (d - s) for its weights.
+// The same for several hidden layers of these widths, where the first attempt does: (8 + 20 / m) for every
+// weight between two hidden layers and from each to all below it, 150 for every unit of the first, (2.7 k_1 /
+// m + 4) (d - s) for its weights.
 [[nodiscard]] Index estimate_deep_queries(Index inputs, const std::vector<Index>& widths, Index outputs,
                                              Index dimensions = 10);
 

@@ -234,7 +234,8 @@ RowMatrix climbs_of_pairs(const Space& space, const QueryEvidence& evidence, con
           for (const double side : {1.0, -1.0}) {
             const double missing = each - (side > 0 ? both(i, j) : other(i, j));
             for (double q = 0; q < missing && static_cast<Index>(found.size()) < most; ++q) {
-              // The lower unit on by less and less: where a wrong weight on it does not turn the upper one off.
+              // The lower unit on by less and less: where a wrong weight on it does not turn the upper one
+              // off.
               const Pair pair{l, i, j, side, std::pow(kClimb.less, std::fmod(q, kClimb.lesser))};
               const auto value = [&](const Vector& u) { return both_of(form, pair, u); };
               const Vector u = place_of_most(space, evidence, value, seed + 11 * ++number);

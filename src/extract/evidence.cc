@@ -85,8 +85,8 @@ RowMatrix places_about(const Space& space, const QueryEvidence& evidence, std::u
     } else if (space.whole) {
       const Box& box = space.frame->box();
       const double half = (box.high - box.low) / 2;
-      // Some near the middle, some with many coordinates at the walls, some from dark to bright, and half of them on
-      // the way to corners.
+      // Some near the middle, some with many coordinates at the walls, some from dark to bright, and half of
+      // them on the way to corners.
       if (kind >= kPlaces.mixed && corners.rows() > 0) {
         u.row(i) = kPlaces.jitter * half * u.row(i) + r * (corners.row(i) - space.middle().transpose());
       } else if (kind >= kPlaces.walls) {

@@ -1,5 +1,5 @@
-// What queries have shown of a network with several hidden layers, within one space. Measured, with errors; nothing
-// in it is a guess. And places of the space to ask at, drawn at random as the evidence suggests.
+// What queries have shown of a network with several hidden layers, within one space. Measured, with errors;
+// nothing in it is a guess. And places of the space to ask at, drawn at random as the evidence suggests.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ struct QueryEvidence {
 
   std::vector<double> first_line, first_kinks;  // t of the first line's ends, and of its kinks: for pictures
 
-  // Where the space and the planes stay the same another search starts from this: all but sample and attempts.
+  // Where the space and the planes stay the same another search starts from this: all but sample and
+  // attempts.
   [[nodiscard]] QueryEvidence measured() const;
 };
 
@@ -52,10 +53,12 @@ void fill_sample(const Space& space, QueryEvidence& evidence, std::uint64_t seed
 [[nodiscard]] RowMatrix domain_inputs(const Frame& frame, double spread, std::uint64_t seed,
                                       std::uint64_t first, Index count);
 
-// Places at random about the middle of the domain, as far out as the planes lie: count x s, rows from `first` on.
+// Places at random about the middle of the domain, as far out as the planes lie: count x s, rows from `first`
+// on.
 //
-// In a box a sum of many weights hardly varies at random places, and most units stay on or off. They switch on the
-// way to corners to which the function itself points: by the signs of random combinations of its slopes.
+// In a box a sum of many weights hardly varies at random places, and most units stay on or off. They switch
+// on the way to corners to which the function itself points: by the signs of random combinations of its
+// slopes.
 [[nodiscard]] RowMatrix places_about(const Space& space, const QueryEvidence& evidence, std::uint64_t seed,
                                      std::uint64_t first, Index count);
 

@@ -46,8 +46,8 @@ struct FormFitOptions {
 [[nodiscard]] std::optional<FormFit> fit_form(const DeepForm& start, const RowMatrix& u, const RowMatrix& y,
                                               const FormFitOptions& options, const Control& control);
 
-// The same on u, y and on what else was asked in the space, as many as can be afforded. Kinks and places on surfaces
-// are queries too: the last digits of units that act rarely.
+// The same on u, y and on what else was asked in the space, as many as can be afforded. Kinks and places on
+// surfaces are queries too: the last digits of units that act rarely.
 [[nodiscard]] std::optional<FormFit> fit_form_to_all(const Space& space, const DeepForm& start,
                                                      const RowMatrix& u, const RowMatrix& y, double scale);
 
@@ -58,15 +58,15 @@ struct FormFitOptions {
 struct WrongAnswers {
   RowMatrix u, y;
 };
-// Queries asked in the space that the form answers wrongly, the nearest to the middle, at most so many. spread: of
-// the outputs; scale: distance of planes from the middle.
+// Queries asked in the space that the form answers wrongly, the nearest to the middle, at most so many.
+// spread: of the outputs; scale: distance of planes from the middle.
 [[nodiscard]] WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spread,
                                          double scale, Index most);
 
 // z at the rows of h: those of a layer on what lies below it, V (h, 1).
 [[nodiscard]] RowMatrix layer_values(const Matrix& V, const RowMatrix& h);
-// h at the rows of u: the values, after max(., 0), of the layer below the last hidden one of a plain form; u itself
-// where there is none.
+// h at the rows of u: the values, after max(., 0), of the layer below the last hidden one of a plain form; u
+// itself where there is none.
 [[nodiscard]] RowMatrix features_below(const DeepForm& plain, const RowMatrix& u);
 
 // B with F B near y by least squares, columns of F scaled to unit norm.

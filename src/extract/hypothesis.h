@@ -1,5 +1,5 @@
-// What is believed of a network with several hidden layers: planes, layers up to signs, units with what is open of
-// them, and the network itself once it answers the sample.
+// What is believed of a network with several hidden layers: planes, layers up to signs, units with what is
+// open of them, and the network itself once it answers the sample.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ struct Hypothesis {
   double left = 1;                            // share of the outputs' variance that the last fit leaves
   std::optional<DeepForm> nearly;             // a plain network for all queries but a few
   std::optional<DeepForm> start;              // one for all so far, from which a polish may start
-  // Signs of a layer told by the kinks above it, kept because all ways are tried: of these rows, from so many kinks.
+  // Signs of a layer told by the kinks above it, kept because all ways are tried: of these rows, from so many
+  // kinks.
   struct {
     Matrix rows;
     std::size_t kinks = 0;

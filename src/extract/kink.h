@@ -8,8 +8,8 @@
 // noise of an answer over the jump, whatever h is. Where both slopes are zero, f says nothing there.
 //
 //     segment    all kinks of f between two places: about 8 queries each, and 2 (s + 2) for its Jacobians
-//     first      r = f - model is 0 at `right` and not at `wrong`: bisection to where it begins, about 20 queries
-//                and 2 (s + 2), whatever the number of kinks in between that the model knows
+//     first      r = f - model is 0 at `right` and not at `wrong`: bisection to where it begins, about 20
+//                queries and 2 (s + 2), whatever the number of kinks in between that the model knows
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,9 @@ struct LayerScheduleLimits {
   // Lines in a box are short, and units bend in few of its corners.
   int box_lines = 24, box_quiet = 12, box_most = 72;
   int random_lines = 2;  // of a further pass
-  // Queries after which an attempt is given up, so that another may be made: since it last came further, and in all; some,
-  // and so many per unit of the first layer. Further is another unit of the second layer, or a tenth of what was left.
+  // Queries after which an attempt is given up, so that another may be made: since it last came further, and
+  // in all; some, and so many per unit of the first layer. Further is another unit of the second layer, or a
+  // tenth of what was left.
   double idle = 4000, idle_per_plane = 500;
   double all = 10000, all_per_plane = 2000;
   double progress = 0.1;

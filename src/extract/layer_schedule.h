@@ -5,8 +5,9 @@
 //          |                               |    v         v
 //          +----- nothing was found -----  find missing unit
 //
-// It ends with an exact network, after ten rounds of lines, or when so many queries brought it no further that another
-// attempt in another subspace is better. Nothing in it depends on the clock or on the limit of queries.
+// It ends with an exact network, after ten rounds of lines, or when so many queries brought it no further
+// that another attempt in another subspace is better. Nothing in it depends on the clock or on the limit of
+// queries.
 #pragma once
 
 #include "extract/hypothesis.h"
@@ -14,7 +15,8 @@
 
 namespace exhume {
 
-// Changes evidence and hypothesis of the search, which may hold planes and evidence of an earlier one; adds to the log.
+// Changes evidence and hypothesis of the search, which may hold planes and evidence of an earlier one; adds
+// to the log.
 void search_layers(LayerSearch& search, MoveLog& log);
 
 }  // namespace exhume

@@ -13,8 +13,9 @@ struct LineLimits {
   double deviations = 15;
   // Length of an inherited tangent as a share of its interval, at most this many times that of a new one.
   double inherited = 20;
-  // Where g is compared with both tangents beside their meeting point: share of the way to the nearer end. With
-  // one output tangents always meet, and two kinks that both lie between the points compared pass for one.
+  // Where g is compared with both tangents beside their meeting point: share of the way to the nearer end.
+  // With one output tangents always meet, and two kinks that both lie between the points compared pass for
+  // one.
   double beside = 1e-5;
   // The same in errors of the meeting point, at least.
   double beside_errors = 4;

@@ -11,7 +11,7 @@
 //
 // Looking at t* alone would not do: where t* falls before the first of two kinks the value fits. Otherwise
 // the interval is halved; its parts inherit tangents as long as those are short enough for them. All
-// intervals of a level go out in one batch. About 8 queries a kink.
+// intervals of a level go out in one batch. About 8 queries per kink.
 //
 // Tolerances follow the noise of the answers, which comes with them.
 #pragma once

@@ -24,8 +24,8 @@ struct LineUnitsLimits {
   double same_plane = 1e-4;
   // What is left of an amplitude over what was taken off, below which the unit is none.
   double vanished = 1e-4;
-  // Tangents: of doubles, and where answers are noisy or a model is taken off, whose errors are to be averaged
-  // out.
+  // Tangents: of doubles, and where answers are noisy or a model is taken off, whose errors are to be
+  // averaged out.
   double short_tangent = 1e-3, long_tangent = 0.02, longest_tangent = 0.2;
   // Share of the reach within the box that is used.
   double within = 0.98;
@@ -102,7 +102,7 @@ class Follower {
     return unless_zero(ask, points, steps);
   }
 
-  // In the whole space a Jacobian is dear. Pieces where nothing is left have none.
+  // In the whole space a Jacobian is expensive. Pieces where nothing is left need none.
   [[nodiscard]] std::vector<LocalLinear> unless_zero(const AskNoisy& ask, const RowMatrix& points,
                                                      const Vector& steps) const {
     const Index n = points.rows();

@@ -32,7 +32,8 @@ struct SchedulerLimits {
   double sign_noise = 1e9, tight_signs = 1e-6, loose_signs = 0.05;
   std::uint64_t averaged_rows = 1u << 25;  // numbers of random inputs that nothing else uses
   std::uint64_t turn_seed = 0x9e3779b1u;
-  // Dimensions of the space in which several hidden layers are looked for, at most; where few inputs are left, all.
+  // Dimensions of the space in which several hidden layers are looked for, at most; where few inputs are
+  // left, all.
   Index most_dimensions = 48;
   double nearly_all = 1.5;
   // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
@@ -166,7 +167,8 @@ class Extraction {
     clock_.lap("average");
   }
 
-  // Of random inputs where there is no box: some times what nine in ten planes do not exceed, as a distance from 0.
+  // Of random inputs where there is no box: some times what nine in ten planes do not exceed, as a distance
+  // from 0.
   [[nodiscard]] static double spread_of_planes(const Vector& constants) {
     Vector far = constants.cwiseAbs();
     std::sort(far.data(), far.data() + far.size());
@@ -174,9 +176,10 @@ class Extraction {
     return std::max(kScheduler.least_spread, kScheduler.beyond_planes * far(at));
   }
 
-  // Of the space in which several hidden layers are looked for. A line meets every plane of the first layer once, so
-  // that it has at least as many kinks as there are planes. In as many dimensions the planes' normals are independent:
-  // slopes tell the weights on them, and every pattern of the first layer can be reached. Many would be expensive.
+  // Of the space in which several hidden layers are looked for. A line meets every plane of the first layer
+  // once, so that it has at least as many kinks as there are planes. In as many dimensions the planes'
+  // normals are independent: slopes tell the weights on them, and every pattern of the first layer can be
+  // reached. Many would be expensive.
   [[nodiscard]] Index deep_dimensions(Index kinks) const {
     const Index least = frame_->dimensions(), d = frame_->inputs();
     if (kinks > kScheduler.most_dimensions) return least;
@@ -185,8 +188,8 @@ class Extraction {
                : std::max(kinks, least);
   }
 
-  // A unit that hardly acts in one subspace may act in another: where an attempt fails the next one turns the frame. An
-  // attempt must not depend on the limit, which a replay does not know.
+  // A unit that hardly acts in one subspace may act in another: where an attempt fails the next one turns the
+  // frame. An attempt must not depend on the limit, which a replay does not know.
   void find_several_layers(double farthest, Index dimensions, const std::string& why) {
     std::optional<ExtractResult> uncertified;
     for (std::uint32_t turn = 0; turn < kMostAttempts; ++turn) {

@@ -47,7 +47,8 @@ std::vector<Usable> usable_kinks(const FirstUnits& first, const std::vector<Kink
   return out;
 }
 
-// The null vector of kinks, and what a second one would have; rows of units that are off at all of them are open.
+// The null vector of kinks, and what a second one would have; rows of units that are off at all of them are
+// open.
 SecondUnit solved(const std::vector<const Usable*>& group, double& second) {
   const Index k = group.front()->a.size();
   Matrix N = Matrix::Zero(k, k);

@@ -1,4 +1,5 @@
-// Where queries are asked: the subspace of a frame, or the inputs themselves; and how exact answers are there.
+// Where queries are asked: the subspace of a frame, or the inputs themselves; and how exact answers are
+// there.
 //
 //     subspace     u in R^s,    x = x0 + B^T u
 //     inputs       u = x in R^d
@@ -14,8 +15,8 @@
 
 namespace exhume {
 
-// An answer y is off by at most relative * max(|y|, typical) + absolute, give or take a small factor: rounding inside
-// the oracle, and of what it gives out.
+// An answer y is off by at most relative * max(|y|, typical) + absolute, give or take a small factor:
+// rounding inside the oracle, and of what it gives out.
 struct AnswerNoise {
   double relative = 4e-16;
   double absolute = 0;
@@ -43,8 +44,9 @@ struct Space {
   [[nodiscard]] Index dimensions() const { return whole ? frame->inputs() : frame->dimensions(); }
   [[nodiscard]] bool bounded() const { return frame->box().bounded(); }
   [[nodiscard]] Vector middle() const { return whole ? frame->origin() : Vector(Vector::Zero(dimensions())); }
-  // What an answer of this size at u may be off by. The terms it is made of grow with the distance from the middle,
-  // beyond that of normal inputs, where the noise was measured: far out large ones may cancel to a small answer.
+  // What an answer of this size at u may be off by. The terms it is made of grow with the distance from the
+  // middle, beyond that of normal inputs, where the noise was measured: far out large ones may cancel to a
+  // small answer.
   [[nodiscard]] double noise_at(const Vector& u, double size) const {
     if (bounded()) return noise.at(size);
     const double far = (u - middle()).norm() / std::sqrt(static_cast<double>(frame->inputs()));

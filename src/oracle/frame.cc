@@ -43,8 +43,8 @@ void add_row(const double* u, const double* B, Index s, Index d, double* __restr
   }
 }
 
-// x0 + u B. The last bits of an input must not depend on the batch in which it is asked, as those of a blocked product do, or after
-// an interruption a query would not be the same as before.
+// x0 + u B. The last bits of an input must not depend on the batch in which it is asked, as those of a
+// blocked product do, or after an interruption a query would not be the same as before.
 RowMatrix sums_of_rows(const RowMatrix& u, const RowMatrix& B, const Vector& x0) {
   RowMatrix out(u.rows(), B.cols());
   for (Index q = 0; q < u.rows(); ++q) {

@@ -10,8 +10,8 @@
 //
 // With a box every query lies in it: reach() says how far a direction leads.
 //
-// A turned frame has the same origin and the same directions in another order, so another subspace: where a unit does
-// not act in one it may in the next. Turn 0 is the frame as it was made.
+// A turned frame has the same origin and the same directions in another order, so another subspace: where a
+// unit does not act in one it may in the next. Turn 0 is the frame as it was made.
 #pragma once
 
 #include <cstdint>

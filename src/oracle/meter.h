@@ -3,12 +3,12 @@
 //     ask(stage, queries)   ->   answers, n x m
 //
 // The limit is never passed: a batch that would pass it is not sent, and OutOfQueries ends the work. Every
-// batch is announced in the log before it leaves and written there with its answers (oracle/query_log.h).
-// A query that was answered before is answered from memory, neither sent nor counted. Where the log holds answers from an
-// earlier run, queries that are equal to the logged ones, bit for bit,
-// are answered from it; without an oracle (replay) there are no others.
+// batch is announced in the log before it leaves and written there with its answers (oracle/query_log.h). A
+// query that was answered before is answered from memory, neither sent nor counted. Where the log holds
+// answers from an earlier run, queries that are equal to the logged ones, bit for bit, are answered from it;
+// without an oracle (replay) there are no others.
 //
-// Answers are checked: one row a query, as many outputs as before, all finite.
+// Answers are checked: one row per query, as many outputs as before, all finite.
 #pragma once
 
 #include <cstdint>

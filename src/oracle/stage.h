@@ -1,4 +1,5 @@
-// What a query is asked for: counted, shown as progress, and kept in the log by name. Nothing is decided by it.
+// What a query is asked for: counted, shown as progress, and kept in the log by name. Nothing is decided by
+// it.
 #pragma once
 
 #include <optional>

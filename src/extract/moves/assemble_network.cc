@@ -229,7 +229,8 @@ class Builder {
     return out;
   }
 
-  // s in {-1, 1}^k with A s = right. Where that leaves some directions open, the signs of as many units are tried.
+  // s in {-1, 1}^k with A s = right. Where that leaves some directions open, the signs of as many units are
+  // tried.
   [[nodiscard]] static Vector signs_of(const Matrix& A, const Vector& right) {
     const Index k = A.cols();
     const auto sign = [](double value) { return value < 0 ? -1.0 : 1.0; };

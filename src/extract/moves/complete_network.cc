@@ -117,8 +117,8 @@ class Completion {
     return out;
   }
 
-  // The last hidden layer, and then all of them, on all queries; false where they do not answer them. Wrong answers count more, as
-  // there are few.
+  // The last hidden layer, and then all of them, on all queries; false where they do not answer them. Wrong
+  // answers count more, as there are few.
   bool fitted(DeepForm form, bool all_layers) {
     const std::vector<Index> wrong = wrong_rows();
     const auto copies =
@@ -145,7 +145,8 @@ class Completion {
     return false;
   }
 
-  // Where the queries so far do not tell the last hidden layer from another: returns the number of such changes.
+  // Where the queries so far do not tell the last hidden layer from another: returns the number of such
+  // changes.
   Index ask_at_changes(std::uint64_t seed) {
     const Matrix& V = out_.form.V.back();
     const Index k = V.cols(), units = V.rows(), unknowns = units * k;
@@ -206,7 +207,8 @@ class Completion {
     return out;
   }
 
-  // A unit that acts rarely may have had open weights: it is found once more, on all that it leaves. Rarest first.
+  // A unit that acts rarely may have had open weights: it is found once more, on all that it leaves. Rarest
+  // first.
   bool again_without_one(const std::vector<Index>& wrong) {
     const DeepForm before = out_.form;
     const Matrix& V = before.V.back();
@@ -228,7 +230,8 @@ class Completion {
     return false;
   }
 
-  // A unit of the last hidden layer that answers the wrong ones. Where others stay wrong, these must be fewer than `before`.
+  // A unit of the last hidden layer that answers the wrong ones. Where others stay wrong, these must be fewer
+  // than `before`.
   bool add_unit(std::vector<Index> wrong, std::size_t before) {
     const Index k = out_.form.V.back().cols() - 1;
     const Stream random(seed_, "extract about wrong answers");

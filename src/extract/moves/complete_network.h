@@ -1,9 +1,10 @@
 // Move: weights and units that act where no random query showed them.
 //
 //   needs     a plain network that answers all queries so far
-//   asks      up to 12 rounds of 200 climbs (extract/climb.h), at most 400 places where pairs of units act, and 6 per
-//             change of the last hidden layer that no query shows
-//   time      a polish of the last hidden layer per wrong answer; eigenvalues of at most 1500 unknowns per round
+//   asks      up to 12 rounds of 200 climbs (extract/climb.h), at most 400 places where pairs of units act,
+//             and 6 per change of the last hidden layer that no query shows
+//   time      a polish of the last hidden layer per wrong answer; eigenvalues of at most 1500 unknowns per
+//             round
 //   changes   nothing: the network is returned, and whether all climbs are answered
 //
 // Where an answer is wrong

@@ -66,9 +66,9 @@ std::vector<double> seen_by_few(const DeepForm& form, const SampleSource& querie
   return seen_by(form, x, std::move(y), control);
 }
 
-// Of every hidden layer the smallest singular value of the Jacobian at the queries, in units of the outputs' spread,
-// rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip terms. Where some of
-// the queries show `enough` in every layer the others are not looked at.
+// Of every hidden layer the smallest singular value of the Jacobian at the queries, in units of the outputs'
+// spread, rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip
+// terms. Where some of the queries show `enough` in every layer the others are not looked at.
 std::vector<double> seen_by_queries(const Network& network, const SampleSource& queries, double enough,
                                     const Control& control) {
   const DeepForm form = to_plain_form(network);
@@ -86,8 +86,8 @@ std::vector<double> seen_by_queries(const Network& network, const SampleSource& 
   return seen_by(form, *(all < queries.rows() ? spread_subset(queries, all) : load(queries)), control);
 }
 
-// A network may answer all queries and still hold a weight that none of them sees: that of a unit on another which bends
-// where nobody asked.
+// A network may answer all queries and still hold a weight that none of them sees: that of a unit on another
+// which bends where nobody asked.
 void check_weights(Checks& checks, const ExtractResult& result, const SampleSource& logged,
                    const Control& control) {
   checks.require("no skip terms needed", result.signs_identifiable ? 1 : 0, 1, result.signs_identifiable,

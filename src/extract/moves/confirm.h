@@ -1,9 +1,11 @@
-// Move: is it the network? Fresh random queries over the domain, of which nothing else depends, and every earlier query.
+// Move: is it the network? Fresh random queries over the domain, of which nothing else depends, and every
+// earlier query.
 //
 //   needs     a network in the result
-//   asks      256 fresh queries, or as many as the options say; 1000 at least where there are several hidden layers
-//   time      one evaluation of the network per query; for several layers the Gram matrix of the Jacobian, at most 2e12
-//             operations
+//   asks      256 fresh queries, or as many as the options say; 1000 at least where there are several hidden
+//             layers
+//   time      one evaluation of the network per query; for several layers the Gram matrix of the Jacobian, at
+//             most 2e12 operations
 //   changes   the result: status, reason, checks, precision, confidence
 #pragma once
 

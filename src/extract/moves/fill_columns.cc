@@ -17,8 +17,8 @@ namespace {
 
 // Chosen by experience on random and digit-trained networks; not derived, but where said.
 struct FillColumnsLimits {
-  // Points. Candidates per point, at most, and how many of them with the widest margins are kept. Derived: margins are
-  // spread like exponential variables, so the best of 200 has five times the mean.
+  // Points. Candidates per point, at most, and how many of them with the widest margins are kept. Derived:
+  // margins are spread like exponential variables, so the best of 200 has five times the mean.
   Index candidates = 4000, kept = 20;
   double candidate_work = 2e9;  // candidates x units x dimensions
   Index chunk = 4096;           // of candidates, and of queries that go out at once
@@ -27,8 +27,9 @@ struct FillColumnsLimits {
   Index enough = 2;        // points on either side of every unit
   Index tried = 400;       // for a point across the plane of one
   double of_reach = 0.9;   // in a box
-  // Steps over the margin, in standard deviations 1/s^(1/2) of the weights along one direction, for w_j of unit norm
-  // within the subspace. From some length on units change sign; the longer the better are the columns of weak units.
+  // Steps over the margin, in standard deviations 1/s^(1/2) of the weights along one direction, for w_j of
+  // unit norm within the subspace. From some length on units change sign; the longer the better are the
+  // columns of weak units.
   double long_step = 2.6, safe_step = 0.8;
   double wanted_error = 4e-12;  // standard error of weights for whose sake steps are made longer than safe
   double shorter = 0.4;         // where equations do not hold
@@ -383,8 +384,8 @@ class ColumnSolver {
     smallest_singular_ = svd.values.size() > 0 ? svd.values.minCoeff() : 1;
     inverse_ = norms.cwiseInverse().asDiagonal() *
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
-    // The error to be expected of every unit's weights, of unit norm in all: steps as long as the worst of those
-    // asks for that are not asked about alone.
+    // The error to be expected of every unit's weights, of unit norm in all: steps as long as the worst of
+    // those asks for that are not asked about alone.
     errors_ = inverse_.topRows(k_).rowwise().norm().cwiseQuotient(
         sharpest * std::sqrt(static_cast<double>(d_)) * spread_);
     if (k_ == 0) return;

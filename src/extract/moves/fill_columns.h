@@ -17,15 +17,15 @@
 // system is then solved again with their signs, and directions whose equations do not hold are asked about
 // again with shorter steps.
 //
-// These equations tell c_j W_ji, with one error for all units: where an amplitude is a thousandth of the others', so
-// are the digits. Such a unit j is asked about alone. From x = x0 + B^T u + h B_i with z_j(x) = 0 to either side, along
-// the unit vector w_j of the subspace and not as far as any other plane,
+// These equations tell c_j W_ji, with one error for all units: where an amplitude is a thousandth of the
+// others', so are the digits. Such a unit j is asked about alone. From x = x0 + B^T u + h B_i with z_j(x) = 0
+// to either side, along the unit vector w_j of the subspace and not as far as any other plane,
 //
 //     f(x + T w_j) - f(x - T w_j) = 2 T g_j + c_j (|T + tau| - |T - tau|) = 2 T g_j + 2 c_j tau,
 //     tau = h (W_ji - the weight it was taken for),
 //
-// where g_j, the slope of all other units along w_j, is known and their columns cancel. As T may be short,
-// h need not stop at the next plane: it is so long that the answers are made of it, and tau / h is off by their
+// where g_j, the slope of all other units along w_j, is known and their columns cancel. As T may be short, h
+// need not stop at the next plane: it is so long that the answers are made of it, and tau / h is off by their
 // rounding over c_j h, some tens of times less than from the equations.
 #pragma once
 
@@ -46,7 +46,8 @@ struct ColumnsOptions {
   double over = 1.3;  // equations per unknown, at least
 };
 
-// `within`: sign-free, in the subspace's coordinates. Returns the same in the user's: V: k x (d+1), C: (k+d+1) x m.
+// `within`: sign-free, in the subspace's coordinates. Returns the same in the user's: V: k x (d+1), C:
+// (k+d+1) x m.
 [[nodiscard]] SeparableModel fill_columns(Meter& meter, const SeparableModel& within,
                                           const ColumnsOptions& options);
 

@@ -163,8 +163,8 @@ class DeepColumnSolver {
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
   }
 
-  // A unit that is off at all chosen places has no equation: the place with the widest margins at which it acts. No more, since such
-  // places have narrow ones.
+  // A unit that is off at all chosen places has no equation: the place with the widest margins at which it
+  // acts. No more, since such places have narrow ones.
   void add_for_rare_units(const std::vector<At>& seen, const std::vector<std::pair<double, Index>>& order,
                           std::vector<Index>& chosen) const {
     for (Index j = 0; j < k_; ++j) {

@@ -29,7 +29,8 @@ struct AlwaysOnLimits {
   Index most_signs_tried = 12;  // units of the last hidden layer whose signs are tried in all ways
   double no_rest = 1e-5;        // of the features' part, that needs no such unit
   Index most_always_on = 24;    // rows that are looked at
-  // Than random places, where such a unit may be off; how often places so far out are looked at, and kinks each time.
+  // Than random places, where such a unit may be off; how often places so far out are looked at, and kinks
+  // each time.
   double farther = 30;
   int most_far = 3;
   Index most_far_kinks = 3;
@@ -41,7 +42,8 @@ constexpr AlwaysOnLimits kAlwaysOn;
 
 constexpr auto sign_of = [](double value) { return value < 0 ? -1.0 : 1.0; };
 
-// The plain form with that unit, whose surface passes through the place u, on at the place `on`; C is left empty.
+// The plain form with that unit, whose surface passes through the place u, on at the place `on`; C is left
+// empty.
 DeepForm with_always_on(const DeepForm& plain, const AlwaysOnRow& unit, const Vector& u, const Vector& on) {
   DeepForm out = plain;
   const Matrix& V = plain.V.back();

@@ -96,8 +96,8 @@ std::vector<bool> as_flags(const std::vector<Index>& rows, Index count) {
   return out;
 }
 
-// All rows of all layers, sign-free, on the queries that they explain. The layers take them, and it is true, where
-// surfaces still pass through all places at which they were met: rows of units that act rarely may not.
+// All rows of all layers, sign-free, on the queries that they explain. The layers take them, and it is true,
+// where surfaces still pass through all places at which they were met: rows of units that act rarely may not.
 bool sharpen_layers(LayerSearch& search, std::vector<Index>& off, double& left) {
   Hypothesis& known = search.hypothesis;
   DeepForm& fitted = known.fitted;
@@ -148,8 +148,8 @@ std::vector<Index> ask_for_wrong(LayerSearch& search, const RowMatrix& u, const 
   return out;
 }
 
-// Kinks on the way to rows that a model does not answer, worst first: the number of new ones. Where the surface that is
-// met is known, it and the row join `known`.
+// Kinks on the way to rows that a model does not answer, worst first: the number of new ones. Where the
+// surface that is met is known, it and the row join `known`.
 std::size_t add_kinks_towards(LayerSearch& search, const std::vector<Index>& off, const Model& model,
                               std::uint64_t look, std::vector<Segment>& known) {
   const RowMatrix& u = search.evidence.u;
@@ -175,7 +175,8 @@ std::size_t add_kinks_towards(LayerSearch& search, const std::vector<Index>& off
   return found;
 }
 
-// A known unit, beyond whose surface the network is wrong: a weight on it that was open. Queries there give it.
+// A known unit, beyond whose surface the network is wrong: a weight on it that was open. Queries there give
+// it.
 bool find_weights_beyond(LayerSearch& search, const std::vector<Segment>& from_to) {
   RowMatrix u(static_cast<Index>(from_to.size()) * kMissing.beyond, search.dimensions());
   Index at = 0;

@@ -217,8 +217,8 @@ class PlaneFinder {
         far[static_cast<std::size_t>(kFindPlanes.far_quantile * static_cast<double>(far.size() - 1))], 1e-6);
   }
 
-  // The way from a place to the plane, towards a place on its other side, so that it ends within the box: one of those
-  // drawn with it, or else an end of the line on which the plane was met.
+  // The way from a place to the plane, towards a place on its other side, so that it ends within the box: one
+  // of those drawn with it, or else an end of the line on which the plane was met.
   [[nodiscard]] static Vector across(const Candidate& each, const Vector& at, const RowMatrix& others,
                                      Index i) {
     const auto height = [&](const Vector& u) { return each.kink.normal.dot(u - each.kink.place); };
@@ -302,8 +302,8 @@ class PlaneFinder {
     }
   }
 
-  // A unit below others bends f all along its plane, by jumps that turn with the units above that are on. A unit of the last
-  // hidden layer may bend f along one plane in nearly all of a box, but by one jump.
+  // A unit below others bends f all along its plane, by jumps that turn with the units above that are on. A
+  // unit of the last hidden layer may bend f along one plane in nearly all of a box, but by one jump.
   [[nodiscard]] bool everywhere(const Candidate& each) const {
     if (each.plane.size() == 0) return false;
     Index on_plane = 0;

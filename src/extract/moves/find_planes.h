@@ -3,14 +3,15 @@
 //     V: k x (s+1), rows (w_j, b_j), |w_j| = 1:     f bends where w_j.u + b_j = 0, all along
 //
 //   needs     nothing
-//   asks      about 8 queries per kink, 2 (s + 2) for every kink that is not on a known plane, and 4 (s + 8) per plane
+//   asks      about 8 queries per kink, 2 (s + 2) for every kink that is not on a known plane, and 4 (s + 8)
+//             per plane
 //   changes   planes; kinks and Jacobians of the evidence, its scale with the first line
 //
 // A unit of the first layer bends f along one and the same plane; units above bend it along broken ones. At
-// every kink of a line the jump of the Jacobian gives the plane there (extract/jacobian.h). Then f is asked at
-// places of that plane far from the line (extract/kink.h): a plane that bends f at nearly all places where f is
-// alive belongs to the first layer. The places of its kinks, known to the last digits, give it once more by
-// least squares. Lines end when several in a row show no plane that was not known.
+// every kink of a line the jump of the Jacobian gives the plane there (extract/jacobian.h). Then f is asked
+// at places of that plane far from the line (extract/kink.h): a plane that bends f at nearly all places where
+// f is alive belongs to the first layer. The places of its kinks, known to the last digits, give it once more
+// by least squares. Lines end when several in a row show no plane that was not known.
 #pragma once
 
 #include <cstdint>

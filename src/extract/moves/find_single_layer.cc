@@ -21,14 +21,16 @@ namespace {
 struct FindSingleLayerLimits {
   int few_intervals = 16;     // of lines along which few kinks are left
   double polished_error = 4;  // how far a polished model's values are off, in relative noises of the answers
-  // Is it deeper? Units that are enough to tell a single hidden layer, those that are looked at after a line, jumps of
-  // another size that a single hidden layer does not have: one may be two close kinks of a line that passed for one.
+  // Is it deeper? Units that are enough to tell a single hidden layer, those that are looked at after a line,
+  // jumps of another size that a single hidden layer does not have: one may be two close kinks of a line that
+  // passed for one.
   Index few_units = 4, looked_at = 12, other_jumps = 2;
   double look_step = 2e-4,
          same_jump = 0.2;  // the step across planes over their distance; how far a jump may be off
   int looks = 3;
   double coarse = 1e-12;  // noise from which jumps on a line are too rough to be told from others
-  // Fits. How far a start's values are off as a share of its terms: at least, and at most where lines are to show more.
+  // Fits. How far a start's values are off as a share of its terms: at least, and at most where lines are to
+  // show more.
   double least_start_error = 1e-11, most_start_error = 1e-8, hopeless_start = 1e-3;
   double worth_polish =
       1e-4;            // largest error of a start with which it is worth a polish: all units are there
@@ -36,14 +38,15 @@ struct FindSingleLayerLimits {
   double radius =
       1.5;  // of the farthest random queries, in distances of planes: the noise of answers grows with it
   double of_reach = 0.93;  // in a box
-  // Noisy answers. Noise over that of doubles, as a root, from which lines do not show all kinks; lines after which they
-  // are fitted whatever lines show; equations per unknown of the search that takes over, and searches.
+  // Noisy answers. Noise over that of doubles, as a root, from which lines do not show all kinks; lines after
+  // which they are fitted whatever lines show; equations per unknown of the search that takes over, and
+  // searches.
   double too_noisy_for_lines = 100;
   int noisy_lines = 6;
   double search_share = 16;
   int most_searches = 3;
-  // A unit without which what is left grows by no more than this, or stays below so many noises, is none; before the
-  // others are polished, from where on there is no hope; and how many are tried.
+  // A unit without which what is left grows by no more than this, or stays below so many noises, is none;
+  // before the others are polished, from where on there is no hope; and how many are tried.
   double needless = 1.5, below_noise = 2, nearly_needless = 1e5;
   std::size_t most_needless = 8;
 };
@@ -59,19 +62,21 @@ PolishOptions to_noise() {
 
 // The units that lines showed, fitted to random queries of the subspace.
 //
-//     minimise  sum_i | y_i - sum_j c_j |w_j.u_i + b_j| - L u_i - e |^2,     twice as many equations as unknowns
+//     minimise  sum_i | y_i - sum_j c_j |w_j.u_i + b_j| - L u_i - e |^2,  twice as many equations as unknowns
 //
-// Where units are missing the start's errors are large: then nothing is polished, and the query at which most is left is
-// where the next line leads. Where answers are so noisy that lines do not show all kinks, a search that needs none takes
-// over (extract/moves/sharpen_single_layer.h), and units that noise made up are left out.
+// Where units are missing the start's errors are large: then nothing is polished, and the query at which most
+// is left is where the next line leads. Where answers are so noisy that lines do not show all kinks, a search
+// that needs none takes over (extract/moves/sharpen_single_layer.h), and units that noise made up are left
+// out.
 class SubspaceFit {
  public:
   // share: equations per unknown.
   SubspaceFit(const Space& space, std::uint64_t seed, double share)
       : space_(space), seed_(seed), s_(space.dimensions()), share_(share) {}
 
-  // True where the model, polished then, is right to the noise; otherwise it stays as the lines gave it. `scale`:
-  // distance within which the planes lie, as the model has it. `whatever`: polish, whatever the start's errors.
+  // True where the model, polished then, is right to the noise; otherwise it stays as the lines gave it.
+  // `scale`: distance within which the planes lie, as the model has it. `whatever`: polish, whatever the
+  // start's errors.
   bool fit(SeparableModel& model, double& scale, bool whatever) {
     model_ = std::move(model);
     scale_ = scale;
@@ -160,8 +165,8 @@ class SubspaceFit {
     ask(u);
   }
 
-  // The start's errors as shares of its terms: what one in fifty does not exceed, which no missing unit spoilt, and the
-  // largest.
+  // The start's errors as shares of its terms: what one in fifty does not exceed, which no missing unit
+  // spoilt, and the largest.
   std::pair<double, double> start_errors() {
     const RowMatrix left = y_ - evaluate(model_, u_);
     const Vector terms = term_sizes(model_, u_);
@@ -198,8 +203,8 @@ class SubspaceFit {
     return fewer;
   }
 
-  // Noise on a line may pass for a kink, and two of its places for two units: those without which the others answer as
-  // well.
+  // Noise on a line may pass for a kink, and two of its places for two units: those without which the others
+  // answer as well.
   void leave_needless() {
     const SamplePtr samples = memory_samples(u_, y_);
     for (bool any = true; any && model_.units() > 1;) {
@@ -309,8 +314,8 @@ class SingleLayerFinder {
   }
 
  private:
-  // Asks at other places of the planes of some units whether they bend f there by as much. Of a deep network's kinks on a line
-  // some may do so everywhere near, so that later lines are looked at too.
+  // Asks at other places of the planes of some units whether they bend f there by as much. Of a deep
+  // network's kinks on a line some may do so everywhere near, so that later lines are looked at too.
   [[nodiscard]] bool deeper() {
     const Index k = model_.units(), n = std::min(k, kSingleLayer.looked_at);
     std::vector<double> far;

@@ -29,8 +29,8 @@ struct GrowLayersLimits {
   double rough = 1e-6;              // from which on it is none
   double clean_errors = 30;         // distance of a place from the surface, in its own errors
   double stands_on_nothing = 1e-4;  // share of a row that is on the layer below it
-  // Kinks above the second layer that lead nowhere in one go: in all while signs are open, and in a row, which says
-  // that a unit below is missing.
+  // Kinks above the second layer that lead nowhere in one go: in all while signs are open, and in a row,
+  // which says that a unit below is missing.
   int most_blind = 5, blocked = 3;
   Index many_outputs = 3;   // whose jumps tell units apart,
   double same_jump = 1e-7;  // where they are known and agree so well
@@ -50,8 +50,8 @@ bool within_errors(const SignFreeLayers& under, const FoundUnit& unit, Index equ
          });
 }
 
-// Discards units of a level that were traced before the signs below were known and that have more unknown weights than
-// the layer below has units (`most`): they are found again.
+// Discards units of a level that were traced before the signs below were known and that have more unknown
+// weights than the layer below has units (`most`): they are found again.
 void drop_loose_units(Hypothesis& known, std::size_t level, Index most) {
   if (most == 0 || known.layers.size() <= level) return;
   std::vector<Index> kept;
@@ -142,7 +142,8 @@ std::optional<FoundUnit> verified_unit(const LayerSearch& search, const SignFree
     unit.row = through_places(under, before, unit.kinks, unit.met, off, follow.plain);
     const auto places = [](const FoundUnit& each) { return static_cast<Index>(each.met.size()); };
     bool clean = within_errors(under, unit, places(unit) + s, unknowns);
-    // A kink beside another on its line may have a wrong normal, which nothing tells but the places themselves.
+    // A kink beside another on its line may have a wrong normal, which nothing tells but the places
+    // themselves.
     if (!clean && static_cast<Index>(all.size()) >= unknowns + kGrow.spare) {
       FoundUnit alone = unit;
       double left = 0;
@@ -225,7 +226,8 @@ Growth grow_layer(LayerSearch& search, std::size_t level, const std::function<bo
     }
     if (!row) {
       in_vain.push_back(traced);
-      // While signs below are open every kink is followed far; many that lead nowhere say that something below is missing.
+      // While signs below are open every kink is followed far; many that lead nowhere say that something
+      // below is missing.
       if (level > 1 && plain.rows() == 0 && ++blind >= kGrow.most_blind) return added;
       if (level > 1 && ++failed >= kGrow.blocked && add_kinks_at_breaks(search, found, follow.seed))
         return Growth::kMissingBelow;

@@ -1,11 +1,11 @@
 // Move: units above the first layer, layer by layer, behind the kinks that nothing explains.
 //
 //   needs     planes of the first layer, and kinks that they do not explain
-//   asks      some 12 queries per unit below for a kink that is traced (extract/moves/trace_unit.h), and 4 (s + 2) per
-//             round for the check that f bends along the unit's surface, at most three rounds; random queries for the
-//             fit of the outputs
-//   changes   layers and units; kinks that led nowhere are noted in the evidence, and kinks join it that were met where
-//             a surface broke at nothing known
+//   asks      some 12 queries per unit below for a kink that is traced (extract/moves/trace_unit.h), and 4 (s
+//             + 2) per round for the check that f bends along the unit's surface, at most three rounds;
+//             random queries for the fit of the outputs
+//   changes   layers and units; kinks that led nowhere are noted in the evidence, and kinks join it that were
+//             met where a surface broke at nothing known
 #pragma once
 
 #include <functional>

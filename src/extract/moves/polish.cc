@@ -29,7 +29,8 @@ struct PolishLimits {
 };
 constexpr PolishLimits kPolish;
 
-// The network that was surprised, fitted to these queries too: weights that were open where nothing was asked.
+// The network that was surprised, fitted to these queries too: weights that were open where nothing was
+// asked.
 bool learn_from_surprises(LayerSearch& search);
 
 // Of a unit that was met on two parts of its surface one half is enough.

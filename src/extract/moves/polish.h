@@ -1,11 +1,13 @@
 // Move: from layers whose outputs are explained to a network to the last digits.
 //
 //   needs     layers that leave little of the variance (nearly_explained)
-//   asks      2 queries per unknown and output in all, where pairs of units act that did so at few of them, and outside
-//             the inputs themselves 400 climbs (extract/climb.h)
-//   time      Gauss-Newton steps of p^2 n m operations, at most 60 per polish and within its limit of operations
-//   changes   the sample; the network, exact and plain where it ends at rounding. Where earlier queries are answered
-//             wrongly after all, these join the sample, and the network is kept as the nearly right one
+//   asks      2 queries per unknown and output in all, where pairs of units act that did so at few of them,
+//             and outside the inputs themselves 400 climbs (extract/climb.h)
+//   time      Gauss-Newton steps of p^2 n m operations, at most 60 per polish and within its limit of
+//             operations
+//   changes   the sample; the network, exact and plain where it ends at rounding. Where earlier queries are
+//             answered wrongly after all, these join the sample, and the network is kept as the nearly right
+//             one
 #pragma once
 
 #include "extract/hypothesis.h"
@@ -19,8 +21,9 @@ enum class Patience { kFew = 4, kMany = 10, kLong = 40 };
 void fill_sample(LayerSearch& search, double count);
 // The outputs on the features of the layers, by least squares on the sample: sets `fitted` and `left`.
 double fit_layer_outputs(LayerSearch& search);
-// So little is left of the variance that no unit is taken to be missing: by the layers above the first, since rows are
-// known less well from layer to layer. What is missing after all shows when a polish does not end at rounding.
+// So little is left of the variance that no unit is taken to be missing: by the layers above the first, since
+// rows are known less well from layer to layer. What is missing after all shows when a polish does not end at
+// rounding.
 [[nodiscard]] double explained_share(const LayerSearch& search);
 // Nearly all is explained, and rows say little of some units: signs may tell more.
 [[nodiscard]] bool is_nearly_explained(const LayerSearch& search);

@@ -88,8 +88,8 @@ bool answers_whole_numbers(Meter& meter, const RowMatrix& x) {
   return true;
 }
 
-// Does an oracle whose answers stand still along short steps round its inputs? Then they stand still all about a whole
-// number, and change with the next one, as labels and trees rarely do.
+// Does an oracle whose answers stand still along short steps round its inputs? Then they stand still all
+// about a whole number, and change with the next one, as labels and trees rarely do.
 bool rounds_inputs(Meter& meter, const RowMatrix& x, std::uint64_t seed) {
   const Index n = x.rows(), d = x.cols();
   const RowMatrix z = whole_numbers(meter.frame(), x);

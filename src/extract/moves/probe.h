@@ -27,13 +27,15 @@ struct Probe {
   std::string refusal;  // why there is nothing to extract, one sentence; empty where there is
 };
 
-// An answer in a box holds a probability of 0, which is no logit: where the classifier is that sure nothing can be read.
+// An answer in a box holds a probability of 0, which is no logit: where the classifier is that sure nothing
+// can be read.
 class NoLogit : public std::runtime_error {
  public:
   explicit NoLogit(const Box& box);
 };
 
-// Asks, and lets the meter read probabilities as logits; later answers in a box that hold a 0 then end in NoLogit.
+// Asks, and lets the meter read probabilities as logits; later answers in a box that hold a 0 then end in
+// NoLogit.
 [[nodiscard]] Probe probe_oracle(Meter& meter, std::uint64_t seed);
 
 // log p less its mean over outputs.

@@ -87,8 +87,8 @@ struct Sum {
   Vector sides;   // k
 };
 
-// Where the layer has no more units than the space has dimensions: the slope at a kink above it is a sum of the slopes
-// of its units, in which those that are off have no part.
+// Where the layer has no more units than the space has dimensions: the slope at a kink above it is a sum of
+// the slopes of its units, in which those that are off have no part.
 Vector signs_by_kinks(LayerSearch& search, std::size_t layer) {
   const std::vector<Kink>& kinks = search.evidence.kinks;
   Hypothesis& known = search.hypothesis;

@@ -1,6 +1,7 @@
 // Moves that sharpen a single hidden layer whose units are known.
 //
-// Last digits, within the subspace; asks nothing. Gauss-Newton steps on all parameters at once, by QR and with weights.
+// Last digits, within the subspace; asks nothing. Gauss-Newton steps on all parameters at once, by QR and
+// with weights.
 //
 //     minimise  sum_i (1/noise_i^2) | y_i - sum_j c_j |w_j.u_i + b_j| - L u_i - e |^2
 //
@@ -10,16 +11,16 @@
 // of a unit is fixed by keeping its largest weight. O(n m p^2) with p = k (s + m) + (s + 1) m unknowns;
 // larger problems are returned as they are.
 //
-// Average, over the domain, where answers are coarse; asks about 1.5 p / m queries, none where the limit does not allow
-// them. A column of weights comes from steps along one direction, as short as its units allow
-// (extract/moves/fill_columns.h): the error of an answer is divided by the step, and the errors of d columns add up. A
-// random input has all directions in it at full length. With p unknowns and n m such answers of error sigma,
-// Gauss-Newton on all parameters (conjugate gradients, 4 n d k operations per step) leaves
+// Average, over the domain, where answers are coarse; asks about 1.5 p / m queries, none where the limit does
+// not allow them. A column of weights comes from steps along one direction, as short as its units allow
+// (extract/moves/fill_columns.h): the error of an answer is divided by the step, and the errors of d columns
+// add up. A random input has all directions in it at full length. With p unknowns and n m such answers of
+// error sigma, Gauss-Newton on all parameters (conjugate gradients, 4 n d k operations per step) leaves
 //
 //     sigma (p / (n m - p))^(1/2)      at fresh inputs
 //
-// Search, within the subspace; asks nothing. Answers of single precision blur kinks that lie close together on a line.
-// What a line shows is then a start for the search that `recover` ends with (fit/fit.h).
+// Search, within the subspace; asks nothing. Answers of single precision blur kinks that lie close together
+// on a line. What a line shows is then a start for the search that `recover` ends with (fit/fit.h).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Move: from the sign-free form of a single hidden layer to the network: signs, and the activation. Asks nothing.
+// Move: from the sign-free form of a single hidden layer to the network: signs, and the activation. Asks
+// nothing.
 //
 //     f(x) = sum_j c_j |w_j.x + b_j| + L x + e
 //

@@ -311,7 +311,8 @@ class BoxLayerFinder {
     if (evidence_.kinks.size() == before && planes_.rows() == planes) lines_through(std::move(plain));
   }
 
-  // Segments all along which a unit is on whose weight is open, and on which the unit above it seems to switch.
+  // Segments all along which a unit is on whose weight is open, and on which the unit above it seems to
+  // switch.
   [[nodiscard]] std::vector<Segment> open_segments() {
     std::vector<Segment> out;
     const RowMatrix far =
@@ -394,8 +395,8 @@ class BoxLayerFinder {
     return true;
   }
 
-  // Open weights w_ij of units that stay on wherever unit j is on: L_j holds 2 c_i w_ij beyond what the others give. Those of
-  // units that stay off there act nowhere.
+  // Open weights w_ij of units that stay on wherever unit j is on: L_j holds 2 c_i w_ij beyond what the
+  // others give. Those of units that stay off there act nowhere.
   void one_sided_weights(const Matrix& c, const Matrix& L, Matrix& second) const {
     const RowMatrix h = first_->features(u_);
     const Index k = h.cols(), k2 = second.rows();
@@ -417,8 +418,8 @@ class BoxLayerFinder {
     }
   }
 
-  // left: k x m, sums over units that are on everywhere of their weights times their outputs'. Lines to where such sums are
-  // least and most.
+  // left: k x m, sums over units that are on everywhere of their weights times their outputs'. Lines to where
+  // such sums are least and most.
   void to_switch(const Matrix& left) {
     const Matrix rows = left.transpose();
     std::vector<Segment> segments;
