@@ -144,7 +144,7 @@ class Extraction {
     missed_options.seed = options_.seed;
     missed_options.noise = noise_;
     missed_options.spread = result_.spread;
-    result_.found_outside = find_missed_units(meter_, model, missed_options).found;
+    result_.found_outside = find_missed_units(meter_, model, missed_options);
     clock_.lap("search");
     if (coarse && result_.found_outside > 0) average(model, 2 * kScheduler.averaged_rows);
 

@@ -1,7 +1,7 @@
 // The surface of a unit above known layers, row.P = 0: whether f bends along it, and the row once more from
 // where it does.
 //
-//     P = (|Q_l|, ..., |Q_1|, u, 1)  (sign_free_layers.h),    theta.P(u_i) = 0 at every place u_i that was met,
+//     P = (|Q_l|, ..., |Q_1|, u, 1)  (sign_free_layers.h),  theta.P(u_i) = 0 at every place u_i that was met,
 //
 // linear in theta: least squares, each equation over the error of its place. A place at which f bends along
 // another surface contradicts the others by thousands of its errors, and is left out.

@@ -21,13 +21,12 @@ struct FindMissedUnitsLimits {
 };
 constexpr FindMissedUnitsLimits kMissed;
 
-class Search {
+class MissedUnitFinder {
  public:
-  Search(Meter& meter, SeparableModel& model, const MissedOptions& options)
+  MissedUnitFinder(Meter& meter, SeparableModel& model, const MissedOptions& options)
       : space_{&meter, &meter.frame(), options.noise, true}, model_(model), options_(options) {}
 
-  Missed run() {
-    Missed out;
+  Index run() {
     const Index before = model_.units();
     int lines = 0;
     for (int round = 0; round < kMissed.rounds; ++round) {
@@ -36,17 +35,13 @@ class Search {
       y_ = space_.ask(QueryStage::kSearch, x_);
       add_history();
       std::vector<bool> given_up(static_cast<std::size_t>(x_.rows()), false);
-      if (worst(given_up) < 0) {
-        out.complete = true;
-        break;
-      }
+      if (worst(given_up) < 0) break;
       for (Index at = worst(given_up); at >= 0 && lines < options_.most_lines; at = worst(given_up)) {
         if (!follow(x_.row(at), lines++)) given_up[static_cast<std::size_t>(at)] = true;
       }
       if (lines >= options_.most_lines) break;
     }
-    out.found = model_.units() - before;
-    return out;
+    return model_.units() - before;
   }
 
  private:
@@ -112,8 +107,8 @@ class Search {
 
 }  // namespace
 
-Missed find_missed_units(Meter& meter, SeparableModel& model, const MissedOptions& options) {
-  return Search(meter, model, options).run();
+Index find_missed_units(Meter& meter, SeparableModel& model, const MissedOptions& options) {
+  return MissedUnitFinder(meter, model, options).run();
 }
 
 }  // namespace exhume

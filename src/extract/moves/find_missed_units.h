@@ -26,12 +26,7 @@ struct MissedOptions {
   int most_lines = 400;
 };
 
-struct Missed {
-  Index found = 0;
-  bool complete = false;  // nothing is left at the last random inputs
-};
-
-// Adds them to `model`: sign-free, in the user's coordinates.
-[[nodiscard]] Missed find_missed_units(Meter& meter, SeparableModel& model, const MissedOptions& options);
+// Adds them to `model`, sign-free, in the user's coordinates, and returns their number.
+[[nodiscard]] Index find_missed_units(Meter& meter, SeparableModel& model, const MissedOptions& options);
 
 }  // namespace exhume

@@ -176,6 +176,29 @@ bool add_kinks_at_breaks(LayerSearch& search, const TracedUnit& found, std::uint
   return any;
 }
 
+// Adds a unit to the layer that it belongs to, and drops what lies above it: returns its level. A unit that stands on
+// nothing of the layer below belongs to that layer.
+std::size_t place_unit(Hypothesis& known, std::size_t level, FoundUnit unit) {
+  std::size_t to = level;
+  Vector row = unit.row;
+  while (to > 1 && row.head(known.layers[to - 1].rows()).norm() < kGrow.stands_on_nothing * row.norm()) {
+    row = Vector(row.tail(row.size() - known.layers[to - 1].rows()));
+    --to;
+  }
+  if (known.layers.size() <= to) {
+    known.layers.emplace_back(0, row.size());
+    known.units.emplace_back();
+  }
+  known.layers.resize(to + 1);
+  known.units.resize(to);
+  Matrix& rows = known.layers[to];
+  rows.conservativeResize(rows.rows() + 1, Eigen::NoChange);
+  rows.bottomRows(1) = row.transpose();
+  unit.row = row;
+  known.units[to - 1].push_back(std::move(unit));
+  return to;
+}
+
 // Units of layer `level` (from 0) behind kinks that nothing explains.
 Growth grow_layer(LayerSearch& search, std::size_t level, const std::function<bool()>& is_over) {
   Hypothesis& known = search.hypothesis;
@@ -238,24 +261,7 @@ Growth grow_layer(LayerSearch& search, std::size_t level, const std::function<bo
       added = Growth::kAdded;
       continue;
     }
-    std::size_t to = level;
-    Vector kept = row->row;
-    // A unit that stands on nothing of the layer below belongs to that layer.
-    while (to > 1 && kept.head(known.layers[to - 1].rows()).norm() < kGrow.stands_on_nothing * kept.norm()) {
-      kept = Vector(kept.tail(kept.size() - known.layers[to - 1].rows()));
-      --to;
-    }
-    if (known.layers.size() <= to) {
-      known.layers.emplace_back(0, kept.size());
-      known.units.emplace_back();
-    }
-    known.layers.resize(to + 1);
-    known.units.resize(to);
-    Matrix& rows = known.layers[to];
-    rows.conservativeResize(rows.rows() + 1, Eigen::NoChange);
-    rows.bottomRows(1) = kept.transpose();
-    row->row = kept;
-    known.units[to - 1].push_back(std::move(*row));
+    const std::size_t to = place_unit(known, level, std::move(*row));
     added = Growth::kAdded;
     if (to < level) return added;
   }

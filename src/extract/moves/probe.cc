@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -115,6 +117,53 @@ bool rounds_inputs(Meter& meter, const RowMatrix& x, std::uint64_t seed) {
   return y.topRows(n) == y.middleRows(n, n) && 2 * changed >= n;
 }
 
+// Five equal steps from every place along a random direction, for three lengths, shorter first.
+RowMatrix steps_from(const Frame& frame, const RowMatrix& x, std::uint64_t seed) {
+  const Stream random(seed, "extract probe directions");
+  const Box& box = frame.box();
+  const double size = box.bounded() ? box.high - box.low : 1.0;
+  RowMatrix u(kProbe.places * kProbe.lengths * kProbe.steps, x.cols());
+  Index at = 0;
+  for (Index i = 0; i < kProbe.places; ++i) {
+    RowMatrix v(1, x.cols());
+    random.fill_normal(static_cast<std::uint64_t>(i), v);
+    // Towards the middle of a box, where there is one.
+    if (box.bounded()) v = v.cwiseAbs().cwiseProduct((frame.origin().transpose() - x.row(i)).cwiseSign());
+    for (Index length = 0; length < kProbe.lengths; ++length) {
+      const double step = kProbe.shortest * std::pow(10, static_cast<double>(length)) * size;
+      for (Index q = 0; q < kProbe.steps; ++q) u.row(at++) = x.row(i) + static_cast<double>(q) * step * v;
+    }
+  }
+  if (box.bounded()) u = u.cwiseMax(box.low).cwiseMin(box.high);
+  return u;
+}
+
+// What answers along the steps say: at how many places they curve or do not change at all, and what rounding leaves.
+struct AlongSteps {
+  int curved = 0, constant = 0;
+  double rounding = 0;  // median over the places
+};
+AlongSteps look_along_steps(const RowMatrix& answers, double level) {
+  AlongSteps out;
+  std::vector<double> rounding;
+  for (Index i = 0; i < kProbe.places; ++i) {
+    Deviation at[kProbe.lengths];
+    bool still = true;
+    for (Index length = 0; length < kProbe.lengths; ++length) {
+      at[length] = deviation(answers.middleRows((i * kProbe.lengths + length) * kProbe.steps, kProbe.steps));
+      still = still && at[length].change == 0;
+    }
+    if (still) ++out.constant;
+    rounding.push_back(at[0].line);
+    const bool grows = at[2].line > kProbe.curves * at[1].line && at[1].line > 0 &&
+                       at[2].parabola < 0.3 * at[2].line && at[2].line > 1e-12 * level;
+    if (grows) ++out.curved;
+  }
+  std::sort(rounding.begin(), rounding.end());
+  out.rounding = rounding[kProbe.places / 2];
+  return out;
+}
+
 }  // namespace
 
 NoLogit::NoLogit(const Box& box)
@@ -132,8 +181,11 @@ RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms) {
 
 Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   Probe out;
+  const auto refused = [&](std::string why) {
+    out.refusal = std::move(why);
+    return out;
+  };
   const Frame& frame = meter.frame();
-  const Index d = frame.inputs();
   const RowMatrix x = domain_inputs(frame, 1, seed, 1u << 20, kProbe.places);
   RowMatrix y;
   try {
@@ -144,107 +196,59 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
     throw;
   } catch (...) {
     if (!answers_whole_numbers(meter, x)) throw;
-    out.refusal = fmt::format("the oracle answers whole numbers and fails at others: {}", kWholeNumbers);
-    return out;
+    return refused(fmt::format("the oracle answers whole numbers and fails at others: {}", kWholeNumbers));
   }
   // The same again, backwards.
   const RowMatrix again =
       meter.ask_again(QueryStage::kProbe, plain_rows(x.topRows(kProbe.again).colwise().reverse()));
   const double typical = std::max(y.cwiseAbs().maxCoeff(), kTiny);
-  double unequal = 0;
-  for (Index i = 0; i < kProbe.again; ++i) {
-    const double gap = (again.row(kProbe.again - 1 - i) - y.row(i)).cwiseAbs().maxCoeff();
-    unequal = std::max(unequal, gap);
-    if (gap <= kProbe.same_answer * typical) continue;
-    out.refusal = fmt::format(
-        "the same query was answered differently, {:.6g} apart where outputs are about {:.3g}: ask an "
-        "oracle that is "
-        "deterministic",
-        gap, typical);
-    return out;
+  const double unequal = (again.colwise().reverse() - y.topRows(kProbe.again)).cwiseAbs().maxCoeff();
+  if (unequal > kProbe.same_answer * typical) {
+    return refused(
+        fmt::format("the same query was answered differently, {:.6g} apart where outputs are about {:.3g}: "
+                    "ask an oracle that is deterministic",
+                    unequal, typical));
   }
   if (all_probabilities(y)) {
     out.reading = Reading::kProbabilities;
   } else if (all_log_probabilities(y)) {
     out.reading = Reading::kLogProbabilities;
   }
-  // Steps along a random direction, shorter first.
-  const Stream random(seed, "extract probe directions");
-  const double size = frame.box().bounded() ? (frame.box().high - frame.box().low) : 1.0;
-  RowMatrix u(kProbe.places * kProbe.lengths * kProbe.steps, d);
-  for (Index i = 0; i < kProbe.places; ++i) {
-    RowMatrix v(1, d);
-    random.fill_normal(static_cast<std::uint64_t>(i), v);
-    // Towards the middle of a box, where there is one.
-    if (frame.box().bounded())
-      v = v.cwiseAbs().cwiseProduct((frame.origin().transpose() - x.row(i)).cwiseSign());
-    for (Index length = 0; length < kProbe.lengths; ++length) {
-      const double step = kProbe.shortest * std::pow(10, static_cast<double>(length)) * size;
-      for (Index q = 0; q < kProbe.steps; ++q)
-        u.row((i * kProbe.lengths + length) * kProbe.steps + q) =
-            x.row(i) + static_cast<double>(q) * step * v;
-    }
-  }
-  if (frame.box().bounded()) u = u.cwiseMax(frame.box().low).cwiseMin(frame.box().high);
-  RowMatrix answers = meter.ask(QueryStage::kProbe, plain_rows(u));
+  RowMatrix answers = meter.ask(QueryStage::kProbe, plain_rows(steps_from(frame, x, seed)));
   if (out.reading != Reading::kPlain) {
     const bool logarithms = out.reading == Reading::kLogProbabilities;
-    if (!logarithms && !(y.array() > kTiny).all()) {
-      out.refusal =
-          frame.box().bounded()
-              ? NoLogit(frame.box()).what()
-              : "probabilities of 0 have no logarithm: ask for logits, or give a box of inputs in which "
-                "the classifier is less sure";
-      return out;
-    }
     const Box box = frame.box();
+    if (!logarithms && !(y.array() > kTiny).all()) {
+      return refused(box.bounded()
+                         ? NoLogit(box).what()
+                         : "probabilities of 0 have no logarithm: ask for logits, or give a box of inputs in "
+                           "which the classifier is less sure");
+    }
     meter.read_as([logarithms, box](const RowMatrix& values) {
       if (box.bounded() && !logarithms && !(values.array() > kTiny).all()) throw NoLogit(box);
       return centred_logits(values, logarithms);
     });
     answers = centred_logits(answers, logarithms);
   }
-  const double level = std::max(answers.cwiseAbs().maxCoeff(), kTiny);
-  int curved = 0, constant = 0;
-  std::vector<double> rounding;
-  for (Index i = 0; i < kProbe.places; ++i) {
-    Deviation at[kProbe.lengths];
-    bool still = true;
-    for (Index length = 0; length < kProbe.lengths; ++length) {
-      at[length] = deviation(answers.middleRows((i * kProbe.lengths + length) * kProbe.steps, kProbe.steps));
-      still = still && at[length].change == 0;
-    }
-    if (still) ++constant;
-    rounding.push_back(at[0].line);
-    const bool grows = at[2].line > kProbe.curves * at[1].line && at[1].line > 0 &&
-                       at[2].parabola < 0.3 * at[2].line && at[2].line > 1e-12 * level;
-    if (grows) ++curved;
-  }
-  std::set<double> different(y.data(), y.data() + y.size());
+  out.noise.typical = std::max(answers.cwiseAbs().maxCoeff(), kTiny);
+  const AlongSteps seen = look_along_steps(answers, out.noise.typical);
+  out.noise.relative =
+      std::max(kProbe.least_relative, 2 * std::max(seen.rounding, unequal) / out.noise.typical);
+  const std::set<double> different(y.data(), y.data() + y.size());
   const bool differ = different.size() > 1;
-  if (constant >= kProbe.places - 2 && differ && rounds_inputs(meter, x, seed)) {
-    out.refusal = fmt::format("the oracle rounds its inputs to whole numbers: {}", kWholeNumbers);
-    return out;
-  }
-  if (constant == kProbe.places && differ) {
-    out.refusal = fmt::format(
+  if (seen.constant >= kProbe.places - 2 && differ && rounds_inputs(meter, x, seed))
+    return refused(fmt::format("the oracle rounds its inputs to whole numbers: {}", kWholeNumbers));
+  if (seen.constant == kProbe.places && differ) {
+    return refused(fmt::format(
         "outputs do not change at all along short steps and jump in between, as labels and decision trees do "
-        "({} "
-        "different numbers at {} inputs): ask for the scores behind them",
-        different.size(), kProbe.places);
-    return out;
+        "({} different numbers at {} inputs): ask for the scores behind them",
+        different.size(), kProbe.places));
   }
-  if (curved >= kProbe.places - 1) {
-    out.refusal =
+  if (seen.curved >= kProbe.places - 1) {
+    return refused(
         "outputs curve between kinks, as those of tanh, sigmoid, GELU or softplus units do: only piecewise "
-        "linear "
-        "activations (ReLU, leaky ReLU, absolute value) can be extracted";
-    return out;
+        "linear activations (ReLU, leaky ReLU, absolute value) can be extracted");
   }
-  std::sort(rounding.begin(), rounding.end());
-  const double measured = std::max(rounding[kProbe.places / 2], unequal);
-  out.noise.typical = level;
-  out.noise.relative = std::max(kProbe.least_relative, 2 * measured / level);
   return out;
 }
 

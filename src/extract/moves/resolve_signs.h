@@ -11,7 +11,7 @@
 // So the side of a plane on which B_j vanishes is the one where its unit is off. What J has beyond the span
 // of the rows belongs to units that are on at all queries, and whose planes were not met:
 //
-//     J - B W = sum_a b_a rho_a^T, w_a = rho_a + sum_j gamma_ja w_j, gamma_j from B_j = b gamma_j where j is off
+//     J - B W = sum_a b_a rho_a^T, w_a = rho_a + sum_j gamma_ja w_j, B_j = b gamma_j where j is off
 //
 // They switch, if anywhere, on the way to the corners of the box to which w_a and -w_a point.
 //
