@@ -10,8 +10,8 @@
 #include "extract/moves/find_always_on_unit.h"
 #include "extract/moves/find_missing_unit.h"
 #include "extract/moves/find_planes.h"
+#include "extract/moves/finish_network.h"
 #include "extract/moves/grow_layers.h"
-#include "extract/moves/polish.h"
 #include "extract/moves/tell_by_jumps.h"
 
 namespace exhume {

@@ -9,7 +9,6 @@
 #include "extract/climb.h"
 #include "extract/form_fit.h"
 #include "extract/moves/assemble_network.h"
-#include "extract/moves/find_missing_unit.h"
 #include "extract/moves/polish.h"
 #include "extract/moves/resolve_signs.h"
 #include "linalg/svd.h"
@@ -37,10 +36,23 @@ struct AlwaysOnLimits {
   double errors = 30, least_error = 1e-6;  // allowance for answers over their errors so far
   double same_direction = 1e-6;            // 1 - |cosine| of a row's slope and a kink's normal
   double about[3] = {0.01, 0.03, 0.1};     // of queries about a kink far out, over its distance
+  // The look with signs.
+  int reweighted = 30;
+  double right_answer = 1e-6;        // what rows from kinks are off, over the answer
+  double right_share = 0.5;          // of the queries, at least
+  double smallest_deviation = 1e-9;  // over the spread, that weighs more than a larger one
 };
 constexpr AlwaysOnLimits kAlwaysOn;
 
 constexpr auto sign_of = [](double value) { return value < 0 ? -1.0 : 1.0; };
+
+// (|z|, h, 1): the last hidden layer without its signs, and the features of the layer below.
+Matrix last_features(const DeepForm& form, const RowMatrix& u) {
+  const RowMatrix h = features_below(form, u), z = layer_values(form.V.back(), h);
+  Matrix out(u.rows(), z.cols() + h.cols() + 1);
+  out << z.cwiseAbs(), h, Vector::Ones(u.rows());
+  return out;
+}
 
 // The plain form with that unit, whose surface passes through the place u, on at the place `on`; C is left
 // empty.
@@ -141,6 +153,48 @@ std::vector<AlwaysOnRow> always_on_rows(const DeepForm& plain, const Matrix& F, 
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& each : order) out.push_back(std::move(each.second));
+  return out;
+}
+
+std::optional<PlainLook> look_with_signs(const LayerSearch& search) {
+  const RowMatrix &u = search.evidence.u, &y = search.evidence.y;
+  if (search.hypothesis.layers.size() < 2) return std::nullopt;
+  const DeepForm plain = network_of_layers(search);
+  if (plain.V.empty()) return std::nullopt;
+  const Matrix F = last_features(plain, u);
+  const Index n = F.rows();
+  if (n < 2 * F.cols()) return std::nullopt;
+  const double spread = spread_of(y);
+  Matrix B, left;
+  Vector weights = Vector::Ones(n);
+  for (int round = 0; round < kAlwaysOn.reweighted; ++round) {
+    const Vector root = weights.cwiseSqrt();
+    B = Matrix(root.asDiagonal() * F).colPivHouseholderQr().solve(Matrix(root.asDiagonal() * y));
+    left = y - F * B;
+    weights = left.rowwise().norm().cwiseMax(kAlwaysOn.smallest_deviation * spread).cwiseInverse();
+  }
+  if (!B.allFinite()) return std::nullopt;
+  PlainLook out;
+  out.model = [plain, B, spread, scale = search.evidence.scale,
+               middle = search.space.middle()](const RowMatrix& at) {
+    NoisyAnswers said{last_features(plain, at) * B, Vector(at.rows())};
+    for (Index i = 0; i < at.rows(); ++i)
+      said.noise(i) = kAlwaysOn.right_answer * std::max(spread, said.values.row(i).cwiseAbs().maxCoeff()) *
+                      (1 + (at.row(i).transpose() - middle).norm() / scale);
+    return said;
+  };
+  out.always_on = always_on_rows(plain, F, B);
+  out.plain = plain;
+  const NoisyAnswers said = out.model(u);
+  for (Index i = 0; i < n; ++i) {
+    const double share = left.row(i).cwiseAbs().maxCoeff() / said.noise(i);
+    out.error = std::max(out.error, share);
+    if (!(share <= 1)) out.wrong.push_back(i);
+  }
+  if (static_cast<double>(out.wrong.size()) > (1 - kAlwaysOn.right_share) * static_cast<double>(n))
+    return std::nullopt;
+  const Vector size = left.rowwise().norm();
+  std::stable_sort(out.wrong.begin(), out.wrong.end(), [&](Index i, Index j) { return size(i) > size(j); });
   return out;
 }
 

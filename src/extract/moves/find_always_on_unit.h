@@ -28,6 +28,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "extract/hypothesis.h"
@@ -51,6 +52,18 @@ struct AlwaysOnRow {
 // units are all, with several outputs, or where there are too many ways.
 [[nodiscard]] std::vector<AlwaysOnRow> always_on_rows(const DeepForm& plain, const Matrix& F,
                                                       const Matrix& B);
+
+// The outputs on the last hidden layer and the features below it, by least absolute deviations.
+struct PlainLook {
+  Model model;
+  std::vector<Index> wrong;            // rows of the sample that this does not answer, worst first
+  DeepForm plain;                      // the layers as they are known
+  double error = 0;                    // of answers, over their allowance
+  std::vector<AlwaysOnRow> always_on;  // of a unit of the last hidden layer that may be on at all queries
+};
+// None where signs are open, or most answers are wrong.
+[[nodiscard]] std::optional<PlainLook> look_with_signs(const LayerSearch& search);
+
 // Places at which such units would be off, so many times as far out as random ones.
 [[nodiscard]] RowMatrix where_always_on_switch(LayerSearch& search, const std::vector<AlwaysOnRow>& rows,
                                                std::uint64_t look, double farther = 1);

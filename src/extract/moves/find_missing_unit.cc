@@ -8,6 +8,7 @@
 
 #include "extract/climb.h"
 #include "extract/form_fit.h"
+#include "extract/moves/find_always_on_unit.h"
 #include "extract/moves/polish.h"
 #include "extract/moves/resolve_signs.h"
 
@@ -25,24 +26,11 @@ struct FindMissingUnitLimits {
   double on_its_way = 1e-19;     // what a fit leaves that is on its way to rounding
   double sharpen_share = 1.5, most_to_sharpen = 6000;  // queries per unknown, and of all
   Index beyond = 6;  // queries from the surface of an open weight to a wrong answer
-  // Fits by least absolute deviations.
-  int reweighted = 30;
-  double right_answer = 1e-6;        // what rows from kinks are off, over the answer
-  double right_share = 0.5;          // of the queries, at least
-  double smallest_deviation = 1e-9;  // over the spread, that weighs more than a larger one
   // Places where units would switch.
   std::size_t most_one_sided = 50;
   Index alone = 120;  // climbs
 };
 constexpr FindMissingUnitLimits kMissing;
-
-// (|z|, h, 1): the last hidden layer without its signs, and the features of the layer below.
-Matrix last_features(const DeepForm& form, const RowMatrix& u) {
-  const RowMatrix h = features_below(form, u), z = layer_values(form.V.back(), h);
-  Matrix out(u.rows(), z.cols() + h.cols() + 1);
-  out << z.cwiseAbs(), h, Vector::Ones(u.rows());
-  return out;
-}
 
 // What a fit that leaves so little may be off at u where it holds.
 double allowed_error(const LayerSearch& search, double left, const Vector& u, double size) {
@@ -234,48 +222,6 @@ RowMatrix where_units_switch(const LayerSearch& search, std::uint64_t look) {
 }
 
 }  // namespace
-
-std::optional<PlainLook> look_with_signs(const LayerSearch& search) {
-  const RowMatrix &u = search.evidence.u, &y = search.evidence.y;
-  if (search.hypothesis.layers.size() < 2) return std::nullopt;
-  const DeepForm plain = network_of_layers(search);
-  if (plain.V.empty()) return std::nullopt;
-  const Matrix F = last_features(plain, u);
-  const Index n = F.rows();
-  if (n < 2 * F.cols()) return std::nullopt;
-  const double spread = spread_of(y);
-  Matrix B, left;
-  Vector weights = Vector::Ones(n);
-  for (int round = 0; round < kMissing.reweighted; ++round) {
-    const Vector root = weights.cwiseSqrt();
-    B = Matrix(root.asDiagonal() * F).colPivHouseholderQr().solve(Matrix(root.asDiagonal() * y));
-    left = y - F * B;
-    weights = left.rowwise().norm().cwiseMax(kMissing.smallest_deviation * spread).cwiseInverse();
-  }
-  if (!B.allFinite()) return std::nullopt;
-  PlainLook out;
-  out.model = [plain, B, spread, scale = search.evidence.scale,
-               middle = search.space.middle()](const RowMatrix& at) {
-    NoisyAnswers said{last_features(plain, at) * B, Vector(at.rows())};
-    for (Index i = 0; i < at.rows(); ++i)
-      said.noise(i) = kMissing.right_answer * std::max(spread, said.values.row(i).cwiseAbs().maxCoeff()) *
-                      (1 + (at.row(i).transpose() - middle).norm() / scale);
-    return said;
-  };
-  out.always_on = always_on_rows(plain, F, B);
-  out.plain = plain;
-  const NoisyAnswers said = out.model(u);
-  for (Index i = 0; i < n; ++i) {
-    const double share = left.row(i).cwiseAbs().maxCoeff() / said.noise(i);
-    out.error = std::max(out.error, share);
-    if (!(share <= 1)) out.wrong.push_back(i);
-  }
-  if (static_cast<double>(out.wrong.size()) > (1 - kMissing.right_share) * static_cast<double>(n))
-    return std::nullopt;
-  const Vector size = left.rowwise().norm();
-  std::stable_sort(out.wrong.begin(), out.wrong.end(), [&](Index i, Index j) { return size(i) > size(j); });
-  return out;
-}
 
 bool find_missing_unit(LayerSearch& search, std::uint64_t look) {
   Hypothesis& known = search.hypothesis;

@@ -12,26 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "extract/hypothesis.h"
-#include "extract/moves/find_always_on_unit.h"
 
 namespace exhume {
 
 // True where there are new kinks, or sharper rows. look: how often it was tried.
 bool find_missing_unit(LayerSearch& search, std::uint64_t look);
-
-// The outputs on the last hidden layer and the features below it, by least absolute deviations.
-struct PlainLook {
-  Model model;
-  std::vector<Index> wrong;            // rows of the sample that this does not answer, worst first
-  DeepForm plain;                      // the layers as they are known
-  double error = 0;                    // of answers, over their allowance
-  std::vector<AlwaysOnRow> always_on;  // of a unit of the last hidden layer that may be on at all queries
-};
-// None where signs are open, or most answers are wrong.
-[[nodiscard]] std::optional<PlainLook> look_with_signs(const LayerSearch& search);
 
 }  // namespace exhume

@@ -1,13 +1,5 @@
-// Move: from layers whose outputs are explained to a network to the last digits.
-//
-//   needs     layers that leave little of the variance (nearly_explained)
-//   asks      2 queries per unknown and output in all, where pairs of units act that did so at few of them,
-//             and outside the inputs themselves 400 climbs (extract/climb.h)
-//   time      Gauss-Newton steps of p^2 n m operations, at most 60 per polish and within its limit of
-//             operations
-//   changes   the sample; the network, exact and plain where it ends at rounding. Where earlier queries are
-//             answered wrongly after all, these join the sample, and the network is kept as the nearly right
-//             one
+// What moves polish with: outputs, layers and networks fitted to the sample (extract/form_fit.h), and queries at which
+// weights act that hardly did so far. Each says what it changes.
 #pragma once
 
 #include "extract/hypothesis.h"
@@ -25,9 +17,6 @@ double fit_layer_outputs(LayerSearch& search);
 // rows are known less well from layer to layer. What is missing after all shows when a polish does not end at
 // rounding.
 [[nodiscard]] double explained_share(const LayerSearch& search);
-// Nearly all is explained, and rows say little of some units: signs may tell more.
-[[nodiscard]] bool is_nearly_explained(const LayerSearch& search);
-
 // The network polished from a start on the sample; false where that does not end at rounding.
 bool polish_network(LayerSearch& search, const DeepForm& start, Patience patience = Patience::kMany);
 // The last hidden layer first, then all: sooner where its weights are open.
@@ -40,8 +29,5 @@ void polish_on_all_queries(LayerSearch& search);
 void ask_where_pairs_act(LayerSearch& search);
 // Earlier queries that the network answers wrongly join the sample: a unit is missing, or a weight is open.
 bool add_surprises(LayerSearch& search);
-
-// The move. last: networks with skip terms are tried too.
-bool finish_network(LayerSearch& search, bool last);
 
 }  // namespace exhume
