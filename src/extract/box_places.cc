@@ -58,9 +58,9 @@ RowMatrix climbs_to(const Space& space, const Matrix& V, const RowMatrix& g, std
                     std::uint64_t first) {
   const Index k = V.rows(), d = V.cols() - 1, count = g.rows();
   RowMatrix taken(count, k);
-  RowMatrix x = dark_to_bright(space, seed ^ 0x3c6ef372u, first, count);
+  RowMatrix x = dark_to_bright(space, sub_seed(seed, "start of climbs"), first, count);
   for (int step = 0; step < kBoxPlaces.steps; ++step) {
-    Stream(seed + static_cast<std::uint64_t>(step), "extract units of climbs").fill_uniform(first, taken);
+    Stream(sub_seed(seed, "step of climbs", step), "extract units of climbs").fill_uniform(first, taken);
     RowMatrix z = x * V.leftCols(d).transpose();
     z.rowwise() += V.col(d).transpose();
     const RowMatrix on =

@@ -211,7 +211,7 @@ RowMatrix climbs(const Space& space, const QueryEvidence& evidence, const DeepFo
     const Vector along = w.row(0);
     out.row(i) = place_of_most(
                      space, evidence, [&](const Vector& u) { return sum_of_layer(form, l, along, u); },
-                     seed + 7 * number)
+                     sub_seed(seed, "climb", number))
                      .transpose();
   }
   return out;
@@ -238,7 +238,7 @@ RowMatrix climbs_of_pairs(const Space& space, const QueryEvidence& evidence, con
               // off.
               const Pair pair{l, i, j, side, std::pow(kClimb.less, std::fmod(q, kClimb.lesser))};
               const auto value = [&](const Vector& u) { return both_of(form, pair, u); };
-              const Vector u = place_of_most(space, evidence, value, seed + 11 * ++number);
+              const Vector u = place_of_most(space, evidence, value, sub_seed(seed, "pair", number++));
               if (!(value(u).z > 0)) break;  // nowhere
               found.push_back(u);
             }
@@ -303,8 +303,7 @@ RowMatrix climbs_of_change(const Space& space, const QueryEvidence& evidence, co
       return za < zb ? SignFreeLayers::Value{za, a} : SignFreeLayers::Value{zb, b};
     };
     const Climbed value = which < 2 ? Climbed(all) : Climbed(one);
-    out.row(which) =
-        place_of_most(space, evidence, value, seed + 13 * static_cast<std::uint64_t>(which)).transpose();
+    out.row(which) = place_of_most(space, evidence, value, sub_seed(seed, "change", which)).transpose();
   }
   return out;
 }

@@ -42,16 +42,18 @@ QueryEvidence QueryEvidence::measured() const {
 
 void ask_for_sample(const Space& space, QueryEvidence& evidence, const RowMatrix& u) {
   if (u.rows() == 0) return;
+  const std::size_t before = space.meter->history().size();
   append_rows(evidence.y, space.ask(QueryStage::kSample, u));
+  for (std::size_t i = before; i < space.meter->history().size(); ++i) evidence.sample_blocks.push_back(i);
   append_rows(evidence.u, u);
 }
 
 void fill_sample(const Space& space, QueryEvidence& evidence, std::uint64_t seed, Index count) {
   const Index have = evidence.u.rows();
   if (have >= count) return;
-  ask_for_sample(
-      space, evidence,
-      places_about(space, evidence, seed ^ 0x2545f491u, static_cast<std::uint64_t>(have), count - have));
+  ask_for_sample(space, evidence,
+                 places_about(space, evidence, sub_seed(seed, "sample"), static_cast<std::uint64_t>(have),
+                              count - have));
 }
 
 RowMatrix domain_inputs(const Frame& frame, double spread, std::uint64_t seed, std::uint64_t first,

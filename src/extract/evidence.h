@@ -18,12 +18,13 @@ struct MetPlace {
 };
 
 struct QueryEvidence {
-  std::vector<Kink> kinks;             // that no plane of the first layer explains
-  std::vector<LocalLinear> jacobians;  // between kinks
-  Matrix slopes;                       // in a box: rows of Jacobians, of unit norm: any number x s
-  double scale = 1;                    // distance of planes from the middle
-  RowMatrix u, y;                      // the sample: random queries, and others that fits are to answer
-  int lines = 0, judged = 0;           // so far: lines, and sets of kinks from segments
+  std::vector<Kink> kinks;                 // that no plane of the first layer explains
+  std::vector<LocalLinear> jacobians;      // between kinks
+  Matrix slopes;                           // in a box: rows of Jacobians, of unit norm: any number x s
+  double scale = 1;                        // distance of planes from the middle
+  RowMatrix u, y;                          // the sample: random queries, and others that fits are to answer
+  std::vector<std::size_t> sample_blocks;  // of the meter's history that are in the sample
+  int lines = 0, judged = 0;               // so far: lines, and sets of kinks from segments
 
   // What has been tried, so that it is not tried again.
   std::vector<Segment> drawn;  // lines to where most was left

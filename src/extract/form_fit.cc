@@ -92,20 +92,25 @@ std::optional<FormFit> fit_form(const DeepForm& start, const RowMatrix& u, const
   return FormFit{scaled.from_scaled(fit.form), fit.relative_mse};
 }
 
-std::optional<FormFit> fit_form_to_all(const Space& space, const DeepForm& start, const RowMatrix& u,
-                                       const RowMatrix& y, double scale) {
+std::optional<FormFit> fit_form_to_all(const Space& space, const QueryEvidence& evidence,
+                                       const DeepForm& start) {
+  const RowMatrix &u = evidence.u, &y = evidence.y;
+  const std::vector<LoggedBlock>& history = space.meter->history();
+  std::vector<bool> in_sample(history.size(), false);
+  for (const std::size_t i : evidence.sample_blocks) in_sample[i] = true;
   std::vector<const LoggedBlock*> blocks;
   Index all = 0;
-  for (const LoggedBlock& block : space.meter->history()) {
-    if (!space.holds(block.queries) || block.stage == QueryStage::kSample) continue;
-    blocks.push_back(&block);
-    all += block.queries.count();
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    if (in_sample[i] || !space.holds(history[i].queries)) continue;
+    blocks.push_back(&history[i]);
+    all += history[i].queries.count();
   }
   const auto p = static_cast<double>(start.unknowns()), m = static_cast<double>(y.cols());
   const double affordable = kFormFit.work_on_all / (m * p * p + 1) - static_cast<double>(u.rows());
   const Index each =
       std::max<Index>(1, static_cast<Index>(std::ceil(static_cast<double>(all) / std::max(affordable, 1.0))));
-  const double farthest = kFormFit.not_far * std::sqrt(static_cast<double>(space.dimensions())) * scale;
+  const double farthest =
+      kFormFit.not_far * std::sqrt(static_cast<double>(space.dimensions())) * evidence.scale;
   RowMatrix all_u(u.rows() + all, u.cols()), all_y(all_u.rows(), y.cols());
   all_u.topRows(u.rows()) = u;
   all_y.topRows(u.rows()) = y;
@@ -141,7 +146,7 @@ WrongAnswers wrong_answers(const Space& space, const DeepForm& form, double spre
   };
   std::vector<Wrong> all;
   for (const LoggedBlock& block : space.meter->history()) {
-    if (!space.holds(block.queries) || block.stage == QueryStage::kProbe) continue;
+    if (!space.holds(block.queries)) continue;
     const RowMatrix left = block.answers - evaluate(form, block.queries.rows);
     for (Index i = 0; i < left.rows(); ++i) {
       const double size = std::max(spread, block.answers.row(i).cwiseAbs().maxCoeff());

@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "extract/space.h"
+#include "extract/evidence.h"
 #include "fit/deep/form.h"
 #include "fit/deep/polish.h"
 
@@ -46,10 +46,10 @@ struct FormFitOptions {
 [[nodiscard]] std::optional<FormFit> fit_form(const DeepForm& start, const RowMatrix& u, const RowMatrix& y,
                                               const FormFitOptions& options, const Control& control);
 
-// The same on u, y and on what else was asked in the space, as many as can be afforded. Kinks and places on
-// surfaces are queries too: the last digits of units that act rarely.
-[[nodiscard]] std::optional<FormFit> fit_form_to_all(const Space& space, const DeepForm& start,
-                                                     const RowMatrix& u, const RowMatrix& y, double scale);
+// The same on the sample and on what else was asked in the space, as many as can be afforded. Kinks and
+// places on surfaces are queries too: the last digits of units that act rarely.
+[[nodiscard]] std::optional<FormFit> fit_form_to_all(const Space& space, const QueryEvidence& evidence,
+                                                     const DeepForm& start);
 
 // Only the outputs on the features of given layers: the share of the variance that is left. Sets form.C.
 [[nodiscard]] double fit_outputs(DeepForm& form, const RowMatrix& u, const RowMatrix& y,

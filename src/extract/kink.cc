@@ -139,7 +139,8 @@ std::vector<Kink> kinks_of_segment(const Space& space, const Vector& from, const
   for (std::size_t i = 0; i < at.size(); ++i) {
     const double before = at[i] - (i > 0 ? at[i - 1] : 0),
                  after = (i + 1 < at.size() ? at[i + 1] : length) - at[i];
-    if (auto kink = kink_with_room(space, from + at[i] * v, v, std::min(before, after) / 2, seed + i))
+    if (auto kink = kink_with_room(space, from + at[i] * v, v, std::min(before, after) / 2,
+                                   sub_seed(seed, "segment", i)))
       out.push_back(std::move(*kink));
   }
   return out;

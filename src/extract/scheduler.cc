@@ -31,7 +31,6 @@ struct SchedulerLimits {
   // Signs are read off ratios that weights give to about this many times the relative noise.
   double sign_noise = 1e9, tight_signs = 1e-6, loose_signs = 0.05;
   std::uint64_t averaged_rows = 1u << 25;  // numbers of random inputs that nothing else uses
-  std::uint64_t turn_seed = 0x9e3779b1u;
   // Dimensions of the space in which several hidden layers are looked for, at most; where few inputs are
   // left, all.
   Index most_dimensions = 48;
@@ -214,7 +213,7 @@ class Extraction {
   void attempt_several_layers(double farthest, Index dimensions, std::uint32_t turn) {
     const Frame turned = frame_->turned(turn, dimensions);
     const Space space{&meter_, &turned, noise_, frame_->box().bounded() || dimensions == frame_->inputs()};
-    LayerSearch search{space, options_.seed + kScheduler.turn_seed * turn, 40, {}, {}};
+    LayerSearch search{space, sub_seed(options_.seed, "attempt", turn), 40, {}, {}};
     search.farthest = std::min(search.farthest, farthest);
     // In a subspace the next attempt has planes of its own.
     if (space.whole && !space.bounded()) {

@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "oracle/meter.h"
 
 namespace exhume {
@@ -34,6 +38,15 @@ using AskNoisy = std::function<NoisyAnswers(const RowMatrix& u)>;
 
 // From one place to another.
 using Segment = std::pair<Vector, Vector>;
+
+// A seed for one purpose, and a position within it.
+[[nodiscard]] inline std::uint64_t sub_seed(std::uint64_t seed, std::string_view purpose,
+                                            std::integral auto position) {
+  return Stream(seed, purpose).bits(static_cast<std::uint64_t>(position), 0);
+}
+[[nodiscard]] inline std::uint64_t sub_seed(std::uint64_t seed, std::string_view purpose) {
+  return sub_seed(seed, purpose, 0);
+}
 
 struct Space {
   Meter* meter = nullptr;

@@ -24,7 +24,7 @@ constexpr SurfaceLimits kSurface;
 AlongSurface along_surface(const Space& space, const SignFreeLayers& below, const QueryEvidence& evidence,
                            const Vector& row, Index places, std::uint64_t seed) {
   const Index s = space.dimensions();
-  const RowMatrix from = places_about(space, evidence, seed ^ 0x6a09e667u, 0, 8 * places);
+  const RowMatrix from = places_about(space, evidence, sub_seed(seed, "along a surface"), 0, 8 * places);
   std::vector<Vector> at, normals;
   for (Index i = 0; i + 1 < from.rows() && static_cast<Index>(at.size()) < places; i += 2) {
     const Vector a = from.row(i), b = from.row(i + 1);

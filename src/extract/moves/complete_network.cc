@@ -50,12 +50,12 @@ class Completion {
 
   CompletedNetwork run() {
     for (int round = 0, quiet = 0; round < kComplete.rounds && !out_.right; ++round) {
-      const std::uint64_t seed = seed_ + 0x1000003u * static_cast<std::uint64_t>(round);
+      const std::uint64_t seed = sub_seed(seed_, "completion", round);
       const RowMatrix pairs =
           climbs_of_pairs(space_, evidence_, out_.form, x_, kComplete.each, seed, kComplete.most_pairs);
       // Once all are answered, only what is still not told.
       const RowMatrix others =
-          climbs(space_, evidence_, out_.form, seed ^ 0x71374491u, quiet > 0 ? 0 : kComplete.climbs);
+          climbs(space_, evidence_, out_.form, sub_seed(seed, "climbs"), quiet > 0 ? 0 : kComplete.climbs);
       ask(pairs);
       ask(others);
       const Index changes = ask_at_changes(seed);
@@ -173,7 +173,7 @@ class Completion {
       const Vector direction = norms.cwiseInverse().cwiseProduct(eigen.eigenvectors().col(q));
       const Matrix change =
           Eigen::Map<const RowMatrix>(direction.data(), units, k) / direction.cwiseAbs().maxCoeff();
-      ask(climbs_of_change(space_, evidence_, out_.form, change, seed + 17 * static_cast<std::uint64_t>(q)));
+      ask(climbs_of_change(space_, evidence_, out_.form, change, sub_seed(seed, "change", q)));
       ++asked;
     }
     return asked;

@@ -108,7 +108,7 @@ void check_weights(Checks& checks, const ExtractResult& result, const SampleSour
 
 RowMatrix fresh_inputs(const Frame& frame, double spread, std::uint64_t seed, std::uint64_t first,
                        Index count) {
-  return domain_inputs(frame, spread, seed ^ 0x9e3779b97f4a7c15u, first, count);
+  return domain_inputs(frame, spread, sub_seed(seed, "fresh"), first, count);
 }
 
 Index confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, const ExtractOptions& options,

@@ -101,7 +101,7 @@ class DeepColumnSolver {
         static_cast<Index>(std::ceil(kDeepColumns.over * static_cast<double>(k_) / static_cast<double>(m_))) +
         kDeepColumns.spare_places;
     const RowMatrix u =
-        places_about(space_, evidence_, seed_ ^ 0x3c6ef372u, 0, kDeepColumns.candidates * wanted);
+        places_about(space_, evidence_, sub_seed(seed_, "columns"), 0, kDeepColumns.candidates * wanted);
     std::vector<At> seen;
     std::vector<std::pair<double, Index>> worth;
     for (Index i = 0; i < u.rows(); ++i) {

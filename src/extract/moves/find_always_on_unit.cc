@@ -116,12 +116,13 @@ std::vector<Segment> lines_across_one_sided(const LayerSearch& search, std::uint
     if (rows.size() < kAlwaysOn.rows_above) continue;
     const Matrix above = as_rows(rows, rows.front().size());
     const SignFreeLayers under = known.below(l);
-    const std::uint64_t seed = search.seed + 32452843 * (look + 1) + l;
+    const std::uint64_t seed = sub_seed(sub_seed(search.seed, "across one-sided units", look), "layer", l);
     std::uint64_t number = 0;
     for (const Vector& row : one_sided_rows(above.leftCols(V.rows()), above.rightCols(V.cols()), V, seed,
                                             kAlwaysOn.lines_across)) {
-      out.emplace_back(place_of_most(search.space, search.evidence, under, row, seed + 2 * number),
-                       place_of_most(search.space, search.evidence, under, -row, seed + 2 * number + 1));
+      out.emplace_back(
+          place_of_most(search.space, search.evidence, under, row, sub_seed(seed, "most", number)),
+          place_of_most(search.space, search.evidence, under, -row, sub_seed(seed, "least", number)));
       ++number;
     }
   }
@@ -206,11 +207,10 @@ RowMatrix where_always_on_switch(LayerSearch& search, const std::vector<AlwaysOn
   const SignFreeLayers under = search.hypothesis.below(top);
   RowMatrix out(std::min(kAlwaysOn.most_always_on, static_cast<Index>(rows.size())), search.dimensions());
   for (Index i = 0; i < out.rows(); ++i)
-    out.row(i) =
-        place_of_most(search.space, search.evidence, under,
-                      -(B.transpose() * rows[static_cast<std::size_t>(i)].row),
-                      search.seed + 49979687 * (look + 1) + 7 * static_cast<std::uint64_t>(i), farther)
-            .transpose();
+    out.row(i) = place_of_most(search.space, search.evidence, under,
+                               -(B.transpose() * rows[static_cast<std::size_t>(i)].row),
+                               sub_seed(sub_seed(search.seed, "always on", look), "place", i), farther)
+                     .transpose();
   return out;
 }
 
@@ -241,7 +241,7 @@ bool find_unit_that_switches_far_out(LayerSearch& search) {
     ++kinks;
     const auto kink =
         first_kink(search.space, model, middle, far.row(i).transpose(),
-                   kAlwaysOn.farther * search.evidence.scale, search.seed + 86028121 * (number + 1));
+                   kAlwaysOn.farther * search.evidence.scale, sub_seed(search.seed, "far kink", number));
     if (!kink) continue;
     const AlwaysOnRow* best = nullptr;
     double least = kAlwaysOn.same_direction;

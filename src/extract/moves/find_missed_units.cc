@@ -29,11 +29,21 @@ class MissedUnitFinder {
   Index run() {
     const Index before = model_.units();
     int lines = 0;
+    // Inputs that were asked about before, outside the subspace.
+    for (const LoggedBlock& block : space_.meter->history()) {
+      if (!block.queries.plain) continue;
+      append_rows(earlier_x_, block.queries.rows);
+      append_rows(earlier_y_, block.answers);
+    }
     for (int round = 0; round < kMissed.rounds; ++round) {
       x_ = domain_inputs(*space_.frame, options_.spread, options_.seed,
                          static_cast<std::uint64_t>(round * options_.queries), options_.queries);
       y_ = space_.ask(QueryStage::kSearch, x_);
-      add_history();
+      const RowMatrix x = x_, y = y_;
+      append_rows(x_, earlier_x_);
+      append_rows(y_, earlier_y_);
+      append_rows(earlier_x_, x);
+      append_rows(earlier_y_, y);
       std::vector<bool> given_up(static_cast<std::size_t>(x_.rows()), false);
       if (worst(given_up) < 0) break;
       for (Index at = worst(given_up); at >= 0 && lines < options_.most_lines; at = worst(given_up)) {
@@ -45,29 +55,6 @@ class MissedUnitFinder {
   }
 
  private:
-  // Inputs that were asked about before, outside the subspace: the probe's, and those of earlier rounds.
-  void add_history() {
-    std::vector<const LoggedBlock*> blocks;
-    for (const LoggedBlock& block : space_.meter->history()) {
-      if (block.queries.plain && block.stage != QueryStage::kKinks && block.stage != QueryStage::kJacobians)
-        blocks.push_back(&block);
-    }
-    blocks.pop_back();  // those just asked
-    Index rows = x_.rows();
-    for (const LoggedBlock* block : blocks) rows += block->queries.count();
-    RowMatrix x(rows, x_.cols()), y(rows, y_.cols());
-    Index at = x_.rows();
-    x.topRows(at) = x_;
-    y.topRows(at) = y_;
-    for (const LoggedBlock* block : blocks) {
-      x.middleRows(at, block->queries.count()) = block->queries.rows;
-      y.middleRows(at, block->queries.count()) = block->answers;
-      at += block->queries.count();
-    }
-    x_ = std::move(x);
-    y_ = std::move(y);
-  }
-
   // The input at which most is left, or -1 where nothing is.
   [[nodiscard]] Index worst(const std::vector<bool>& given_up) const {
     const RowMatrix left = y_ - evaluate(model_, x_);
@@ -95,14 +82,15 @@ class MissedUnitFinder {
     task.scale = length;
     task.intervals = 8;
     task.model_error = kMissed.model_error * options_.noise.relative;
-    task.seed = options_.seed + 7919 * static_cast<std::uint64_t>(line + 1);
+    task.seed = sub_seed(options_.seed, "missed", line);
     return units_of_line(space_, task, model_).changed > 0;
   }
 
   Space space_;
   SeparableModel& model_;
   const MissedOptions& options_;
-  RowMatrix x_, y_;
+  RowMatrix x_, y_;                  // inputs of this round, and those of before
+  RowMatrix earlier_x_, earlier_y_;  // the latter
 };
 
 }  // namespace

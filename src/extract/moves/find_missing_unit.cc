@@ -153,7 +153,7 @@ std::size_t add_kinks_towards(LayerSearch& search, const std::vector<Index>& off
     }
     if (nearest < 0) return found;
     const auto kink = first_kink(search.space, model, u.row(nearest).transpose(), to, search.evidence.scale,
-                                 search.seed + 104729 * (look + 1) + i);
+                                 sub_seed(sub_seed(search.seed, "towards wrong answers", look), "kink", i));
     if (kink && add_kink(search, *kink)) {
       ++found;
     } else if (kink) {
@@ -205,19 +205,19 @@ RowMatrix where_units_switch(const LayerSearch& search, std::uint64_t look) {
     }
     const SignFreeLayers under(search.dimensions(),
                                {form.V.begin(), form.V.begin() + static_cast<std::ptrdiff_t>(l)});
-    const std::uint64_t seed = search.seed + 15485863 * (look + 1) + l;
+    const std::uint64_t seed = sub_seed(sub_seed(search.seed, "where units switch", look), "layer", l);
     std::uint64_t number = 0;
     for (const Vector& row : one_sided_rows(above.leftCols(k), above.rightCols(above.cols() - k), form.V[l],
                                             seed, kMissing.most_one_sided))
       for (const double side : {1.0, -1.0})
-        places.push_back(
-            place_of_most(search.space, search.evidence, under, side * row, seed + 7 * ++number));
+        places.push_back(place_of_most(search.space, search.evidence, under, side * row,
+                                       sub_seed(seed, "place", number++)));
   }
   RowMatrix out = as_rows(places, search.dimensions());
   // And where few units of a layer are on alone.
   if (const DeepForm plain = network_of_layers(search); !plain.V.empty())
-    append_rows(out, climbs(search.space, search.evidence, plain, search.seed ^ (0x3956c25bu + look),
-                            kMissing.alone));
+    append_rows(out, climbs(search.space, search.evidence, plain,
+                            sub_seed(search.seed, "units on alone", look), kMissing.alone));
   return out;
 }
 

@@ -92,7 +92,7 @@ class PlaneFinder {
     random.fill_normal(static_cast<std::uint64_t>(evidence_.lines), v);
     Vector p = space_.middle();
     if (evidence_.lines > 0)
-      p = places_about(space_, evidence_, options_.seed ^ 0x5bd1e995u,
+      p = places_about(space_, evidence_, sub_seed(options_.seed, "line from"),
                        static_cast<std::uint64_t>(evidence_.lines), 1)
               .row(0);
     Vector along = v.row(0).transpose();
@@ -106,7 +106,7 @@ class PlaneFinder {
         ends = corners_about(space_, evidence_, options_.seed, 2 * line, 2);
         p = ends.row(0);
       } else {
-        ends.row(1) = places_about(space_, evidence_, options_.seed ^ 0x1b873593u, line, 1);
+        ends.row(1) = places_about(space_, evidence_, sub_seed(options_.seed, "line to"), line, 1);
       }
       if ((ends.row(1).transpose() - p).norm() > kFindPlanes.shortest * evidence_.scale)
         along = ends.row(1).transpose() - p;
@@ -191,7 +191,7 @@ class PlaneFinder {
     if (at.empty()) return out;
     const std::vector<LocalLinear> pieces =
         jacobians(space_.asking(QueryStage::kJacobians), space_, points, steps,
-                  options_.seed + 1000003 * static_cast<std::uint64_t>(evidence_.lines));
+                  sub_seed(options_.seed, "jacobians", evidence_.lines));
     keep_slopes(pieces);
     for (std::size_t i = 0; i < n; ++i) {
       if (!open[i]) continue;

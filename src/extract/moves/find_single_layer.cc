@@ -229,8 +229,8 @@ class SubspaceFit {
   bool search() {
     if (searched_ || searches_ >= kSingleLayer.most_searches) return false;
     add_queries(kSingleLayer.search_share * ++searches_);
-    const SeparableModel found = search_units_in_noise(
-        model_, u_, y_, seed_ + 7919 * static_cast<std::uint64_t>(searches_ - 1), space_.meter->control());
+    const SeparableModel found =
+        search_units_in_noise(model_, u_, y_, sub_seed(seed_, "search", searches_), space_.meter->control());
     const double worst = worst_of(found);
     if (!(worst <= kSingleLayer.right)) return false;
     searched_ = true;
@@ -370,7 +370,7 @@ class SingleLayerFinder {
     if (out_.lines > 0) task.intervals = kSingleLayer.few_intervals;
     if (!space_.bounded()) task.scale = out_.scale;
     task.model_error = model_error;
-    task.seed = options_.seed + 1000003 * static_cast<std::uint64_t>(out_.lines);
+    task.seed = sub_seed(options_.seed, "line", out_.lines);
     const LineUnits found = units_of_line(space_, task, model_);
     if (out_.lines == 0) {
       out_.line = {task.low, task.high};

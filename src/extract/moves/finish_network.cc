@@ -44,9 +44,8 @@ bool learn_from_surprises(LayerSearch& search) {
 
 // Where units that act rarely would.
 void ask_at_climbs(LayerSearch& search) {
-  const RowMatrix u = climbs(
-      search.space, search.evidence, search.hypothesis.network,
-      search.seed ^ (0x428a2f98u + static_cast<std::uint64_t>(search.evidence.climbs++)), kFinish.climbs);
+  const RowMatrix u = climbs(search.space, search.evidence, search.hypothesis.network,
+                             sub_seed(search.seed, "climbs", search.evidence.climbs++), kFinish.climbs);
   if (u.rows() > 0) (void)search.space.ask(QueryStage::kClimbs, u);
 }
 

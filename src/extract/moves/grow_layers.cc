@@ -1,5 +1,7 @@
 #include "extract/moves/grow_layers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -126,7 +128,7 @@ std::optional<FoundUnit> verified_unit(const LayerSearch& search, const SignFree
   for (int round = 0; round < kGrow.sharpenings; ++round) {
     const AlongSurface seen =
         along_surface(search.space, under, search.evidence, unit.row, std::min(s, unknowns) + kGrow.spare,
-                      follow.seed + 1000003 * static_cast<std::uint64_t>(round));
+                      sub_seed(follow.seed, "surface", round));
     if (seen.alive < kGrow.least_alive) {
       // A surface that lies where few places are was seen on the way.
       const bool shown = unit.met.size() >= kGrow.least_met || found.agreed >= kGrow.least_agreed;
@@ -170,7 +172,8 @@ bool add_kinks_at_breaks(LayerSearch& search, const TracedUnit& found, std::uint
   for (std::size_t i = 0;
        i < std::min(kGrow.breaks, found.lost.size()) && search.evidence.breaks < kGrow.most_breaks; ++i) {
     ++search.evidence.breaks;
-    for (const Kink& kink : kinks_at_break(search.space, found.lost[i], search.evidence.scale, seed + i))
+    for (const Kink& kink :
+         kinks_at_break(search.space, found.lost[i], search.evidence.scale, sub_seed(seed, "break", i)))
       any = add_kink(search, kink) || any;
   }
   return any;
@@ -234,7 +237,7 @@ Growth grow_layer(LayerSearch& search, std::size_t level, const std::function<bo
     search.space.meter->control().check();
     if (is_over()) return added;
     TraceOptions follow;
-    follow.seed = search.seed + 7919 * static_cast<std::uint64_t>(i) + static_cast<std::uint64_t>(level);
+    follow.seed = sub_seed(search.seed, fmt::format("trace in layer {}", level), i);
     follow.scale = search.evidence.scale;
     follow.same = kinks_of_same_jump(kinks, i);
     if (follow.same.empty() && !together.empty())

@@ -79,14 +79,12 @@ void leave_needless_units(LayerSearch& search, std::size_t l) {
 
 void polish_on_all_queries(LayerSearch& search) {
   DeepForm& network = search.hypothesis.network;
-  if (auto fit =
-          fit_form_to_all(search.space, network, search.evidence.u, search.evidence.y, search.evidence.scale))
-    network = std::move(fit->form);
+  if (auto fit = fit_form_to_all(search.space, search.evidence, network)) network = std::move(fit->form);
 }
 
 void ask_where_pairs_act(LayerSearch& search) {
   const RowMatrix places =
-      places_about(search.space, search.evidence, search.seed ^ 0x510e527fu, 0, kPolish.pair_candidates);
+      places_about(search.space, search.evidence, sub_seed(search.seed, "pairs"), 0, kPolish.pair_candidates);
   const std::vector<Index> chosen =
       where_pairs_act(search.hypothesis.network, places, search.evidence.u, kPolish.pair_queries);
   ask_for_sample(search.space, search.evidence, places(chosen, Eigen::all));

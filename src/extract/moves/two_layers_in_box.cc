@@ -101,8 +101,8 @@ class BoxLayerFinder {
   [[nodiscard]] Matrix first_rows() const { return first_ ? first_->V() : Matrix(0, s_ + 1); }
 
   [[nodiscard]] std::vector<Segment> far_segments(std::size_t count) {
-    const RowMatrix ends =
-        far_places(space_, first_rows(), seed_ ^ 0x6a09e667u, drawn_, static_cast<Index>(2 * count));
+    const RowMatrix ends = far_places(space_, first_rows(), sub_seed(seed_, "ends of lines"), drawn_,
+                                      static_cast<Index>(2 * count));
     drawn_ += 2 * count;
     std::vector<Segment> out;
     for (Index i = 0; i + 1 < ends.rows(); i += 2)
@@ -117,7 +117,7 @@ class BoxLayerFinder {
       std::vector<Segment> segments;
       for (const Vector& w : first.left) segments.push_back(corners_along(space_, w));
       // Some of all, and of the planes.
-      const Stream random(seed_ + static_cast<std::uint64_t>(round), "extract mixed corners");
+      const Stream random(seed_, "extract mixed corners");
       for (int i = 0; i < kBoxLayers.mixed && planes_.rows() > 0; ++i) {
         RowMatrix g(1, static_cast<Index>(first.left.size()) + planes_.rows());
         random.fill_normal(drawn_++, g);
@@ -138,7 +138,8 @@ class BoxLayerFinder {
   void ask_until(Index count) {
     const Index have = u_.rows(), more = count - have;
     if (more <= 0) return;
-    add_places(far_places(space_, first_rows(), seed_ ^ 0xbb67ae85u, static_cast<std::uint64_t>(have), more));
+    add_places(far_places(space_, first_rows(), sub_seed(seed_, "far places"),
+                          static_cast<std::uint64_t>(have), more));
   }
 
   void add_places(const RowMatrix& u) {
@@ -298,7 +299,8 @@ class BoxLayerFinder {
       while (from.size() < kBoxLayers.from_right) from.push_back(right[random.below(right.size(), drawn_++)]);
       for (const Index r : from) {
         const Vector at = u_.row(r);
-        const auto kink = first_kink(space_, model, at, to, evidence_.scale, seed_ + drawn_++);
+        const auto kink =
+            first_kink(space_, model, at, to, evidence_.scale, sub_seed(seed_, "first kink", drawn_++));
         if (!kink) continue;
         kinks.push_back(*kink);
         ends.emplace_back(at, to);
@@ -316,7 +318,7 @@ class BoxLayerFinder {
   [[nodiscard]] std::vector<Segment> open_segments() {
     std::vector<Segment> out;
     const RowMatrix far =
-        far_places(space_, first_rows(), seed_ ^ 0xa54ff53au, drawn_, kBoxLayers.open_candidates);
+        far_places(space_, first_rows(), sub_seed(seed_, "open weights"), drawn_, kBoxLayers.open_candidates);
     drawn_ += static_cast<std::uint64_t>(kBoxLayers.open_candidates);
     for (const SecondUnit& unit : units_) {
       for (Index j = 0; j < first_->units() && out.size() < kBoxLayers.open_lines; ++j) {
@@ -351,7 +353,7 @@ class BoxLayerFinder {
       g(r, j) += pull;
     }
     drawn_ += static_cast<std::uint64_t>(count);
-    return climbs_to(space_, first_->V(), g, seed_ ^ 0x5be0cd19u, drawn_);
+    return climbs_to(space_, first_->V(), g, sub_seed(seed_, "climbs"), drawn_);
   }
 
   // L = sum_i s_i c_i w_i^T: a plain network, or places at which units would switch that are on everywhere.
@@ -424,7 +426,7 @@ class BoxLayerFinder {
     const Matrix rows = left.transpose();
     std::vector<Segment> segments;
     const RowMatrix x =
-        far_places(space_, first_rows(), seed_ ^ 0x1f83d9abu, drawn_, kBoxLayers.open_candidates);
+        far_places(space_, first_rows(), sub_seed(seed_, "switches"), drawn_, kBoxLayers.open_candidates);
     const RowMatrix h = first_->features(x);
     for (std::size_t i = 0; i < kBoxLayers.most_beyond; ++i) {
       RowMatrix g(1, rows.rows());
