@@ -81,6 +81,20 @@ TEST(Extract, OneHiddenLayerExactly) {
   }
 }
 
+TEST(Extract, SaysWhichMovesItMadeAndWhy) {
+  const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {});
+  ASSERT_GE(result.moves.size(), 4u);
+  EXPECT_EQ(result.moves.front().move, "probe the oracle");
+  EXPECT_EQ(result.moves.back().move, "confirm");
+  Index before = 0;
+  for (const ExtractMove& each : result.moves) {
+    EXPECT_FALSE(each.why.empty()) << each.move;
+    EXPECT_GE(each.queries, before);
+    before = each.queries;
+  }
+  EXPECT_LT(before, result.queries);
+}
+
 TEST(Extract, FewQuestionsForManyInputs) {
   const Network network = planted(784, 32, 1, 4);
   const ExtractResult result = extract(network_oracle(network), {});

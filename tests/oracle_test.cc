@@ -84,6 +84,14 @@ TEST(Meter, QuestionsThatWereAnsweredAreNotSentAgain) {
   EXPECT_EQ(meter.asked(), 20);
 }
 
+TEST(QueryStage, IsKnownByItsName) {
+  for (int i = 0; i <= static_cast<int>(QueryStage::kLost); ++i) {
+    const auto stage = static_cast<QueryStage>(i);
+    EXPECT_EQ(query_stage(to_string(stage)), stage);
+  }
+  EXPECT_FALSE(query_stage("no stage").has_value());
+}
+
 TEST(Meter, CountsByStageAndStopsAtTheLimit) {
   const Frame frame(5, 2, 1, {});
   QueryLog log("{}");
