@@ -2,6 +2,7 @@
 //
 //   needs     a single hidden layer, known within the subspace
 //   asks      about 1.3 (k + m) / m (d - s) queries, and 2 (d - s) for each unit that hardly acts
+//   time      at most 2e9 operations for the choice of points, then P m (k + m) per direction
 //   changes   nothing: the network in the user's coordinates is returned
 //
 // At points u_p of the subspace the units' values z_jp are known. A step h along the direction B_i of the

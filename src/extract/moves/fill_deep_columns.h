@@ -2,6 +2,7 @@
 //
 //   needs     a plain network within a subspace
 //   asks      about (1.4 k / m + 4) (d - s) + 1.3 k (d - s) / m queries
+//   time      P m k per direction; a polish of all layers where they have at most 6000 unknowns
 //   changes   nothing: the network in the user's coordinates is returned, with the queries that it was
 //             polished on
 //

@@ -4,6 +4,7 @@
 //   needs     layers that explain the outputs, with skip terms
 //   asks      at some 24 places at which the unit would switch, thirty times as far out as random ones, and
 //             20 + 2 (s + 2) queries for its kink
+//   time      2^k ways of signs for k <= 12 units of the last hidden layer; a polish per kink
 //   changes   the sample; the network, exact, where all queries are answered with that unit
 //
 // With the units of a layer known as sign-free rows V (k x c, on the features P below it), what lies above

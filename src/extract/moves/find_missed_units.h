@@ -2,6 +2,7 @@
 //
 //   needs     a single hidden layer with all its weights, as far as the subspace shows its units
 //   asks      64 random queries per round, and about 8 + d + 2 per unit that is found
+//   time      one evaluation of the model per query
 //   changes   the model, which units join
 //
 // A unit whose plane does not pass through the subspace (within the box) acts there as a linear function, and

@@ -3,6 +3,8 @@
 //   needs     layers whose outputs are fitted to the sample (fit_layer_outputs)
 //   asks      about 20 + 2 (s + 2) queries per kink, three kinks at most in one go; where no query is
 //             answered wrongly, climbs to where units would switch that are on at all queries so far
+//   time      30 reweighted least-squares fits of the outputs to the sample; a polish where rows are
+//             sharpened
 //   changes   kinks and sample of the evidence. Where only weights of known units were open: the rows, or the
 //             network from which the next polish starts
 //

@@ -5,6 +5,7 @@
 //   needs     nothing
 //   asks      about 8 queries per kink, 2 (s + 2) for every kink that is not on a known plane, and 4 (s + 8)
 //             per plane
+//   time      an SVD of m x s per kink, a least-squares fit of s + 1 unknowns per plane
 //   changes   planes; kinks and Jacobians of the evidence, its scale with the first line
 //
 // A unit of the first layer bends f along one and the same plane; units above bend it along broken ones. At

@@ -4,6 +4,7 @@
 //
 //   needs     the noise of answers (extract/moves/probe.h)
 //   asks      about k (8 + s + 2) + 2 k (s + 1 + m) / m queries
+//   time      a polish of k (s + 1) unknowns per line that shows a unit
 //   changes   nothing: the network is returned, or that it is deeper
 //
 //   1. all kinks along a line (extract/line.h); Jacobians in the gaps (extract/jacobian.h). At the kink t_j

@@ -4,6 +4,7 @@
 //   asks      some 12 queries per unit below for a kink that is traced (extract/moves/trace_unit.h), and 4 (s
 //             + 2) per round for the check that f bends along the unit's surface, at most three rounds;
 //             random queries for the fit of the outputs
+//   time      that of the traces; per round of a check an SVD of (places + kinks s) x (K + s + 1)
 //   changes   layers and units; kinks that led nowhere are noted in the evidence, and kinks join it that were
 //             met where a surface broke at nothing known
 #pragma once

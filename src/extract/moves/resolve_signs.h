@@ -2,6 +2,8 @@
 //
 //   needs     planes, or units of a layer
 //   asks      nothing
+//   time      an SVD of the Jacobians; 2^k small least-squares fits per kink where k <= 12 units are signed
+//             by kinks
 //   changes   nothing but what it keeps of an expensive computation (Hypothesis::told)
 //
 // The first layer read off Jacobians, where it has no more units than there are inputs.

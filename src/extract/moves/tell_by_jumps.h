@@ -3,6 +3,7 @@
 //
 //   needs     several outputs; planes of the first layer with their signs, and sharp kinks above them
 //   asks      2 queries per unknown and output, and lines to where most is left: some 8 queries per kink
+//   time      a polish of two layers
 //   changes   planes, kinks and sample; the network, exact, where two hidden layers answer all queries
 #pragma once
 

@@ -2,6 +2,8 @@
 //
 //   needs     layers below that are known up to signs, and a kink above them
 //   asks      about 12 queries per unit below
+//   time      K^2 s operations per crossing with K units below, and a least-squares fit of K unknowns per
+//             equation
 //   changes   nothing: the row of the unit is returned, with what is open of it, or where its surface was
 //             lost
 //

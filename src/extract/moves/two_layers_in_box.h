@@ -2,6 +2,8 @@
 //
 //   needs     a box, three outputs or more, no more units in the first layer than inputs
 //   asks      some 40,000 to 100,000 queries for 64-32-16-10: 20,000 far places, and 8 + 2 (d + 2) per kink
+//   time      25 reweighted least-squares fits of k_1 + k_2 + 1 unknowns to the far places per round, 40
+//             rounds at most
 //   changes   planes and evidence; the network is returned where all far places are answered
 //
 //     f(x) = A h_2 + c,    h_2 = max(W_2 h_1 + b_2, 0),    h_1 = max(W_1 x + b_1, 0)      k_1 <= d,  m >= 3
