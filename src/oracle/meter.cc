@@ -193,6 +193,16 @@ RowMatrix Meter::from_log(QueryStage stage, const Queries& queries) {
   return out;
 }
 
+const Frame& Meter::frame_of(const Queries& queries) {
+  const Index s = queries.rows.cols();
+  const auto holds = [&](const Frame& frame) {
+    return frame.turn() == queries.turn && frame.dimensions() >= s;
+  };
+  if (queries.plain || holds(*frame_)) return *frame_;
+  if (!other_ || !holds(*other_)) other_ = frame_->turned(queries.turn, s);
+  return *other_;
+}
+
 RowMatrix Meter::send(QueryStage stage, const Queries& queries) {
   const Index n = queries.count();
   if (!oracle_) {
@@ -201,7 +211,7 @@ RowMatrix Meter::send(QueryStage stage, const Queries& queries) {
                     n, to_string(stage)));
   }
   if (n > left()) throw OutOfQueries(stage, n, left());
-  const RowMatrix x = frame_->points(queries);
+  const RowMatrix x = frame_of(queries).points(queries);
   RowMatrix answers;
   const Index most = std::max<Index>(1, oracle_->batch_rows());
   for (Index first = 0; first < n; first += most) {

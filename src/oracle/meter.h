@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -73,9 +74,12 @@ class Meter {
   [[nodiscard]] RowMatrix from_log(QueryStage stage, const Queries& queries);
   [[nodiscard]] RowMatrix send(QueryStage stage, const Queries& queries);
   void count(QueryStage stage, Index queries);
+  // The frame whose coordinates these queries are in: its own, or the last other one.
+  [[nodiscard]] const Frame& frame_of(const Queries& queries);
 
   OraclePtr oracle_;
   const Frame* frame_;
+  std::optional<Frame> other_;
   Index limit_;
   QueryLog& log_;
   LogContents earlier_;
