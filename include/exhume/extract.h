@@ -24,7 +24,6 @@
 #include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/oracle.h"
-#include "oracle/meter.h"
 
 namespace exhume {
 
@@ -43,6 +42,11 @@ struct ExtractOptions {
 // One move of an extraction: what was done, why, and how many queries were answered before it.
 struct ExtractMove {
   std::string move, why;
+  Index queries = 0;
+};
+
+struct StageQueries {
+  std::string stage;
   Index queries = 0;
 };
 

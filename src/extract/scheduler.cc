@@ -70,7 +70,8 @@ class Extraction {
     }
     result_.queries = result_.rows = result_.samples = meter_.asked();
     result_.sent = meter_.sent();
-    result_.stages = meter_.stages();
+    for (const StageCount& each : meter_.stages())
+      result_.stages.push_back({std::string(to_string(each.stage)), each.queries});
     result_.timings = clock_.laps();
     for (const MoveRecord& each : moves_)
       result_.moves.push_back({std::string(to_string(each.move)), each.why, each.queries});

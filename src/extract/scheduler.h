@@ -9,6 +9,7 @@
 #include <string>
 
 #include "exhume/extract.h"
+#include "oracle/query_log.h"
 
 namespace exhume {
 

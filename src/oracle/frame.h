@@ -15,22 +15,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/oracle.h"
 
 namespace exhume {
-
-// What inputs may be: low <= x_n <= high for all n.
-struct Box {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-
-  [[nodiscard]] bool bounded() const { return low > -std::numeric_limits<double>::infinity(); }
-  // Throws std::invalid_argument unless both are finite with low < high, or neither is.
-  void validate() const;
-};
 
 // Queries in the frame's coordinates, or plain rows of inputs.
 struct Queries {

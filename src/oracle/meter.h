@@ -36,7 +36,7 @@ class OutOfQueries : public std::runtime_error {
   Index wanted = 0, left = 0;
 };
 
-struct StageQueries {
+struct StageCount {
   QueryStage stage = QueryStage::kProbe;
   Index queries = 0;
 };
@@ -59,7 +59,7 @@ class Meter {
   // Answered so far, by the oracle or by the log: the same number at the same point of every run.
   [[nodiscard]] Index answered() const { return answered_; }
   [[nodiscard]] Index left() const;  // to the limit
-  [[nodiscard]] const std::vector<StageQueries>& stages() const { return stages_; }
+  [[nodiscard]] const std::vector<StageCount>& stages() const { return stages_; }
   // All queries so far, with the answers as they were read.
   [[nodiscard]] const std::vector<LoggedBlock>& history() const { return history_; }
   // Answers are read through this (probabilities as logits, say), those of before too; the log keeps them as
@@ -86,7 +86,7 @@ class Meter {
   std::size_t next_ = 0;  // block of the log
   const Control& control_;
   Index outputs_ = 0, asked_ = 0, sent_ = 0, answered_ = 0, expected_ = 0;
-  std::vector<StageQueries> stages_;
+  std::vector<StageCount> stages_;
   std::vector<LoggedBlock> history_;
   std::unordered_multimap<std::uint64_t, std::pair<std::size_t, Index>>
       places_;  // block and row, by the query's hash

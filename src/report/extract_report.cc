@@ -66,8 +66,7 @@ Json own_keys(const ExtractResult& result) {
   json["queries_by_stage"] = Json::object();
   for (const ExtractMove& each : result.moves)
     json["moves"].push_back({{"move", each.move}, {"why", each.why}, {"queries_before", each.queries}});
-  for (const StageQueries& stage : result.stages)
-    json["queries_by_stage"][std::string(to_string(stage.stage))] = stage.queries;
+  for (const StageQueries& stage : result.stages) json["queries_by_stage"][stage.stage] = stage.queries;
   json["low"] = number(result.box.low);
   json["high"] = number(result.box.high);
   json["spread"] = measured(result.spread);
@@ -85,8 +84,7 @@ Json sections(const ExtractResult& result) {
   Json list = Json::array();
   list.push_back(facts_section(facts(result)));
   Json rows = Json::array();
-  for (const StageQueries& stage : result.stages)
-    rows.push_back({std::string(to_string(stage.stage)), grouped(stage.queries)});
+  for (const StageQueries& stage : result.stages) rows.push_back({stage.stage, grouped(stage.queries)});
   list.push_back(table_section("Questions by stage", "Every question that left is counted.",
                                {"stage", "questions"}, std::move(rows)));
   if (result.is_deep()) {
