@@ -79,23 +79,14 @@ class Follower {
 
   // Points in the gaps between kinks and beyond the outermost ones, with their Jacobians.
   [[nodiscard]] std::vector<LocalLinear> pieces(const std::vector<double>& kinks) const {
-    const auto count = static_cast<Index>(kinks.size());
-    RowMatrix points(count + 1, s_);
-    Vector steps(count + 1);
-    // Beyond the outermost kinks as far as kinks are apart from each other.
-    const double beyond =
-        count > 1 ? (kinks.back() - kinks.front()) / static_cast<double>(count) : task_.scale / 4;
+    const std::vector<Gap> gaps = gaps_between(task_, kinks);
+    RowMatrix points(static_cast<Index>(gaps.size()), s_);
+    Vector steps(points.rows());
     const double share = std::clamp(kLineUnits.step * std::sqrt(space_.noise.relative / 1e-15),
                                     kLineUnits.step, kLineUnits.longest_step);
-    for (Index r = 0; r <= count; ++r) {
-      double low = task_.low, high = task_.high;
-      if (count > 0) {
-        low = r > 0 ? kinks[static_cast<std::size_t>(r - 1)] : std::max(low, kinks.front() - 2 * beyond);
-        high = r < count ? kinks[static_cast<std::size_t>(r)] : std::min(high, kinks.back() + 2 * beyond);
-      }
-      const double middle = count > 0 ? (low + high) / 2 : 0;
-      points.row(r) = at(middle);
-      steps(r) = share * (count > 0 ? (high - low) / 2 : task_.scale);
+    for (Index r = 0; r < points.rows(); ++r) {
+      points.row(r) = at(gaps[static_cast<std::size_t>(r)].middle);
+      steps(r) = share * gaps[static_cast<std::size_t>(r)].half;
     }
     const AskNoisy ask = [&](const RowMatrix& u) { return left(QueryStage::kJacobians, u); };
     if (!space_.whole || fresh_) return jacobians(ask, space_, points, steps, task_.seed);
@@ -278,6 +269,19 @@ LineTask line_through(const Space& space, const Vector& p, const Vector& v, doub
     task.scale = (task.high - task.low) / 2;
   }
   return task;
+}
+
+std::vector<Gap> gaps_between(const LineTask& task, const std::vector<double>& kinks) {
+  const std::size_t n = kinks.size();
+  if (n == 0) return {{0, task.scale}};
+  const double beyond = n > 1 ? (kinks.back() - kinks.front()) / static_cast<double>(n) : task.scale / 4;
+  std::vector<Gap> out;
+  for (std::size_t r = 0; r <= n; ++r) {
+    const double low = r > 0 ? kinks[r - 1] : std::max(task.low, kinks.front() - 2 * beyond);
+    const double high = r < n ? kinks[r] : std::min(task.high, kinks.back() + 2 * beyond);
+    out.push_back({(low + high) / 2, (high - low) / 2});
+  }
+  return out;
 }
 
 LineUnits units_of_line(const Space& space, const LineTask& task, SeparableModel& model) {

@@ -171,32 +171,25 @@ class PlaneFinder {
       open[i] = !on_known_plane(task.p + kinks[i] * task.v);
       if (open[i]) wanted[i] = wanted[i + 1] = true;
     }
-    std::vector<Index> gap(n + 1, -1);
-    std::vector<std::pair<double, double>> at;  // middle, step
+    const std::vector<Gap> gaps = gaps_between(task, kinks);
+    std::vector<std::size_t> piece(n + 1);
+    std::vector<Vector> at;
+    Vector steps(static_cast<Index>(n + 1));
     for (std::size_t r = 0; r <= n; ++r) {
       if (!wanted[r]) continue;
-      const double beyond = n > 1 ? (kinks.back() - kinks.front()) / static_cast<double>(n) : task.scale / 4;
-      const double low = r > 0 ? kinks[r - 1] : std::max(task.low, kinks.front() - 2 * beyond);
-      const double high = r < n ? kinks[r] : std::min(task.high, kinks.back() + 2 * beyond);
-      gap[r] = static_cast<Index>(at.size());
-      at.emplace_back((low + high) / 2, kFindPlanes.step * (high - low) / 2);
-    }
-    RowMatrix points(static_cast<Index>(at.size()), s_);
-    Vector steps(points.rows());
-    for (Index i = 0; i < points.rows(); ++i) {
-      points.row(i) = (task.p + at[static_cast<std::size_t>(i)].first * task.v).transpose();
-      steps(i) = at[static_cast<std::size_t>(i)].second;
+      piece[r] = at.size();
+      steps(static_cast<Index>(at.size())) = kFindPlanes.step * gaps[r].half;
+      at.emplace_back(task.p + gaps[r].middle * task.v);
     }
     std::vector<Candidate> out;
     if (at.empty()) return out;
-    const std::vector<LocalLinear> pieces =
-        jacobians(space_.asking(QueryStage::kJacobians), space_, points, steps,
-                  sub_seed(options_.seed, "jacobians", evidence_.lines));
+    const std::vector<LocalLinear> pieces = jacobians(
+        space_.asking(QueryStage::kJacobians), space_, as_rows(at, s_),
+        steps.head(static_cast<Index>(at.size())), sub_seed(options_.seed, "jacobians", evidence_.lines));
     keep_slopes(pieces);
     for (std::size_t i = 0; i < n; ++i) {
       if (!open[i]) continue;
-      const LocalLinear &before = pieces[static_cast<std::size_t>(gap[i])],
-                        &after = pieces[static_cast<std::size_t>(gap[i + 1])];
+      const LocalLinear &before = pieces[piece[i]], &after = pieces[piece[i + 1]];
       if (!before.agreed || !after.agreed) continue;
       auto kink = kink_between(space_, before, after, task.p + kinks[i] * task.v);
       if (!kink) continue;
