@@ -59,7 +59,6 @@ SecondUnit solved(const std::vector<const Usable*>& group, double& second) {
     met += one->on;
   }
   SecondUnit unit;
-  unit.kinks = group.size();
   unit.row = Vector::Zero(k + 1);
   unit.open.assign(static_cast<std::size_t>(k), false);
   std::vector<Index> told;

@@ -14,7 +14,6 @@ namespace exhume {
 struct SecondUnit {
   Vector row;              // k + 1, on (h_1, 1), |w| = 1, up to sign; 0 where open
   std::vector<bool> open;  // of the k weights: units that were off at all its kinks
-  std::size_t kinks = 0;
 
   [[nodiscard]] bool any_open() const;
 };

@@ -52,7 +52,6 @@ AlongSurface along_surface(const Space& space, const SignFreeLayers& below, cons
   }
   const auto n = static_cast<Index>(at.size());
   AlongSurface out;
-  out.places = n;
   if (n == 0) return out;
   RowMatrix u(n, s), w(n, s);
   for (Index i = 0; i < n; ++i) {

@@ -22,7 +22,7 @@ inline constexpr double kBendSteps[] = {2e-6, 2e-4};
 // What f does at random places of the surface row.P = 0: for a unit of the network it bends at all of them
 // where it changes at all.
 struct AlongSurface {
-  Index places = 0, alive = 0, bends = 0;
+  Index alive = 0, bends = 0;
   std::vector<MetPlace> met;
 };
 [[nodiscard]] AlongSurface along_surface(const Space& space, const SignFreeLayers& below,

@@ -121,13 +121,13 @@ class Tracer {
     for (const Kink& other : options_.same) use(other);
     const Stream random(options_.seed, "extract slices");
     int whole = 0;  // ways along which it was not lost
-    for (out.slices = 0; out.slices < options_.most_slices && equations_.rank() < map_.cols(); ++out.slices) {
+    for (int slices = 0; slices < options_.most_slices && equations_.rank() < map_.cols(); ++slices) {
       RowMatrix drawn(1, s_);
-      random.fill_normal(static_cast<std::uint64_t>(out.slices), drawn);
+      random.fill_normal(static_cast<std::uint64_t>(slices), drawn);
       Vector tau = drawn.row(0).transpose() / std::sqrt(static_cast<double>(s_));
-      if (out.slices > 0) {
+      if (slices > 0) {
         // Towards a surface that was not met.
-        const Index unit = below_.units() - map_.cols() + equations_.least_known(out.slices / 2);
+        const Index unit = below_.units() - map_.cols() + equations_.least_known(slices / 2);
         const Vector along = -start_.sides(unit) * start_.G.row(unit).transpose();
         tau = along.normalized() + 0.3 * tau;
       }
@@ -136,7 +136,7 @@ class Tracer {
       slice_t_ = tau.normalized();
       if (!slice_t_.allFinite()) continue;
       for (double side : {1.0, -1.0}) {
-        if (out.slices > 0 && side < 0) break;
+        if (slices > 0 && side < 0) break;
         way_.clear();
         if (trace(side)) {
           ++whole;

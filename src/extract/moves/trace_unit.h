@@ -60,7 +60,7 @@ struct TracedUnit {
   Index open = 0;             // units below whose part is not determined: the surface does not cross theirs
   Matrix free;                // so many directions of rows x columns of the row: what may be added to it
   std::vector<MetPlace> met;  // places far out at which it was met
-  int breaks = 0, slices = 0;
+  int breaks = 0;
   Index agreed =
       0;  // equations of the slope at the kink beyond the unknowns, which hold: it belongs to this layer
   std::vector<std::vector<Lost>> lost;  // for every break, the parts since it was last met
