@@ -81,6 +81,14 @@ TEST(Extract, OneHiddenLayerExactly) {
   }
 }
 
+TEST(Extract, ADeadlineEndsItAndIsNamed) {
+  Control control;
+  control.deadline = Control::Clock::now();
+  const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {}, control);
+  EXPECT_EQ(result.status, Status::kRefused);
+  EXPECT_NE(result.reason.find("the time ended"), std::string::npos) << result.reason;
+}
+
 TEST(Extract, SaysWhichMovesItMadeAndWhy) {
   const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {});
   ASSERT_GE(result.moves.size(), 4u);

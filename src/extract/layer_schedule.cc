@@ -50,7 +50,7 @@ class LayerSchedule {
 
   void run() {
     std::optional<MoveRecord> next = first();
-    while (next) {
+    while (next && !search_.space.meter->control().out_of_time()) {
       next->queries = answered();
       log_.push_back(*next);
       next = after(next->move);

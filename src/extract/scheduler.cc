@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,13 @@ struct SchedulerLimits {
 };
 constexpr SchedulerLimits kScheduler;
 
+// The deadline came: it ends an extraction, and changes nothing else.
+class OutOfTime : public std::runtime_error {
+ public:
+  explicit OutOfTime(Move next)
+      : std::runtime_error(fmt::format("the time ended before the move '{}'", to_string(next))) {}
+};
+
 class Extraction {
  public:
   Extraction(OraclePtr oracle, Index inputs, std::string name, const ExtractOptions& options, QueryLog& log,
@@ -67,6 +75,8 @@ class Extraction {
           expected_ > 0 ? fmt::format("; about {} would do for the network found so far", expected_) : ""));
     } catch (const NoLogit& sure) {
       refuse(sure.what());
+    } catch (const OutOfTime& out) {
+      refuse(out.what());
     }
     result_.queries = result_.rows = result_.samples = meter_.asked();
     result_.sent = meter_.sent();
@@ -87,7 +97,10 @@ class Extraction {
     result_.network = {};
   }
 
-  void note(Move move, std::string why) { moves_.push_back({move, std::move(why), meter_.answered()}); }
+  void note(Move move, std::string why) {
+    if (meter_.control().out_of_time()) throw OutOfTime(move);
+    moves_.push_back({move, std::move(why), meter_.answered()});
+  }
 
   void work() {
     note(Move::kProbe, "nothing is known");
@@ -192,14 +205,19 @@ class Extraction {
   // frame. An attempt must not depend on the limit, which a replay does not know.
   void find_several_layers(double farthest, Index dimensions, const std::string& why) {
     std::optional<ExtractResult> uncertified;
+    // Where queries or time end, what was found before is kept.
+    const auto keep_or_throw = [&] {
+      if (!uncertified) throw;
+      result_ = std::move(*uncertified);
+    };
     for (std::uint32_t turn = 0; turn < kMostAttempts; ++turn) {
-      note(Move::kTurnFrame, turn == 0 ? why : result_.reason);
       try {
+        note(Move::kTurnFrame, turn == 0 ? why : result_.reason);
         attempt_several_layers(farthest, dimensions, turn);
       } catch (const OutOfQueries&) {
-        if (!uncertified) throw;
-        result_ = std::move(*uncertified);
-        return;
+        return keep_or_throw();
+      } catch (const OutOfTime&) {
+        return keep_or_throw();
       }
       if (result_.status == Status::kCertified) return;
       result_.tried.push_back({fmt::format("attempt {}", turn + 1), result_.reason});
