@@ -1,4 +1,4 @@
-// Long work that ends in little: a journal of passes (passes/journal.h) keeps what came of it.
+// Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps it.
 //
 //     const Student student = remembered(control, "student", [&] { return train(...); });
 //

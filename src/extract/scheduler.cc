@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "base/stage_clock.h"
 #include "extract/layer_schedule.h"
 #include "extract/moves/complete_network.h"
 #include "extract/moves/confirm.h"
