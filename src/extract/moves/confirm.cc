@@ -88,13 +88,13 @@ std::vector<double> seen_by_queries(const Network& network, const SampleSource& 
 
 // A network may answer all queries and still hold a weight that none of them sees: that of a unit on another
 // which bends where nobody asked.
-void check_weights(Checks& checks, const ExtractResult& result, const SampleSource& logged,
+void check_weights(Checks& checks, const Network& network, bool plain, const SampleSource& logged,
                    const Control& control) {
-  checks.require("no skip terms needed", result.signs_identifiable ? 1 : 0, 1, result.signs_identifiable,
+  checks.require("no skip terms needed", plain ? 1 : 0, 1, plain,
                  "the queries are answered only with terms that pass a layer by: the function is found, "
                  "its weights are not");
-  if (!result.signs_identifiable) return;
-  const std::vector<double> seen = seen_by_queries(result.network, logged, kConfirm.seen, control);
+  if (!plain) return;
+  const std::vector<double> seen = seen_by_queries(network, logged, kConfirm.seen, control);
   for (std::size_t l = 0; l < seen.size(); ++l) {
     checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kConfirm.seen,
                    seen[l] >= kConfirm.seen,
@@ -111,32 +111,33 @@ RowMatrix fresh_inputs(const Frame& frame, double spread, std::uint64_t seed, st
   return domain_inputs(frame, spread, sub_seed(seed, "fresh"), first, count);
 }
 
-Index confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, const ExtractOptions& options,
-              std::uint64_t asked_before, ExtractResult& result) {
-  // A unit above others may act on few inputs in a thousand: several layers are asked more.
-  const Index fresh_rows = result.is_deep() ? std::max(options.fresh, kConfirm.deep_fresh) : options.fresh;
-  const RowMatrix x = fresh_inputs(*frame, result.spread, options.seed, asked_before, fresh_rows);
+Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, const Network& network,
+                     const ConfirmOptions& options, Certificate& certificate) {
+  Confirmation out;
+  const bool deep = network.depth() > 1;
+  out.fresh = deep ? std::max(options.fresh, kConfirm.deep_fresh) : options.fresh;
+  const RowMatrix x = fresh_inputs(*frame, options.spread, options.seed, options.asked_before, out.fresh);
   const RowMatrix y = meter.ask(QueryStage::kFresh, plain_rows(x));
-  result.fresh = result.held_out = fresh_rows;
+  certificate.held_out = out.fresh;
   std::vector<LoggedBlock> blocks = meter.history();
   const SamplePtr logged = logged_samples(frame, std::move(blocks));
   const SamplePtr fresh = memory_samples(x, y);
   StoredPrecision stored;
-  if (result.reading == "outputs") stored = stored_precision(*logged, meter.control());
-  const EntryModel model(result.network, nullptr, nullptr);
+  if (!options.logits) stored = stored_precision(*logged, meter.control());
+  const EntryModel model(network, nullptr, nullptr);
   const auto check = [&](const SampleSource& rows, bool unseen) {
     return check_entries(model, rows, stored, unseen, {}, meter.control());
   };
   const EntryCheck all = check(*logged, false), last = check(*fresh, true);
-  result.logged_worst = all.worst;
-  result.fresh_worst = last.worst;
-  result.precision = stored.words();
-  if (all.computed_in_single || last.computed_in_single) result.precision = "single precision";
-  const RowMatrix f = evaluate(result.network, x);
+  out.logged_worst = all.worst;
+  out.fresh_worst = last.worst;
+  out.precision = stored.words();
+  if (all.computed_in_single || last.computed_in_single) out.precision = "single precision";
+  const RowMatrix f = evaluate(network, x);
   const RowMatrix centred = y.rowwise() - y.colwise().mean();
-  result.fresh_relative_mse = (y - f).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
-  result.predicted = f.topRows(std::min(kConfirm.shown, f.rows()));
-  result.observed = y.topRows(std::min(kConfirm.shown, y.rows()));
+  out.fresh_relative_mse = (y - f).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
+  out.predicted = f.topRows(std::min(kConfirm.shown, f.rows()));
+  out.observed = y.topRows(std::min(kConfirm.shown, y.rows()));
 
   Checks checks;
   checks.require(
@@ -148,35 +149,33 @@ Index confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, const Ext
       "answers fresh random queries", last.worst, 1, last.reproduced(),
       fmt::format("of {} fresh queries the worst is {:.3g} off, {:.1f} times what the oracle's precision "
                   "allows",
-                  fresh_rows, last.gap, last.worst));
-  if (result.is_deep()) check_weights(checks, result, *logged, meter.control());
-  checks.note("signs are determined", result.signs_identifiable ? 1 : 0, 1, result.signs_identifiable);
+                  out.fresh, last.gap, last.worst));
+  if (deep) check_weights(checks, network, options.signs_identifiable, *logged, meter.control());
+  checks.note("signs are determined", options.signs_identifiable ? 1 : 0, 1, options.signs_identifiable);
   std::move(checks).conclude(
-      result,
+      certificate,
       fmt::format("all {} queries are answered to the oracle's precision ({}), {} of them fresh and random",
-                  meter.asked(), result.precision, fresh_rows));
+                  meter.asked(), out.precision, out.fresh));
   const std::string domain =
       frame->box().bounded()
-          ? fmt::format("on inputs between {:g} and {:g}", options.box.low, options.box.high)
-          : fmt::format("on normal inputs of standard deviation {:.3g}", result.spread);
+          ? fmt::format("on inputs between {:g} and {:g}", frame->box().low, frame->box().high)
+          : fmt::format("on normal inputs of standard deviation {:.3g}", options.spread);
   // No fresh query of so many was answered otherwise: how many of the inputs may be, at most.
   // Each of several attempts is judged by fresh queries of its own: the doubt is shared among them.
-  const double doubt = result.is_deep() ? kConfirm.doubt / kMostAttempts : kConfirm.doubt;
-  result.unseen_share = 1 - std::pow(doubt, 1 / static_cast<double>(fresh_rows));
-  result.conclusion = fmt::format(
+  const double doubt = deep ? kConfirm.doubt / kMostAttempts : kConfirm.doubt;
+  out.unseen_share = 1 - std::pow(doubt, 1 / static_cast<double>(out.fresh));
+  certificate.conclusion = fmt::format(
       "{} the oracle is this network, but for units that bend it nowhere or on few of these inputs: fresh "
-      "queries show it for all but a share of at most {:.2g} of them, at {:g}% confidence; so there are "
-      "at "
+      "queries show it for all but a share of at most {:.2g} of them, at {:g}% confidence; so there are at "
       "least as many hidden units as stated, and those that act on less may be missing",
-      domain, result.unseen_share, 100 * (1 - kConfirm.doubt));
-  result.assumed = {
-      result.is_deep() ? "the oracle is a network of ReLUs with several hidden layers"
-                       : "the oracle is a network with one hidden layer of piecewise linear units",
+      domain, out.unseen_share, 100 * (1 - kConfirm.doubt));
+  certificate.assumed = {
+      deep ? "the oracle is a network of ReLUs with several hidden layers"
+           : "the oracle is a network with one hidden layer of piecewise linear units",
       "units that do not bend within the domain cannot be seen: they act as linear functions there",
       "units that bend on a share of the domain into which no query fell cannot be seen either: widths "
-      "are "
-      "lower bounds"};
-  return fresh_rows;
+      "are lower bounds"};
+  return out;
 }
 
 }  // namespace exhume
