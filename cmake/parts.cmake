@@ -12,7 +12,7 @@ endif()
 set(EXHUME_LATER
   experiments/
   src/engine/host_device.cc
-  src/extract/ src/extract.cc src/oracle/ src/report/extract_report.cc src/report/extraction_check.cc apps/exhume/extract.cc
+  src/extract/ src/oracle/ src/report/extract_report.cc src/report/extraction_check.cc apps/exhume/extract.cc
   src/fit/deep/ src/routes/deep/ src/judge/deep_layers.cc src/judge/deep_noise.cc
   src/memorize/ src/memorize.cc src/report/memorize_report.cc apps/exhume/memorize.cc
   src/routes/depth2_jennrich.cc src/routes/depth2_regression.cc

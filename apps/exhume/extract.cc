@@ -80,8 +80,8 @@ Examples:
       complain(fmt::format(
           "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 "
           "and 20 about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
-          d, estimated_questions(d, 32, 1), estimated_questions(d, 128, 1),
-          estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
+          d, estimate_queries(d, 32, 1), estimate_queries(d, 128, 1), estimate_deep_queries(d, {20, 20}, 1),
+          estimate_deep_queries(d, {20, 10, 10}, 1)));
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
     if (delivery.writes()) {

@@ -54,7 +54,9 @@ Json own_keys(const ExtractResult& result) {
   json["queries_limit"] = result.limit == 0 ? Json(nullptr) : Json(result.limit);
   json["queries_this_run"] = result.sent;
   json["queries_by_stage"] = Json::object();
-  for (const StageQuestions& stage : result.stages) json["queries_by_stage"][stage.stage] = stage.questions;
+  for (const ExtractMove& each : result.moves)
+    json["moves"].push_back({{"move", each.move}, {"why", each.why}, {"queries_before", each.queries}});
+  for (const StageQueries& stage : result.stages) json["queries_by_stage"][stage.stage] = stage.queries;
   json["low"] = number(result.box.low);
   json["high"] = number(result.box.high);
   json["spread"] = measured(result.spread);
@@ -72,7 +74,7 @@ Json sections(const ExtractResult& result) {
   Json list = Json::array();
   list.push_back(facts_section(facts(result)));
   Json rows = Json::array();
-  for (const StageQuestions& stage : result.stages) rows.push_back({stage.stage, grouped(stage.questions)});
+  for (const StageQueries& stage : result.stages) rows.push_back({stage.stage, grouped(stage.queries)});
   list.push_back(table_section("Queries by stage", "Every query that was sent is counted.",
                                {"stage", "queries"}, std::move(rows)));
   if (result.is_deep()) {

@@ -13,8 +13,8 @@
 #include "certify/stored_precision.h"
 #include "exhume/error.h"
 #include "exhume/extract.h"
-#include "extract/missed.h"
-#include "extract/probe.h"
+#include "extract/moves/confirm.h"
+#include "extract/moves/probe.h"
 #include "oracle/logged_samples.h"
 
 namespace exhume {
@@ -34,7 +34,7 @@ class Checker {
     } else {
       bad("certificate", "its digest is not that of its content: it was edited");
     }
-    LogContents contents = parse_question_log(log_, "queries.log");
+    LogContents contents = parse_query_log(log_, "queries.log");
     check_log(contents);
     check_answers(contents);
     check_replay();
@@ -56,7 +56,7 @@ class Checker {
       bad("log", "it is not the log that the certificate speaks of");
     }
     Index asked = contents.lost;
-    for (const LoggedBlock& block : contents.blocks) asked += block.questions.count();
+    for (const LoggedBlock& block : contents.blocks) asked += block.queries.count();
     const double stated = number_of(at(json_, "queries")), limit = number_of(at(json_, "queries_limit"));
     if (static_cast<double>(asked) != stated) {
       bad("log", fmt::format("it holds {} queries, the certificate states {}", asked, stated));
@@ -111,26 +111,26 @@ class Checker {
     // Every attempt is judged by fresh queries of its own: those of the last one are the certificate's.
     Index asked = 0;
     for (const LoggedBlock& block : contents.blocks)
-      if (block.stage == "fresh" && block.questions.plain) asked += block.questions.count();
-    if (contents.blocks.back().stage != "fresh" || count == 0 || asked < count || !std::isfinite(spread)) {
+      if (block.stage == QueryStage::kFresh && block.queries.plain) asked += block.queries.count();
+    if (contents.blocks.back().stage != QueryStage::kFresh || count == 0 || asked < count ||
+        !std::isfinite(spread)) {
       bad("fresh queries", "the log does not end with them");
       return;
     }
-    const RowMatrix x = domain_inputs(frame, spread, seed ^ 0x9e3779b97f4a7c15u,
-                                      static_cast<std::uint64_t>(asked - count), count);
+    const RowMatrix x = fresh_inputs(frame, spread, seed, static_cast<std::uint64_t>(asked - count), count);
     double apart = 0;
     Index from = count;
     for (std::size_t i = contents.blocks.size(); i-- > 0 && from > 0;) {
       const LoggedBlock& block = contents.blocks[i];
-      if (block.stage != "fresh" || !block.questions.plain) continue;
-      const Index rows = std::min(from, block.questions.count());
+      if (block.stage != QueryStage::kFresh || !block.queries.plain) continue;
+      const Index rows = std::min(from, block.queries.count());
       from -= rows;
-      if (block.questions.rows.cols() != x.cols()) {
+      if (block.queries.rows.cols() != x.cols()) {
         apart = std::numeric_limits<double>::infinity();
         continue;
       }
       apart = std::max(
-          apart, (x.middleRows(from, rows) - block.questions.rows.bottomRows(rows)).cwiseAbs().maxCoeff());
+          apart, (x.middleRows(from, rows) - block.queries.rows.bottomRows(rows)).cwiseAbs().maxCoeff());
     }
     if (apart <= kSameQuery * std::max(1.0, x.cwiseAbs().maxCoeff())) {
       good("fresh queries", fmt::format("{} of them, those that the seed draws", count));
