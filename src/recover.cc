@@ -14,9 +14,8 @@
 #include "base/limits.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
-#include "fit/measure.h"
-#include "fit/normal_sums.h"
-#include "fit/output_mixing.h"
+#include "fit/residuals.h"
+#include "fit/sums.h"
 #include "fit/standard_errors.h"
 #include "fit/within_bounds.h"
 #include "model/rectified_network.h"
@@ -64,20 +63,20 @@ Network user_network(const Found& found, Prepared& data) {
 }
 
 // The same network of ReLUs with w of unit norm in every unit, as the polish leaves it.
-SeparableModel unit_rows(SeparableModel model) {
+Form unit_rows(Form model) {
   for (Index j = 0; j < model.units(); ++j) {
-    const double size = model.V.row(j).head(model.inputs()).norm();
+    const double size = model.V[0].row(j).head(model.inputs).norm();
     if (!(size > 0)) continue;
-    model.V.row(j) /= size;
+    model.V[0].row(j) /= size;
     model.C.row(j) *= size;
   }
   return model;
 }
 
 // Whether the curvature of a fit in standardised coordinates can be had: a dense matrix, nothing left open.
-bool has_curvature(const SeparableModel& model) {
-  return !model.rectifier && !model.linear_term && model.units() > 0 &&
-         model.V.size() <= PolishOptions().dense_limit;
+bool has_curvature(const Form& model) {
+  return !model.rectifier && model.plain && model.units() > 0 &&
+         model.unknowns() <= PolishOptions().dense_limit;
 }
 
 // Entries of rows against a network (certify/entry_check.h), with what the rounding of the training rows does
@@ -113,7 +112,7 @@ class Entries {
     const Eigen::RowVectorXd scale = deviation_ * map.D.cwiseInverse().transpose();
     if (!has_curvature(fit_.model)) {
       const double n = static_cast<double>(data_.training()->rows() * map.D.size());
-      const double unknowns = static_cast<double>(fit_.model.V.size() + fit_.model.C.size());
+      const double unknowns = static_cast<double>(fit_.model.unknowns() + fit_.model.C.size());
       return scale.replicate(x.rows(), 1) * std::sqrt(std::min(1.0, 4 * unknowns / n));
     }
     std::call_once(once_, [&] { curvature_.emplace(fit_.model, *data_.standard(), control); });
@@ -183,7 +182,7 @@ bool costly_look(const SampleSource& rows) {
 bool is_final(Found& found, Prepared& data, const Control& control) {
   const bool exact = found.outcome == SearchOutcome::kExact;
   if (found.exact_only || (exact && !data.precision().coarse())) return true;
-  if (!found.fit.model.V.size()) return found.outcome == SearchOutcome::kNoise;
+  if (found.fit.model.units() == 0) return found.outcome == SearchOutcome::kNoise;
   if (data.precision().coarse() && found.fit.relative_mse <= kMostRounding) {
     const bool reproduced = reproduced_as_stored(found, data, control);
     if (reproduced && (found.fit.structure < 1 || found.outcome == SearchOutcome::kExact)) {
@@ -257,11 +256,11 @@ class Judge {
   void complete_fit() {
     if (!found_.network) return;
     try {
-      fit_.model = to_signed_model(data_.coordinates().from_user(*found_.network));
+      fit_.model = to_signed_form(data_.coordinates().from_user(*found_.network));
       if (relu_) fit_.model = unit_rows(std::move(fit_.model));
       standardised_ = true;
     } catch (const DataError&) {
-      fit_.model = to_signed_model(*found_.network);
+      fit_.model = to_signed_form(*found_.network);
       standardised_ = false;
     }
     if (!relu_) fit_.model.rectifier = std::make_shared<const Rectifier>(options_.rectifier);
@@ -349,7 +348,7 @@ class Judge {
     const SamplePtr mixed =
         with_outputs(affine(rows, coordinates.map),
                      [right](const Eigen::Ref<const RowMatrix>&, RowMatrix& y) { y = (y * right).eval(); });
-    SeparableModel model = fit_.model;
+    Form model = fit_.model;
     model.C = model.C * right;
     const Matrix unmix = (Q * coordinates.map.D.asDiagonal()).inverse();
     return Curvature(model, *mixed, control_).errors(1.0, coordinates, unmix);
@@ -369,13 +368,13 @@ class Judge {
   // How well noisy samples support every unit.
   [[nodiscard]] UnitSupport unit_support() const {
     UnitSupport support;
-    const SeparableModel& model = fit_.model;
-    const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+    const Form& model = fit_.model;
+    const Index k = model.units(), d = model.inputs, m = model.C.cols();
     if (k == 0 || fit_.noise_covariance.size() == 0) return support;
     const SamplePtr& rows = data_.standard();
     const double n = static_cast<double>(rows->rows());
     const OutputMixing mixing = unit_noise(fit_.noise_covariance);
-    SeparableModel mixed = model;
+    Form mixed = model;
     mixed.C = model.C * mixing.Q.transpose();
     const double price = static_cast<double>(d + m) * std::log(n * static_cast<double>(m));
     support.worth = unit_worth(mixed, *rows, control_).minCoeff() * n * static_cast<double>(m) / price;
@@ -389,16 +388,16 @@ class Judge {
   }
 
   // The least number of rows on one side of a unit's kink.
-  [[nodiscard]] double rows_beside(const SeparableModel& model, const SampleSource& rows) const {
+  [[nodiscard]] double rows_beside(const Form& model, const SampleSource& rows) const {
     struct Active {
       Vector rows;
       void merge(const Active& other) { rows += other.rows; }
     };
     const Active active = reduce_blocks(
         rows, Active{Vector::Zero(model.units())}, control_, "", [&](Active& to, const SampleBlock& block) {
-          const Index d = model.inputs();
+          const Index d = model.inputs;
           const Matrix z =
-              (block.x() * model.V.leftCols(d).transpose()).rowwise() + model.V.col(d).transpose();
+              (block.x() * model.V[0].leftCols(d).transpose()).rowwise() + model.V[0].col(d).transpose();
           to.rows += (z.array() > 0).cast<double>().colwise().sum().matrix().transpose();
         });
     return active.rows.cwiseMin((static_cast<double>(rows.rows()) - active.rows.array()).matrix()).minCoeff();
@@ -407,7 +406,7 @@ class Judge {
   // How far the function determines the weights, from some rows: in the outputs' own units.
   void determine(double bound) {
     if (!has_weights()) return;
-    const Index unknowns = fit_.model.V.size() + fit_.model.C.size();
+    const Index unknowns = fit_.model.unknowns() + fit_.model.C.size();
     const Index enough = std::max<Index>(kCurvatureRows, 4 * unknowns / fit_.model.C.cols());
     const SamplePtr& training = data_.training();
     const Vector& D = data_.coordinates().map.D;
@@ -524,7 +523,7 @@ class FoundAgain {
       return std::move(found_);
     }
     Fit& fit = found_.fit;
-    fit.model = to_signed_model(data_.coordinates().from_user(network_));
+    fit.model = to_signed_form(data_.coordinates().from_user(network_));
     if (rectifier_.name == "relu") fit.model = unit_rows(std::move(fit.model));
     if (rectifier_.name != "relu") fit.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
     products_ = measure_again(fit, *data_.standard(), control_);
@@ -536,7 +535,7 @@ class FoundAgain {
       fit.structure = found_.look->units;
     }
     if (claim_.by_signs) as_noise_route();
-    if (claim_.by_signs || fit.model.rectifier || fit.model.units() == 0 || fit.model.linear_term)
+    if (claim_.by_signs || fit.model.rectifier || fit.model.units() == 0 || !fit.model.plain)
       return std::move(found_);
     if (exact) {
       fit.signs.outcome = decide_signs(sign_free(fit.model), {}).outcome;
@@ -574,13 +573,12 @@ class FoundAgain {
   }
 
   // a max(z, 0) = a/2 |z| + a/2 z.
-  static SeparableModel sign_free(const SeparableModel& model) {
-    const Index k = model.units(), d = model.inputs();
-    SeparableModel out;
-    out.V = model.V;
+  static Form sign_free(const Form& model) {
+    const Index k = model.units(), d = model.inputs;
+    Form out = one_layer(model.V[0]);
     out.C.resize(out.features(), model.C.cols());
     out.C.topRows(k) = model.C.topRows(k) / 2;
-    out.C.bottomRows(d + 1) = model.V.transpose() * out.C.topRows(k);
+    out.C.bottomRows(d + 1) = model.V[0].transpose() * out.C.topRows(k);
     out.C.bottomRows(1) += model.C.bottomRows(1);
     return out;
   }
@@ -594,8 +592,8 @@ class FoundAgain {
     options.most_restarts = 0;
     options.rounding = data_.rounding();
     const Fit again =
-        fit_units(found_.fit.model.V, data_.standard(), options, control_.within(claim_.budget_seconds));
-    if (again.out_of_time || again.model.linear_term != found_.fit.model.linear_term) {
+        fit_units(found_.fit.model.V[0], data_.standard(), options, control_.within(claim_.budget_seconds));
+    if (again.out_of_time || again.model.plain != found_.fit.model.plain) {
       if (!again.out_of_time) found_.fit.signs = again.signs;
       return;
     }

@@ -15,7 +15,7 @@ RowMatrix noisy(const Planted& planted, std::uint64_t seed) {
 }
 
 DeepNetwork fitted(const Planted& planted, const RowMatrix& y) {
-  const DeepForm start = to_plain_form(planted.network);
+  const Form start = to_plain_form(planted.network);
   return canonical(to_deep(polish(start, DeepData(planted.x, y), noisy_polish(), {}).form));
 }
 
@@ -63,7 +63,7 @@ TEST(DeepNoise, StandardErrorsAreTheSpreadOfTheFits) {
 
 TEST(DeepNoise, UnitsThatChanceExplainsGo) {
   const Planted planted = lively({4, 4, 3, 2}, 6000, 83);
-  DeepForm wide = to_sign_free_form(planted.network);
+  Form wide = to_sign_free_form(planted.network);
   normalise(wide);
   // Two units too many in the first layer.
   wide.V[0].conservativeResize(6, Eigen::NoChange);
@@ -73,14 +73,14 @@ TEST(DeepNoise, UnitsThatChanceExplainsGo) {
   wide.V[1] = second;
   wide.C.resize(0, 0);
   DeepData data(planted.x, noisy(planted, 86));
-  const auto none = [](const DeepForm&) { return 0.0; };
+  const auto none = [](const Form&) { return 0.0; };
   const std::optional<DeepFound> found = finished_in_noise(wide, data, none, {});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->noise && found->plain && found->minimal);
   EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 3}));
   EXPECT_LT(align(canonical(to_deep(found->form)), canonical(planted.network)).worst_error, 0.1);
   // Where structure is left nothing is returned.
-  EXPECT_FALSE(finished_in_noise(wide, data, [](const DeepForm&) { return 10.0; }, {}));
+  EXPECT_FALSE(finished_in_noise(wide, data, [](const Form&) { return 10.0; }, {}));
 }
 
 }  // namespace

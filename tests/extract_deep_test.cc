@@ -237,7 +237,7 @@ TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
 }
 
 TEST(WherePairsAct, ChoosesWhatIsMissing) {
-  DeepForm form;
+  Form form;
   form.plain = true;
   form.inputs = 1;
   Matrix first(2, 2), second(1, 3);
@@ -378,7 +378,7 @@ TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
   asked.space.whole = true;
   Planes planes;
   planes.scale = 1;
-  const DeepForm form = to_plain_form(network);
+  const Form form = to_plain_form(network);
   const RowMatrix u = climbs(asked.space, planes, form, 3, 12);
   const Layer& first = network.layers[0];
   std::set<Index> alone;
@@ -398,8 +398,8 @@ TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
   asked.space.whole = true;
   Planes planes;
   planes.scale = 0.6;
-  const DeepForm all = to_plain_form(network);
-  DeepForm more = all;
+  const Form all = to_plain_form(network);
+  Form more = all;
   more.V[1].resize(6, 7);
   more.V[1] << all.V[1], Stream(4, "w").normal_matrix(1, 7);
   more.C.resize(7, 1);
@@ -421,8 +421,8 @@ TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
   asked.space.whole = true;
   Planes planes;
   planes.scale = 0.6;
-  const DeepForm all = to_plain_form(network), form = with_units(all, 1, {0, 1, 2, 3});
-  DeepForm without = form;
+  const Form all = to_plain_form(network), form = with_units(all, 1, {0, 1, 2, 3});
+  Form without = form;
   without.C.resize(5, 1);
   without.C << all.C.topRows(4), all.C.bottomRows(1);
   RowMatrix x = Stream(2, "x").normal_matrix(400, 8), y = evaluate(all, x);
@@ -488,14 +488,14 @@ TEST(Extract, EstimatesForSeveralLayersAreWithinAThirdOfWhatWasMeasured) {
 TEST(Scaled, ThereAndBack) {
   RowMatrix u = 3 * Stream(2, "u").normal_matrix(50, 4);
   u.rowwise() += Eigen::RowVector4d(1, 2, 3, 4);
-  DeepForm form;
+  Form form;
   form.inputs = 4;
   form.V = {Stream(2, "V").normal_matrix(3, 5)};
   form.C = Stream(2, "C").normal_matrix(8, 2);
   const RowMatrix y = evaluate(form, u);
   const Scaled scaled(u, y);
   const DeepData data = scaled.data(u, y);
-  const DeepForm inside = scaled.to_scaled(form);
+  const Form inside = scaled.to_scaled(form);
   EXPECT_LT((evaluate(inside, data.x) - data.y).cwiseAbs().maxCoeff(), 1e-12);
   EXPECT_LT((evaluate(scaled.from_scaled(inside), u) - y).cwiseAbs().maxCoeff(), 1e-11);
 }

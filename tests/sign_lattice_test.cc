@@ -72,9 +72,8 @@ TEST(SignLattice, SaysNothingWhereItCannotTell) {
 TEST(SignLattice, DecidesANetworkOfTwiceAsManyUnitsAsInputs) {
   const Index d = 64, k = 128;
   const SignProblem problem = random_problem(d, k, 0, 10);
-  SeparableModel model;
-  model.V = Matrix::Zero(k, d + 1);
-  model.V.leftCols(d) = problem.M.transpose();
+  Form model = one_layer(Matrix::Zero(k, d + 1));
+  model.V[0].leftCols(d) = problem.M.transpose();
   model.C = Matrix::Zero(k + d + 1, 1);
   model.C.topRows(k).setConstant(0.8);
   model.C.middleRows(k, d) = 0.8 * problem.v;

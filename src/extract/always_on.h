@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

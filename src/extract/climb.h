@@ -11,7 +11,7 @@
 
 #include "extract/known_layers.h"
 #include "extract/planes.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "extract/planes.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

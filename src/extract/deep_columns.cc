@@ -11,7 +11,7 @@
 #include "extract/missed.h"
 #include "extract/pairs.h"
 #include "extract/scaled.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 #include "linalg/svd.h"
 
 namespace exhume {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "extract/space.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

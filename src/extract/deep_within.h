@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "extract/planes.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

@@ -5,8 +5,8 @@
 
 #include "extract/pairs.h"
 #include "fit/deep/determined.h"
-#include "fit/deep/form.h"
-#include "fit/deep/polish.h"
+#include "model/form.h"
+#include "fit/polish.h"
 
 namespace exhume {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "extract/follow.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

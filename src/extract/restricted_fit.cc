@@ -209,9 +209,9 @@ bool RestrictedFit::polished(bool whatever) {
                  std::min(kHopelessStart, kMostStartError * coarse));
   if (largest > std::min(0.1, kWorthPolish * coarse) && !whatever) return false;
   const SamplePtr samples = memory_samples(u_, y_);
-  const PolishSummary summary = polish(model_, *samples, to_noise(), space_.meter->control());
-  const RowMatrix left = y_ - evaluate(summary.model, u_);
-  const Vector terms = term_sizes(summary.model, u_);
+  const Polished summary = polish(model_, *samples, to_noise(), space_.meter->control());
+  const RowMatrix left = y_ - evaluate(summary.form, u_);
+  const Vector terms = term_sizes(summary.form, u_);
   Vector noise(left.rows());
   double worst = 0;
   for (Index i = 0; i < left.rows(); ++i) {
@@ -221,7 +221,7 @@ bool RestrictedFit::polished(bool whatever) {
   error_ = worst;
   if (!(worst <= kRight)) return noisy() && search();
   worst_.resize(0);
-  model_ = with_last_digits(summary.model, u_, y_, noise, space_.meter->control());
+  model_ = with_last_digits(summary.form, u_, y_, noise, space_.meter->control());
   if (noisy()) leave_needless();
   return true;
 }

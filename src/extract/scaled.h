@@ -3,8 +3,8 @@
 //     u' = (u - middle) / width,      y' = (y - mean) / spread, output by output
 #pragma once
 
-#include "fit/deep/form.h"
-#include "fit/deep/polish.h"
+#include "model/form.h"
+#include "fit/polish.h"
 
 namespace exhume {
 

@@ -1,6 +1,6 @@
 // A polish by rounds of sums: every site adds up its rows, only sums travel, and one Gauss-Newton step is made of them.
 //
-//     f(x) = C^T phi(V x)     R = Y - F C     G: derivatives of the units     (model/separable_model.h, fit/polish.h)
+//     f(x) = C^T phi(V x)     R = Y - F C     G: derivatives of the units     (model/form.h, fit/polish.h)
 //
 //     at every site     n, |R|^2, F^T F, F^T R, G^T G, G^T F, G^T R C^T and the spread of y, all at one network
 //     where they meet   (H + lambda diag H) dV = G^T R - G^T F (F^T F)^-1 F^T R     H: projected, as in the polish

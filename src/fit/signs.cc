@@ -45,13 +45,13 @@ struct SignSystem {
   Matrix M;      // (d m) x k
   Vector right;  // d m
 
-  explicit SignSystem(const SeparableModel& model) {
-    const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+  explicit SignSystem(const Form& model) {
+    const Index k = model.units(), d = model.inputs, m = model.C.cols();
     M.resize(d * m, k);
     right.resize(d * m);
     for (Index o = 0; o < m; ++o) {
       for (Index j = 0; j < k; ++j)
-        M.block(o * d, j, d, 1) = model.C(j, o) * model.V.row(j).head(d).transpose();
+        M.block(o * d, j, d, 1) = model.C(j, o) * model.V[0].row(j).head(d).transpose();
       right.segment(o * d, d) = model.C.block(k, o, d, 1);
     }
   }
@@ -124,7 +124,7 @@ std::optional<SignDecision> decide_by_lattice(const SignSystem& system,
 
 }  // namespace
 
-SignDecision decide_signs(const SeparableModel& model, const SignOptions& options) {
+SignDecision decide_signs(const Form& model, const SignOptions& options) {
   const Index k = model.units();
   const SignSystem system(model);
   SignDecision decision;
@@ -173,17 +173,16 @@ SignDecision decide_signs(const SeparableModel& model, const SignOptions& option
   return decision;
 }
 
-SeparableModel with_signs(const SeparableModel& model, const SignDecision& decision) {
-  const Index k = model.units(), d = model.inputs(), m = model.C.cols();
-  SeparableModel out;
-  out.activation = Activation::kRelu;
-  out.linear_term = decision.outcome == SignOutcome::kUndecided;
-  out.V = decision.signs.asDiagonal() * model.V;
+Form with_signs(const Form& model, const SignDecision& decision) {
+  const Index k = model.units(), d = model.inputs, m = model.C.cols();
+  Form out = one_layer(decision.signs.asDiagonal() * model.V[0]);
+  out.turned = decision.outcome == SignOutcome::kUndecided;
+  out.plain = !out.turned;
   out.C.resize(out.features(), m);
   // a |z| = 2 a max(z, 0) - a z, and the a z are taken out of the linear term.
   out.C.topRows(k) = 2 * model.C.topRows(k);
-  const Matrix taken = out.V.transpose() * model.C.topRows(k);  // (d+1) x m
-  if (out.linear_term) out.C.middleRows(k, d) = model.C.middleRows(k, d) - taken.topRows(d);
+  const Matrix taken = out.V[0].transpose() * model.C.topRows(k);  // (d+1) x m
+  if (out.turned) out.C.middleRows(k, d) = model.C.middleRows(k, d) - taken.topRows(d);
   out.C.bottomRows(1) = model.C.bottomRows(1) - taken.bottomRows(1);
   return out;
 }

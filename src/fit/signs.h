@@ -45,9 +45,9 @@ struct SignOptions {
 };
 
 // `model` is in sign-free form.
-[[nodiscard]] SignDecision decide_signs(const SeparableModel& model, const SignOptions& options);
+[[nodiscard]] SignDecision decide_signs(const Form& model, const SignOptions& options);
 
 // The network with these signs: signed form; keeps a linear term where the decision left one open.
-[[nodiscard]] SeparableModel with_signs(const SeparableModel& model, const SignDecision& decision);
+[[nodiscard]] Form with_signs(const Form& model, const SignDecision& decision);
 
 }  // namespace exhume

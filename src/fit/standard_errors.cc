@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/blas.h"
-#include "fit/normal_sums.h"
+#include "fit/sums.h"
 #include "linalg/lanczos.h"
 
 namespace exhume {
@@ -38,7 +38,7 @@ Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& 
 
 }  // namespace
 
-Curvature::Curvature(const SeparableModel& model, const SampleSource& samples, const Control& control)
+Curvature::Curvature(const Form& model, const SampleSource& samples, const Control& control)
     : model_(model), rows_(samples.rows()) {
   const SingleThreadedBlas single;
   const NormalSums sums = normal_sums(model, samples, block_rows(samples.rows()), control);
@@ -49,7 +49,7 @@ Curvature::Curvature(const SeparableModel& model, const SampleSource& samples, c
 
 // dC_jo = -response_j diag(C_o) dV + an independent part with covariance FF^-1. Row j of that matrix:
 Vector Curvature::response_to_V(Index feature, Index o) const {
-  const Index width = model_.inputs() + 1;
+  const Index width = model_.inputs + 1;
   Vector row = -response_.row(feature).transpose();
   for (Index j = 0; j < model_.units(); ++j) row.segment(j * width, width) *= model_.C(j, o);
   return row;
@@ -58,7 +58,7 @@ Vector Curvature::response_to_V(Index feature, Index o) const {
 ErrorEstimate Curvature::errors(double variance, const Standardisation& coordinates,
                                 const Matrix& unmix) const {
   const SingleThreadedBlas single;
-  const Index k = model_.units(), d = model_.inputs(), width = d + 1, m = model_.C.cols(),
+  const Index k = model_.units(), d = model_.inputs, width = d + 1, m = model_.C.cols(),
               q = model_.features(), P = k * width;
   ErrorEstimate result;
   result.errors.W.resize(k, d);
@@ -95,7 +95,7 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
       covariance.bottomRightCorner(m, m) =
           carried.middleCols(u * m, m).transpose() * towards.middleCols(u * m, m);
       covariance.bottomRightCorner(m, m).diagonal().array() += FF_inverse_(j, j);
-      const Matrix J = unit_jacobian(model_.V.row(j).head(d).transpose(), model_.V(j, d),
+      const Matrix J = unit_jacobian(model_.V[0].row(j).head(d).transpose(), model_.V[0](j, d),
                                      model_.C.row(j).transpose(), coordinates, unmix);
       const Vector errors = deviations(J, covariance);
       result.errors.W.row(j) = errors.head(d).transpose();
@@ -120,11 +120,11 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
 
 Matrix Curvature::of_values(const Eigen::Ref<const RowMatrix>& x) const {
   const SingleThreadedBlas single;
-  const ModelRows rows(model_, x, true);
-  const Index width = model_.inputs() + 1;
+  const FormRows rows(model_, x, true);
+  const Index width = model_.inputs + 1;
   // df_o = sum_j C_jo (g_j - response^T F)_j dV_j + F dC, the last independent with covariance FF^-1.
-  const Matrix projected = rows.gradients() - rows.F * response_;
-  const Vector of_C = (rows.F * FF_inverse_).cwiseProduct(rows.F).rowwise().sum();
+  const Matrix projected = rows.gradients() - rows.F() * response_;
+  const Vector of_C = (rows.F() * FF_inverse_).cwiseProduct(rows.F()).rowwise().sum();
   Matrix out(x.rows(), model_.C.cols());
   for (Index o = 0; o < out.cols(); ++o) {
     Matrix gradient = projected;
@@ -134,7 +134,7 @@ Matrix Curvature::of_values(const Eigen::Ref<const RowMatrix>& x) const {
   return out.cwiseMax(0);
 }
 
-ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& samples, double variance,
+ErrorEstimate standard_errors(const Form& model, const SampleSource& samples, double variance,
                               const Standardisation& coordinates, const Control& control) {
   return Curvature(model, samples, control)
       .errors(variance, coordinates, coordinates.map.D.cwiseInverse().asDiagonal());

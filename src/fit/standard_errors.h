@@ -25,7 +25,7 @@ struct ErrorEstimate {
 class Curvature {
  public:
   // `model` in signed form, at the optimum on `samples`.
-  Curvature(const SeparableModel& model, const SampleSource& samples, const Control& control);
+  Curvature(const Form& model, const SampleSource& samples, const Control& control);
 
   // The samples being standardised by `coordinates` and leaving residuals of variance `variance` in every
   // output, the errors of the network in the user's coordinates with unit rows of W, in the same order of
@@ -40,7 +40,7 @@ class Curvature {
   // How C's entry (feature, o) follows V, times dV.
   [[nodiscard]] Vector response_to_V(Index feature, Index o) const;
 
-  SeparableModel model_;
+  Form model_;
   Index rows_;
   Matrix covariance_V_;  // of vec(V), P x P with P = k (d+1), for noise of variance 1
   Matrix FF_inverse_;    // q x q
@@ -48,7 +48,7 @@ class Curvature {
 };
 
 // The errors where y' = D (y - nu) is the standardisation's own.
-[[nodiscard]] ErrorEstimate standard_errors(const SeparableModel& model, const SampleSource& samples,
+[[nodiscard]] ErrorEstimate standard_errors(const Form& model, const SampleSource& samples,
                                             double variance, const Standardisation& coordinates,
                                             const Control& control);
 

@@ -60,7 +60,7 @@ enum class SearchOutcome {
 };
 
 struct SearchResult {
-  SeparableModel model;  // sign-free
+  Form model;  // sign-free
   SearchOutcome outcome = SearchOutcome::kStuck;
   double relative_mse = 1;
   double structure = 0;  // best candidate's score over its chance level: above 1 something is left
@@ -83,16 +83,16 @@ struct Candidates {
   Vector scores;     // chi-squared with m degrees of freedom under pure noise
   Index tested = 0;  // how many were scored
 };
-[[nodiscard]] Candidates candidate_units(const SeparableModel& model, const SampleSource& samples,
+[[nodiscard]] Candidates candidate_units(const Form& model, const SampleSource& samples,
                                          Index count, std::uint64_t seed, const Control& control);
 
 // The scores of given units V (count x (d+1)) for the residual of `model`, over its variance.
-[[nodiscard]] Vector unit_scores(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
+[[nodiscard]] Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V,
                                  const Control& control);
 
 // The increase of the mean square without unit j (outputs of unit variance: a share of the
 // variance): k of them.
-[[nodiscard]] Vector unit_worth(const SeparableModel& model, const SampleSource& samples,
+[[nodiscard]] Vector unit_worth(const Form& model, const SampleSource& samples,
                                 const Control& control);
 
 // The score that the best of `tested` candidates exceeds by chance with probability kUnitFalseAlarm

@@ -20,7 +20,7 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "model/separable_model.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -28,11 +28,11 @@ namespace exhume {
 using HalfWidth = std::function<double(double y, Index output)>;
 
 // The model after `rounds` Gauss-Newton steps.
-[[nodiscard]] SeparableModel fit_rounded(const SeparableModel& start, const SamplePtr& samples,
+[[nodiscard]] Form fit_rounded(const Form& start, const SamplePtr& samples,
                                          const HalfWidth& half_width, int rounds, const Control& control);
 
 // The model after at most `rounds` steps; ends early where all entries lie within their bounds.
-[[nodiscard]] SeparableModel within_bounds(const SeparableModel& start, const SamplePtr& samples,
+[[nodiscard]] Form within_bounds(const Form& start, const SamplePtr& samples,
                                            const HalfWidth& half_width, int rounds, const Control& control);
 
 }  // namespace exhume

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fit/deep/over_rows.h"
-#include "fit/deep/rows.h"
+#include "fit/sums.h"
+#include "model/form.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -29,9 +29,9 @@ double largest_eigenvalue(const Eigen::Ref<const Matrix>& B) {
 }
 
 // Whether each of these rows lies on the kink of some unit.
-std::vector<bool> on_a_kink(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x, double at_kink) {
+std::vector<bool> on_a_kink(const Form& form, const Eigen::Ref<const RowMatrix>& x, double at_kink) {
   std::vector<bool> out(static_cast<std::size_t>(x.rows()), false);
-  const DeepRows rows(form, x);
+  const FormRows rows(form, x);
   for (std::size_t l = 0; l < form.depth(); ++l) {
     const auto [from, count] = rows.layout().below[l];
     const Vector near = at_kink * rows.P().middleCols(from, count).rowwise().norm();
@@ -41,7 +41,7 @@ std::vector<bool> on_a_kink(const DeepForm& form, const Eigen::Ref<const RowMatr
   return out;
 }
 
-DeepData off_kinks(const DeepForm& form, DeepData data, double at_kink) {
+DeepData off_kinks(const Form& form, DeepData data, double at_kink) {
   std::vector<Index> on;
   for (Index first = 0; first < data.rows(); first += kStripRows) {
     const std::vector<bool> strip =
@@ -59,7 +59,7 @@ double Determined::least() const {
   return smallest.empty() ? 1 : *std::min_element(smallest.begin(), smallest.end());
 }
 
-Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control,
+Determined how_determined(const Form& plain, const DeepData& data, const Control& control,
                           double at_kink) {
   Determined out;
   Matrix H = normal_matrix(plain, off_kinks(plain, data, at_kink), control);

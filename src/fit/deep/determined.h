@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "exhume/control.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
@@ -31,7 +31,7 @@ struct Determined {
 // By chance one row and unit in a thousand million are as near, or in a hundred thousand.
 inline constexpr double kAtKink = 1e-9, kAtKinkOfSingles = 1e-5;
 
-[[nodiscard]] Determined how_determined(const DeepForm& plain, const DeepData& data, const Control& control,
+[[nodiscard]] Determined how_determined(const Form& plain, const DeepData& data, const Control& control,
                                         double at_kink = kAtKink);
 
 }  // namespace exhume

@@ -26,7 +26,7 @@ struct Sent {
 
 class DeviceTraining {
  public:
-  DeviceTraining(std::shared_ptr<Device> device, const DeepForm& start, const StudentData& data,
+  DeviceTraining(std::shared_ptr<Device> device, const Form& start, const StudentData& data,
                  const StudentOptions& options, const Control& control)
       : device_(std::move(device)),
         start_(start),
@@ -89,7 +89,7 @@ class DeviceTraining {
   }
 
   void learn(Index step) {
-    const DeepLayout& layout = places_.layout;
+    const FormLayout& layout = places_.layout;
     const Stream order(options_.seed, "student batches");
     const Index rows = sent_->x.view().rows;
     const auto first = static_cast<Index>(
@@ -142,14 +142,14 @@ class DeviceTraining {
     since_ = 0;
   }
 
-  [[nodiscard]] DeepForm now() const {
+  [[nodiscard]] Form now() const {
     Eigen::VectorXf joined(places_.size);
     download(*device_, parameters_.view(), joined.data(), joined.size());
     return places_.parted(start_, joined);
   }
 
   std::shared_ptr<Device> device_;
-  const DeepForm& start_;
+  const Form& start_;
   const StudentData& data_;
   const StudentOptions& options_;
   const Control& control_;
@@ -166,7 +166,7 @@ class DeviceTraining {
 
 }  // namespace
 
-Student train_on_device(const std::shared_ptr<Device>& device, const DeepForm& start, const StudentData& data,
+Student train_on_device(const std::shared_ptr<Device>& device, const Form& start, const StudentData& data,
                         const StudentOptions& options, const Control& control) {
   return DeviceTraining(device, start, data, options, control).run();
 }

@@ -8,7 +8,7 @@
 
 namespace exhume {
 
-[[nodiscard]] Student train_on_device(const std::shared_ptr<Device>& device, const DeepForm& start,
+[[nodiscard]] Student train_on_device(const std::shared_ptr<Device>& device, const Form& start,
                                       const StudentData& data, const StudentOptions& options,
                                       const Control& control);
 

@@ -23,7 +23,7 @@ constexpr double kSameRow = 1e-8;  // distance of rows of unit norm
 
 // A plain network whose units of one layer with the same row are one, with what stands on all of them. Shares between twins are
 // open, and a polish without one of them need not find that the other can take its place.
-DeepForm without_twins(DeepForm plain) {
+Form without_twins(Form plain) {
   for (std::size_t l = 0; l < plain.depth(); ++l) {
     normalise(plain);
     const Matrix& V = plain.V[l];
@@ -49,13 +49,13 @@ class Finish {
   Finish(DeepData& data, const FinishOptions& options, const Control& control)
       : data_(data), options_(options), control_(control) {}
 
-  DeepFound run(const DeepPolished& start) {
+  DeepFound run(const Polished& start) {
     Pruned pruned{start, options_.minimal};
     if (!pruned.minimal) pruned = fewest(start, false);
     DeepFound found;
     if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
       // Only the least network has signs, so that none need be tried beyond it: each is, in the plain network.
-      pruned = fewest(pruned.fit, true, [](const DeepForm& form) { return find_signs(form).plain; });
+      pruned = fewest(pruned.fit, true, [](const Form& form) { return find_signs(form).plain; });
       if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
         pruned = fewest(pruned.fit, true);
         as_plain(pruned.fit.form, found);
@@ -73,7 +73,7 @@ class Finish {
 
   // Tries every unit of a plain network.
   void every_unit(DeepFound& found) {
-    const DeepForm single = without_twins(found.form);
+    const Form single = without_twins(found.form);
     const double error = relative_error(single, data_, control_);
     const bool same = error < options_.exact;
     const Pruned least =
@@ -82,31 +82,31 @@ class Finish {
     take(on_all_layers(least.fit.form), found);
   }
 
-  [[nodiscard]] DeepPolished last_digits(const DeepForm& start) const {
+  [[nodiscard]] Polished last_digits(const Form& start) const {
     DeepPolishOptions polishing;
     polishing.enough_relative = kLastDigits;
     const bool heavy = !control_.device && step_flops(data_, start, kPlainEquations) > kHeavyFlops;
     const double each = heavy ? kHeavyEquations : kPlainEquations;
-    DeepPolished out = polish(start, enough_rows(data_, start, each), polishing, control_);
+    Polished out = polish(start, enough_rows(data_, start, each), polishing, control_);
     out.relative_mse = relative_error(out.form, data_, control_);
     if (out.relative_mse < options_.exact || !(out.relative_mse < kNear)) return out;
     return polish(out.form, data_, polishing, control_);
   }
 
   // The same, the rows that it fits worst among those that it is polished on.
-  [[nodiscard]] DeepPolished beginning_with(const DeepForm& start, Index rows) {
+  [[nodiscard]] Polished beginning_with(const Form& start, Index rows) {
     data_.bring_forward(start, rows, 0, control_);
     return last_digits(start);
   }
 
  private:
   // Layers that were given have the last word too: they may be so to few digits.
-  [[nodiscard]] DeepPolished on_all_layers(DeepForm form) const {
+  [[nodiscard]] Polished on_all_layers(Form form) const {
     form.given = 0;
     return last_digits(form);
   }
 
-  Pruned fewest(const DeepPolished& start, bool singly, std::function<bool(const DeepForm&)> until = {}) {
+  Pruned fewest(const Polished& start, bool singly, std::function<bool(const Form&)> until = {}) {
     PruneOptions pruning;
     pruning.until = std::move(until);
     pruning.exact = options_.exact;
@@ -116,23 +116,23 @@ class Finish {
     return out;
   }
 
-  void take(DeepPolished polished, DeepFound& found) const {
+  void take(Polished polished, DeepFound& found) const {
     found.form = std::move(polished.form);
     found.relative_mse = polished.relative_mse;
     found.exact = polished.relative_mse < options_.exact;
   }
 
   // The plain network behind the form, where there is one.
-  bool as_plain(const DeepForm& form, DeepFound& found) {
+  bool as_plain(const Form& form, DeepFound& found) {
     const DeepSigns signs = find_signs(form);
     found.signs = signs.layers;
     found.signs_determined = signs.determined;
     // Signs that are far from +-1 may still be right: rows that say little of a unit leave its skip terms open.
-    DeepForm plain = signs.form;
+    Form plain = signs.form;
     plain.given = form.given;
-    DeepPolished last = last_digits(plain);
+    Polished last = last_digits(plain);
     if (!(last.relative_mse < options_.exact)) {
-      const std::optional<DeepForm> by_rows =
+      const std::optional<Form> by_rows =
           plain_by_rows(form, data_, options_.left, kPlainEquations, options_.exact, control_);
       if (!by_rows) return false;
       last = last_digits(*by_rows);
@@ -150,12 +150,12 @@ class Finish {
 
 }  // namespace
 
-DeepFound finished(const DeepPolished& start, DeepData& data, const FinishOptions& options,
+DeepFound finished(const Polished& start, DeepData& data, const FinishOptions& options,
                    const Control& control) {
   return Finish(data, options, control).run(start);
 }
 
-std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vector<Index>& left,
+std::optional<DeepFound> finished_on_most(const Form& start, const std::vector<Index>& left,
                                           DeepData& data, const FinishOptions& options,
                                           const Control& control) {
   DeepData reproduced = data;
@@ -177,14 +177,14 @@ std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vect
   if (most.plain) {
     // A weight that only these rows show was open without them.
     Finish on_all(data, options, control);
-    if (const DeepPolished all = on_all.beginning_with(most.form, others.rows());
+    if (const Polished all = on_all.beginning_with(most.form, others.rows());
         all.relative_mse < options.exact) {
       most.form = all.form;
       most.relative_mse = all.relative_mse;
       return most;
     }
-    if (const std::optional<DeepForm> more = with_missing_unit(most.form, last, others, off)) {
-      const DeepPolished all = on_all.last_digits(*more);
+    if (const std::optional<Form> more = with_missing_unit(most.form, last, others, off)) {
+      const Polished all = on_all.last_digits(*more);
       if (all.relative_mse < options.exact) {
         most.form = all.form;
         most.relative_mse = all.relative_mse;

@@ -12,7 +12,7 @@
 
 #include "exhume/control.h"
 #include "fit/deep/found.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
@@ -22,13 +22,13 @@ struct FinishOptions {
   const DeepData* left = nullptr;  // rows that it does not reproduce, where there are any
 };
 
-[[nodiscard]] DeepFound finished(const DeepPolished& start, DeepData& data, const FinishOptions& options,
+[[nodiscard]] DeepFound finished(const Polished& start, DeepData& data, const FinishOptions& options,
                                  const Control& control);
 
 // All rows but those `left` (in increasing order) are reproduced. With its signs, the network may show the unit that
 // bends among them. Where they are too few for the weights of a unit, this is all that the rows tell: `left` of what is
 // returned counts them. Nothing where they would be enough and show no unit.
-[[nodiscard]] std::optional<DeepFound> finished_on_most(const DeepForm& start, const std::vector<Index>& left,
+[[nodiscard]] std::optional<DeepFound> finished_on_most(const Form& start, const std::vector<Index>& left,
                                                         DeepData& data, const FinishOptions& options,
                                                         const Control& control);
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "fit/deep/form.h"
+#include "model/form.h"
 #include "fit/deep/signs.h"
 
 namespace exhume {
@@ -16,10 +16,10 @@ struct DeepAttempt {
   double polished = 0;         // and of what the polish made of it; 0 where it was not polished
 };
 
-using StructureLeft = std::function<double(const DeepForm&)>;
+using StructureLeft = std::function<double(const Form&)>;
 
 struct DeepFound {
-  DeepForm form;            // plain where `plain`, otherwise sign-free; standardised coordinates
+  Form form;            // plain where `plain`, otherwise sign-free; standardised coordinates
   double relative_mse = 1;  // of the training rows
   bool exact = false;       // reproduces the rows that were fitted to rounding, but those `left`
   Index left = 0;           // too few to tell the weights of the unit that bends among them

@@ -20,15 +20,15 @@ class InNoise {
     forgiven_ = std::log(entries) / entries;
   }
 
-  std::optional<DeepFound> run(const DeepForm& start) {
-    const DeepPolished wide = converged(start);
+  std::optional<DeepFound> run(const Form& start) {
+    const Polished wide = converged(start);
     if (control_.out_of_time() || structure_left_(wide.form) > kNearly) return std::nullopt;
     const Pruned free = fewest(wide, true);
     DeepFound found;
     const DeepSigns signs = find_signs(free.fit.form);
     found.signs = signs.layers;
     found.signs_determined = signs.determined;
-    const DeepPolished plain = converged(signs.form);
+    const Polished plain = converged(signs.form);
     const double limit =
         free.fit.relative_mse * (1 + forgiven_ * (weights(free.fit.form) - weights(plain.form)));
     found.plain = plain.relative_mse < limit;
@@ -42,15 +42,15 @@ class InNoise {
   }
 
  private:
-  [[nodiscard]] static double weights(const DeepForm& form) {
+  [[nodiscard]] static double weights(const Form& form) {
     return static_cast<double>(form.unknowns() + form.C.size());
   }
 
-  [[nodiscard]] DeepPolished converged(const DeepForm& start) const {
+  [[nodiscard]] Polished converged(const Form& start) const {
     return polish(start, data_, noisy_polish(), control_);
   }
 
-  [[nodiscard]] Pruned fewest(const DeepPolished& start, bool singly) {
+  [[nodiscard]] Pruned fewest(const Polished& start, bool singly) {
     PruneOptions pruning;
     pruning.forgiven = forgiven_;
     pruning.singly = singly;
@@ -65,7 +65,7 @@ class InNoise {
 
 }  // namespace
 
-std::optional<DeepFound> finished_in_noise(const DeepForm& start, DeepData& data,
+std::optional<DeepFound> finished_in_noise(const Form& start, DeepData& data,
                                            const StructureLeft& structure_left, const Control& control) {
   return InNoise(data, structure_left, control).run(start);
 }

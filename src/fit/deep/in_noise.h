@@ -12,14 +12,14 @@
 
 #include "exhume/control.h"
 #include "fit/deep/found.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
 // From a student, or what became of it. Nothing where the fit converges to residuals that have structure, or time ends
 // first. `plain` of what is returned says whether the
 // network without skip terms is as good; `minimal` that every unit was tried.
-[[nodiscard]] std::optional<DeepFound> finished_in_noise(const DeepForm& start, DeepData& data,
+[[nodiscard]] std::optional<DeepFound> finished_in_noise(const Form& start, DeepData& data,
                                                          const StructureLeft& structure_left,
                                                          const Control& control);
 

@@ -28,7 +28,7 @@ bool near(const Vector& u, const Matrix& V, double tolerance) {
 }  // namespace
 
 void KnownLayers::above(const Matrix& first) {
-  DeepForm lower;
+  Form lower;
   lower.inputs = trials_.rows().x.cols();
   lower.V.push_back(first);
   normalise(lower);
@@ -66,21 +66,21 @@ void KnownLayers::above(const Matrix& first) {
 double KnownLayers::units_above(const Matrix& first, Index units, std::uint64_t number) {
   const Control& control = trials_.control();
   control.report(fmt::format("{} units above {}", units, first.rows()), 0);
-  DeepForm lower;
+  Form lower;
   lower.inputs = trials_.rows().x.cols();
   lower.V.push_back(first);
-  const DeepPolished rough =
+  const Polished rough =
       peel(lower, units, trials_.rows(), trials_.options().seed + 7919 * number, control);
-  const DeepPolished fixed = trials_.attempt_from(rough, kPatientPolish);
+  const Polished fixed = trials_.attempt_from(rough, kPatientPolish);
   const double left = fixed.relative_mse;
   if (trials_.exact() || control.out_of_time() || !(left < kTrained) || left < trials_.options().exact)
     return left;
   return trials_.attempt_from({loose(fixed.form), left, 0, true}, kSecondPolish).relative_mse;
 }
 
-void KnownLayers::remember(const DeepPolished& polished) {
+void KnownLayers::remember(const Polished& polished) {
   if (polished.relative_mse > kTrained || polished.form.depth() < 2) return;
-  DeepForm form = polished.form;
+  Form form = polished.form;
   normalise(form);
   firsts_.push_back({form.V[0], form.widths(), polished.relative_mse, trials_.students()});
 }

@@ -19,7 +19,7 @@ class KnownLayers {
   // The first layer is given, up to scale and sign: searches until the network is found or time ends.
   void above(const Matrix& first);
   // Keeps the first layer of a polished student.
-  void remember(const DeepPolished& polished);
+  void remember(const Polished& polished);
   // Searches above the units that students agree on, if there are any. number: of the student before.
   void above_recurring(std::uint64_t number);
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fit/deep/prune.h"
-#include "fit/deep/rows.h"
+#include "model/form.h"
 
 namespace exhume {
 namespace {
@@ -28,7 +28,7 @@ double apart(const Vector& a, const Vector& b) {
 Index spare(Index units) { return kSpareAtLeast + units / kSpareOneOf; }
 
 // V_l on (|Q_{l-1}|, ..., |Q_1|, x, 1) for layers that have `widths` units, those of the form first.
-Matrix with_spare_columns(const DeepForm& form, std::size_t l, const std::vector<Index>& widths) {
+Matrix with_spare_columns(const Form& form, std::size_t l, const std::vector<Index>& widths) {
   const Matrix& V = form.V[l];
   Index columns = V.cols();
   for (std::size_t below = 0; below < l; ++below) columns += widths[below] - form.V[below].rows();
@@ -57,7 +57,7 @@ double LayerByLayer::round(const Lesson& lesson) {
   if (said_.size() < 2) teach(lesson);
   double before = trained;
   for (std::size_t level = 1; level < depth; ++level) {
-    DeepForm lower;
+    Form lower;
     lower.inputs = x_.cols();
     for (std::size_t l = 0; l < level; ++l) lower.V.push_back(agreed(lower));
     if (lower.V.back().rows() == 0) return trained;
@@ -77,7 +77,7 @@ double LayerByLayer::round(const Lesson& lesson) {
 }
 
 // A student that holds these layers, with some units beside those of the last of them.
-Lesson LayerByLayer::above(const DeepForm& lower, const Lesson& lesson, Index beside) const {
+Lesson LayerByLayer::above(const Form& lower, const Lesson& lesson, Index beside) const {
   Lesson on = lesson;
   for (Index& width : on.widths) width = std::max(kLeastWidth, 3 * width / 4);
   for (std::size_t l = 0; l < lower.depth(); ++l) {
@@ -96,9 +96,9 @@ Student LayerByLayer::teach(const Lesson& lesson) {
   return student;
 }
 
-void LayerByLayer::remember(const DeepForm& form, const std::vector<Matrix>& held, double error,
+void LayerByLayer::remember(const Form& form, const std::vector<Matrix>& held, double error,
                             bool certain) {
-  const DeepRows rows(form, x_);
+  const FormRows rows(form, x_);
   Said said;
   said.error = error;
   said.certain = certain;
@@ -124,9 +124,9 @@ bool LayerByLayer::recurs(std::size_t said, std::size_t l, const Vector& q) cons
 }
 
 // Units of the layer above `lower`, on its features.
-Matrix LayerByLayer::agreed(const DeepForm& lower) const {
+Matrix LayerByLayer::agreed(const Form& lower) const {
   const std::size_t l = lower.depth();
-  const Matrix P = DeepRows(lower, x_).P();
+  const Matrix P = FormRows(lower, x_).P();
   const Eigen::ColPivHouseholderQR<Matrix> qr(P);
   Matrix V(0, P.cols()), taken(x_.rows(), 0);
   for (std::size_t s = 0; s < said_.size(); ++s) {
@@ -164,7 +164,7 @@ void LayerByLayer::polish_last(const Student& student, const Lesson& lesson) {
 }
 
 // A student that holds all units of the form, with some beside them in every layer above the first.
-Lesson LayerByLayer::beside(const DeepForm& form, const Lesson& lesson) const {
+Lesson LayerByLayer::beside(const Form& form, const Lesson& lesson) const {
   Lesson on = lesson;
   on.widths = form.widths();
   for (std::size_t l = 1; l < form.depth(); ++l) on.widths[l] += spare(on.widths[l]);

@@ -38,11 +38,11 @@ class LayerByLayer {
   };
 
   Student teach(const Lesson& lesson);
-  void remember(const DeepForm& form, const std::vector<Matrix>& held, double error, bool certain);
-  [[nodiscard]] Matrix agreed(const DeepForm& lower) const;
+  void remember(const Form& form, const std::vector<Matrix>& held, double error, bool certain);
+  [[nodiscard]] Matrix agreed(const Form& lower) const;
   [[nodiscard]] bool recurs(std::size_t said, std::size_t l, const Vector& q) const;
-  [[nodiscard]] Lesson above(const DeepForm& lower, const Lesson& lesson, Index beside) const;
-  [[nodiscard]] Lesson beside(const DeepForm& form, const Lesson& lesson) const;
+  [[nodiscard]] Lesson above(const Form& lower, const Lesson& lesson, Index beside) const;
+  [[nodiscard]] Lesson beside(const Form& form, const Lesson& lesson) const;
   void polish_last(const Student& student, const Lesson& lesson);
 
   Trials& trials_;

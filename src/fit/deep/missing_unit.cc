@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "fit/deep/rows.h"
+#include "model/form.h"
 #include "fit/deep/signs.h"
 
 namespace exhume {
@@ -24,7 +24,7 @@ struct Standing {
 
 // All of P_{l-1}; and where the units that are there tell the signs below, h_{l-1} = (|q| + s q)/2 and 1 alone: a plain
 // network has no others, and fewer weights are read off fewer rows.
-std::vector<Standing> what_units_stand_on(const DeepForm& form, std::size_t l, const DeepRows& rows) {
+std::vector<Standing> what_units_stand_on(const Form& form, std::size_t l, const FormRows& rows) {
   const auto [from, count] = rows.layout().below[l];
   std::vector<Standing> out;
   out.push_back({rows.P().middleCols(from, count), Matrix::Identity(count, count)});
@@ -99,7 +99,7 @@ std::vector<std::vector<Index>> same_side(const Matrix& R) {
 
 // Below the last layer: those for which all units above are on the same side, so that the outputs are linear in what the
 // unit adds. The largest such sets, and all rows.
-std::vector<std::vector<Index>> same_above(const DeepForm& form, std::size_t l, const DeepRows& rows,
+std::vector<std::vector<Index>> same_above(const Form& form, std::size_t l, const FormRows& rows,
                                            Index least) {
   std::map<std::vector<bool>, std::vector<Index>> sets;
   std::vector<std::vector<Index>> out(1);
@@ -140,9 +140,9 @@ Reading read_unit(const Standing& standing, const Matrix& R, const std::vector<I
 
 }  // namespace
 
-std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, const DeepData& left,
+std::optional<Form> with_missing_unit(const Form& form, std::size_t l, const DeepData& left,
                                           double tolerance) {
-  const DeepRows rows(form, left.x);
+  const FormRows rows(form, left.x);
   const Matrix R = left.y - rows.F() * form.C;
   const bool last = l + 1 == form.depth();
   Reading best;
@@ -157,7 +157,7 @@ std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l, c
   }
   if (best.v.size() == 0) return std::nullopt;
   const Vector& v = best.v;
-  DeepForm out = form;
+  Form out = form;
   Matrix& V = out.V[l];
   V.conservativeResize(V.rows() + 1, Eigen::NoChange);
   V.bottomRows(1) = v.transpose() / v.norm();

@@ -10,8 +10,8 @@
 
 #include <optional>
 
-#include "fit/deep/data.h"
-#include "fit/deep/form.h"
+#include "fit/data.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -20,7 +20,7 @@ inline constexpr Index kOverFew = 3;  // rows beyond the weights of a unit, from
 // The form with one more unit in layer l (from 0), read off the rows `left` that it does not reproduce; rows
 // that are off by no more than `tolerance` agree. Nothing where they are fewer than the entries of a row of V_l, or
 // show no unit. C is left to be solved again.
-[[nodiscard]] std::optional<DeepForm> with_missing_unit(const DeepForm& form, std::size_t l,
+[[nodiscard]] std::optional<Form> with_missing_unit(const Form& form, std::size_t l,
                                                         const DeepData& left, double tolerance);
 
 }  // namespace exhume

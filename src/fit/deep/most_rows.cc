@@ -9,7 +9,7 @@
 
 #include "fit/deep/missing_unit.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/rows.h"
+#include "model/form.h"
 
 namespace exhume {
 namespace {
@@ -52,7 +52,7 @@ double most_off(const DeepData& data, double exact) {
   return std::sqrt(kRowOff * exact * data.variation / static_cast<double>(data.rows()));
 }
 
-std::vector<Index> rows_off(const DeepForm& form, const DeepData& data, double by, const Control& control) {
+std::vector<Index> rows_off(const Form& form, const DeepData& data, double by, const Control& control) {
   const Vector squares = data.squares(form, control);
   std::vector<Index> rows;
   for (Index i = 0; i < squares.size(); ++i)
@@ -60,12 +60,12 @@ std::vector<Index> rows_off(const DeepForm& form, const DeepData& data, double b
   return rows;
 }
 
-std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
+std::vector<Index> not_reproduced(const Form& form, const DeepData& data, double exact,
                                   const Control& control) {
   return rows_off(form, data, most_off(data, exact), control);
 }
 
-MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact, int rounds,
+MostRows polish_most(const Form& start, const DeepData& data, double each, double exact, int rounds,
                      const Control& control) {
   MostRows out{{start, 1, 0, true}, false, {}};
   DeepPolishOptions polishing;
@@ -78,7 +78,7 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
   double share = kLeftOut;
   for (int round = 0, slow = 0; round < rounds;) {
     const DeepData kept = rows_of(data, but_the_worst(squares, share));
-    const DeepPolished polished =
+    const Polished polished =
         polish(out.fit.form, enough_rows(kept, out.fit.form, each), polishing, control);
     out.fit.form = polished.form;
     out.fit.iterations += polished.iterations;
@@ -105,13 +105,13 @@ MostRows polish_most(const DeepForm& start, const DeepData& data, double each, d
   return out;
 }
 
-bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>& left) {
+bool without_rare_units(Form& form, const DeepData& data, std::vector<Index>& left) {
   std::vector<bool> reproduced(static_cast<std::size_t>(data.rows()), true);
   for (Index i : left) reproduced[static_cast<std::size_t>(i)] = false;
   bool any = false;
   for (std::size_t l = form.depth(); l-- > 1;) {
-    const DeepForm before = form;
-    const DeepRows rows(before,
+    const Form before = form;
+    const FormRows rows(before,
                         data.x);  // to fold a unit changes what stands on it, not the others of its layer
     for (Index j = before.V[l].rows(); j-- > 0;) {
       std::array<std::vector<Index>, 2> sides;  // of the rows that are reproduced

@@ -10,24 +10,24 @@
 #include <vector>
 
 #include "exhume/control.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
 struct MostRows {
-  DeepPolished fit;         // its relative_mse is of the rows that it reproduces
+  Polished fit;         // its relative_mse is of the rows that it reproduces
   bool exact = false;       // those are most rows, and reproduced to `exact`
   std::vector<Index> left;  // the others, in increasing order; empty where it is not exact
 };
 
 // each: equations an unknown that are polished on; rounds: of a few steps, after each of which rows are chosen; those in
 // which the error falls do not count.
-[[nodiscard]] MostRows polish_most(const DeepForm& start, const DeepData& data, double each, double exact,
+[[nodiscard]] MostRows polish_most(const Form& start, const DeepData& data, double each, double exact,
                                    int rounds, const Control& control);
 
 // Takes units above the first layer out of a sign-free form whose kink has fewer reproduced rows on one side than their weights take: what
 // they do there is made up. These rows join `left`. True where there was one.
-bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>& left);
+bool without_rare_units(Form& form, const DeepData& data, std::vector<Index>& left);
 
 // The rows that are listed, in that order.
 [[nodiscard]] DeepData rows_of(const DeepData& data, const std::vector<Index>& rows);
@@ -35,9 +35,9 @@ bool without_rare_units(DeepForm& form, const DeepData& data, std::vector<Index>
 // The residual of a row, root of its squares, above which it is not reproduced; rows that are off by so much; and those
 // of the data that are not reproduced.
 [[nodiscard]] double most_off(const DeepData& data, double exact);
-[[nodiscard]] std::vector<Index> rows_off(const DeepForm& form, const DeepData& data, double by,
+[[nodiscard]] std::vector<Index> rows_off(const Form& form, const DeepData& data, double by,
                                           const Control& control);
-[[nodiscard]] std::vector<Index> not_reproduced(const DeepForm& form, const DeepData& data, double exact,
+[[nodiscard]] std::vector<Index> not_reproduced(const Form& form, const DeepData& data, double exact,
                                                 const Control& control);
 
 }  // namespace exhume

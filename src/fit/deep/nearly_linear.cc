@@ -13,7 +13,7 @@ constexpr double kEquationsTrue = 1e-9;  // of their norm, by signs that are rig
 constexpr Index kMostLeft = 12;          // of which each may be there for another reason
 
 // All of these rows are those on which the unit is off.
-std::optional<Matrix> with_unit_off_on(const DeepForm& form, const DeepData& left) {
+std::optional<Matrix> with_unit_off_on(const Form& form, const DeepData& left) {
   const Index k = form.V[0].rows(), c = form.V[0].cols() - 1, m = form.C.cols(), rows = left.rows();
   if (rows < kLeastRows || k == 0) return std::nullopt;
   const Matrix E = left.y - evaluate(form, left.x);
@@ -50,7 +50,7 @@ std::optional<Matrix> with_unit_off_on(const DeepForm& form, const DeepData& lef
 
 }  // namespace
 
-std::optional<Matrix> with_nearly_linear_unit(const DeepForm& form, const DeepData& left) {
+std::optional<Matrix> with_nearly_linear_unit(const Form& form, const DeepData& left) {
   std::optional<Matrix> out = with_unit_off_on(form, left);
   if (left.rows() > kMostLeft) return out;
   // One of them may show something else: a weight that the other rows leave open, say.

@@ -17,13 +17,13 @@
 
 #include <optional>
 
-#include "fit/deep/data.h"
-#include "fit/deep/form.h"
+#include "fit/data.h"
+#include "model/form.h"
 
 namespace exhume {
 
 // form: one hidden layer, sign-free; left: the rows that it does not reproduce, in its inputs. The rows of V turned as their signs
 // say, and below them that unit. Nothing where no such unit explains the rows, or these do not tell the signs.
-[[nodiscard]] std::optional<Matrix> with_nearly_linear_unit(const DeepForm& form, const DeepData& left);
+[[nodiscard]] std::optional<Matrix> with_nearly_linear_unit(const Form& form, const DeepData& left);
 
 }  // namespace exhume

@@ -19,7 +19,7 @@ constexpr std::uint64_t kInNoise = 3'000'003;  // number of the first student th
 
 }  // namespace
 
-void NoiseWatch::look(const DeepForm& form, bool polished) {
+void NoiseWatch::look(const Form& form, bool polished) {
   const Control& control = trials_.control();
   const StructureLeft& structure_left = trials_.options().structure_left;
   if (!structure_left || control.out_of_time()) return;
@@ -31,7 +31,7 @@ void NoiseWatch::look(const DeepForm& form, bool polished) {
   if (error < kHardlyBetter * least || flops > kNoisyFlops) return;
   control.report("noise", 0);
   if (polished && structure_left(form) > 1) return;  // it has converged, and is not all there is
-  DeepForm start = form;
+  Form start = form;
   if (!polished) {
     // One that is not shown the noisiest rows more often than others.
     Lesson lesson;

@@ -12,7 +12,7 @@ class NoiseWatch {
 
   // form: a student as trained, or as polished. Where what it leaves is noise, the least network that leaves no more is
   // the answer (fit/deep/in_noise.h).
-  void look(const DeepForm& form, bool polished);
+  void look(const Form& form, bool polished);
   // The last student did no better on rows that it did not see than one before.
   [[nodiscard]] bool overfits() const { return overfits_; }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fit/deep/rows.h"
+#include "model/form.h"
 #include "fit/deep/sign_halves.h"
 #include "fit/sign_lattice.h"
 
@@ -15,8 +15,8 @@ constexpr double kEquationsMet = 1e-6;  // of their norm, by signs that are righ
 constexpr Index kNobody = -1;
 
 // For every input the unit whose weight it leaves open, or nobody; nothing where it is more than one.
-std::optional<std::vector<Index>> open_at(const DeepForm& form, const Eigen::Ref<const RowMatrix>& h) {
-  const DeepRows rows(form, h);
+std::optional<std::vector<Index>> open_at(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
+  const FormRows rows(form, h);
   const Matrix above = (rows.Q(0).array() > 0).cast<double>(), below = 1 - above.array();
   const Matrix active = (h.array() != 0).cast<double>();
   // Rows on which unit j is on that side and input a is not zero.
@@ -50,7 +50,7 @@ std::optional<Vector> signs_that_solve(const Matrix& M, const Vector& right, dou
   return Vector((s.array() < 0).select(Vector::Constant(k, -1), Vector::Ones(k)));
 }
 
-std::optional<OpenSigns> signs_with_open_weights(const DeepForm& form, const Eigen::Ref<const RowMatrix>& h) {
+std::optional<OpenSigns> signs_with_open_weights(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
   const Index k = form.V[0].rows(), m = form.C.cols();
   const std::optional<std::vector<Index>> open = open_at(form, h);
   if (!open) return std::nullopt;

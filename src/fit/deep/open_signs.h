@@ -11,7 +11,7 @@
 
 #include <optional>
 
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -22,7 +22,7 @@ struct OpenSigns {
 
 // form: one hidden layer, sign-free, on inputs h (rows x columns). Nothing where no weight is open, where two units leave the same
 // one open, or where the other equations do not tell the signs.
-[[nodiscard]] std::optional<OpenSigns> signs_with_open_weights(const DeepForm& form,
+[[nodiscard]] std::optional<OpenSigns> signs_with_open_weights(const Form& form,
                                                                const Eigen::Ref<const RowMatrix>& h);
 
 // s of M s = right: the only signs that meet the equations to `error` of their norm where they are fewer than signs, nothing where

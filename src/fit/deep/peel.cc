@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/rows.h"
+#include "model/form.h"
 
 namespace exhume {
 namespace {
@@ -43,17 +43,17 @@ Matrix random_units(Index count, const Eigen::Ref<const Matrix>& P, std::uint64_
 
 }  // namespace
 
-DeepPolished peel(const DeepForm& lower, Index width, const DeepData& data, std::uint64_t seed,
+Polished peel(const Form& lower, Index width, const DeepData& data, std::uint64_t seed,
                   const Control& control) {
-  DeepForm form = lower;
+  Form form = lower;
   form.C.resize(0, 0);
   form.V.push_back(
-      random_units(width, DeepRows(lower, data.x.topRows(std::min(kFeatureRows, data.rows()))).P(), seed));
+      random_units(width, FormRows(lower, data.x.topRows(std::min(kFeatureRows, data.rows()))).P(), seed));
   form.given = lower.depth();
   DeepPolishOptions options;
   options.enough_relative = kRough;
   options.damping = kFirstDamping;
-  DeepPolished out{std::move(form), 1, 0, true};
+  Polished out{std::move(form), 1, 0, true};
   for (const Stage& stage : kStages) {
     options.max_iterations = stage.steps;
     out = polish(out.form, enough_rows(data, out.form, stage.equations), options, control);

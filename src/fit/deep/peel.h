@@ -14,13 +14,13 @@
 #include <cstdint>
 
 #include "exhume/control.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
 // lower: V_1, ..., V_{D-1}. The form that is returned has `width` units in V_D, the layers below as given; its relative
 // error is that of the rows that were polished on.
-[[nodiscard]] DeepPolished peel(const DeepForm& lower, Index width, const DeepData& data, std::uint64_t seed,
+[[nodiscard]] Polished peel(const Form& lower, Index width, const DeepData& data, std::uint64_t seed,
                                 const Control& control);
 
 }  // namespace exhume

@@ -11,9 +11,9 @@
 #include "fit/deep/nearly_linear.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/rows.h"
+#include "model/form.h"
 #include "fit/deep/signs.h"
-#include "fit/normal_sums.h"
+#include "fit/sums.h"
 
 namespace exhume {
 namespace {
@@ -25,7 +25,7 @@ constexpr double kSignsMet = 1e-3;    // distance from +-1 of signs that are tol
 constexpr double kExpressed = 1e-10;  // relative mean square of a unit that is expressed exactly
 
 // All that stands on the first layer, rows of unit norm: columns on |Q_1|, x, 1.
-Matrix on_first_layer(const DeepForm& form) {
+Matrix on_first_layer(const Form& form) {
   const Index k = form.V[0].rows(), columns = k + form.V[0].cols();
   Index count = form.C.cols();
   for (std::size_t u = 1; u < form.depth(); ++u) count += form.V[u].rows();
@@ -75,7 +75,7 @@ Vector expressed(const Matrix& P, const Vector& q) {
 }
 
 // Enough rows to fit, and more of those on that side of a unit's kink that these hardly show.
-DeepData rows_on_all_sides(const DeepForm& form, const DeepData& data, double each) {
+DeepData rows_on_all_sides(const Form& form, const DeepData& data, double each) {
   const Index first = enough_rows(data, form, each).rows();
   std::vector<Index> taken(static_cast<std::size_t>(first));
   std::iota(taken.begin(), taken.end(), Index{0});
@@ -85,7 +85,7 @@ DeepData rows_on_all_sides(const DeepForm& form, const DeepData& data, double ea
         Vector::Constant(form.V[l].rows(), kSideRows * static_cast<double>(form.V[l].cols())));
   for (Index at = 0; at < data.rows(); at += kBlockRows) {
     const Index count = std::min(kBlockRows, data.rows() - at);
-    const DeepRows block(form, data.x.middleRows(at, count));
+    const FormRows block(form, data.x.middleRows(at, count));
     for (Index i = 0; i < count; ++i) {
       bool wanted = at + i < first;
       for (std::size_t l = 1; l < form.depth(); ++l)
@@ -101,8 +101,8 @@ DeepData rows_on_all_sides(const DeepForm& form, const DeepData& data, double ea
 }
 
 // The layers above the first, in its outputs h.
-DeepForm on_outputs(const DeepForm& form, const DeepRows& rows, const Matrix& h) {
-  DeepForm out;
+Form on_outputs(const Form& form, const FormRows& rows, const Matrix& h) {
+  Form out;
   out.inputs = h.cols();
   Matrix P(h.rows(), h.cols() + 1);
   P << h, Vector::Ones(h.rows());
@@ -118,7 +118,7 @@ DeepForm on_outputs(const DeepForm& form, const DeepRows& rows, const Matrix& h)
   return out;
 }
 
-DeepPolishOptions until(double exact) {
+PolishOptions until(double exact) {
   DeepPolishOptions polishing;
   polishing.max_iterations = kLayerSteps;
   polishing.hope = 6;
@@ -132,7 +132,7 @@ Vector as_signs(const Vector& s) {
 }
 
 // The first layer of the form, every unit turned as its sign says; x: its inputs; left: rows that it does not reproduce.
-Matrix first_layer_turned(const DeepForm& form, const RowMatrix& x, const DeepData* left) {
+Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* left) {
   const Matrix above = on_first_layer(form);
   const Index k = form.V[0].rows();
   const LayerSigns signs = robust_signs(form.V[0], above.leftCols(k), above.rightCols(above.cols() - k));
@@ -148,14 +148,14 @@ Matrix first_layer_turned(const DeepForm& form, const RowMatrix& x, const DeepDa
 
 // The signs of all layers but the last as the form stands, every unit in the outputs h of the layer below, and then
 // the last layer on these: fewer weights than in all that is passed on, and rows that leave those open may tell these.
-std::optional<DeepForm> by_all_signs(const DeepForm& form, const DeepData& rows, double exact,
+std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double exact,
                                      const Control& control) {
-  DeepForm plain;
+  Form plain;
   plain.given = form.given;
   plain.plain = true;
   plain.inputs = form.inputs;
-  const DeepRows view(form, rows.x);
-  DeepForm last;
+  const FormRows view(form, rows.x);
+  Form last;
   DeepData on = rows;
   for (std::size_t l = 0; l < form.depth(); ++l) {
     const Index k = form.V[l].rows();
@@ -179,40 +179,40 @@ std::optional<DeepForm> by_all_signs(const DeepForm& form, const DeepData& rows,
     on = DeepData((P * V.transpose()).cwiseMax(0.0), rows.y);
     plain.V.push_back(std::move(V));
   }
-  const DeepPolished top = polish(last, on, until(exact), control);
+  const Polished top = polish(last, on, until(exact), control);
   if (!(top.relative_mse < exact)) return std::nullopt;
   plain.V.push_back(first_layer_turned(top.form, on.x, nullptr));
-  DeepPolished polished = polish(plain, rows, until(exact), control);
+  Polished polished = polish(plain, rows, until(exact), control);
   if (!(polished.relative_mse < exact)) return std::nullopt;
   return std::move(polished.form);
 }
 
 }  // namespace
 
-std::optional<DeepForm> plain_by_rows(const DeepForm& sign_free, const DeepData& data, const DeepData* left,
+std::optional<Form> plain_by_rows(const Form& sign_free, const DeepData& data, const DeepData* left,
                                       double each, double exact, const Control& control) {
-  DeepForm now = sign_free;
+  Form now = sign_free;
   normalise(now);
-  DeepForm plain;
+  Form plain;
   plain.given = sign_free.given;
   plain.plain = true;
   plain.inputs = now.inputs;
   DeepData rows = rows_on_all_sides(now, data, each);
   if (now.depth() > 2) {
-    if (std::optional<DeepForm> found = by_all_signs(now, rows, exact, control)) return found;
+    if (std::optional<Form> found = by_all_signs(now, rows, exact, control)) return found;
   }
   std::optional<DeepData> others;
   if (left) others = *left;
   while (now.depth() > 0) {
     if (now.V[0].rows() == 0) return std::nullopt;
     now.V[0] = first_layer_turned(now, rows.x, others ? &*others : nullptr);
-    if (others) others = DeepData(DeepRows(now, others->x).Q(0).cwiseMax(0.0), others->y);
-    const DeepRows view(now, rows.x);
+    if (others) others = DeepData(FormRows(now, others->x).Q(0).cwiseMax(0.0), others->y);
+    const FormRows view(now, rows.x);
     const Matrix h = view.Q(0).cwiseMax(0.0);
-    DeepForm upper = on_outputs(now, view, h);
+    Form upper = on_outputs(now, view, h);
     plain.V.push_back(now.V[0]);
     rows = DeepData(h, rows.y);
-    const DeepPolished polished = polish(upper, rows, until(exact), control);
+    const Polished polished = polish(upper, rows, until(exact), control);
     // Weights that were open come to fewer digits; a polish of the plain network follows.
     if (!(polished.relative_mse < (upper.depth() > 0 ? exact : kExpressed))) return std::nullopt;
     now = polished.form;

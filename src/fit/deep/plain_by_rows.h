@@ -15,13 +15,13 @@
 #include <optional>
 
 #include "exhume/control.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
 // Nothing where a layer is not reproduced to `exact` (relative mean square). each: equations an unknown. left: rows that
 // it does not reproduce, if any; they may show a unit that is on for all others (fit/deep/nearly_linear.h).
-[[nodiscard]] std::optional<DeepForm> plain_by_rows(const DeepForm& sign_free, const DeepData& data,
+[[nodiscard]] std::optional<Form> plain_by_rows(const Form& sign_free, const DeepData& data,
                                                     const DeepData* left, double each, double exact,
                                                     const Control& control);
 

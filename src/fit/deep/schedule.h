@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "fit/deep/rows.h"
+#include "model/form.h"
 #include "fit/deep/student_data.h"
 
 namespace exhume {
@@ -39,7 +39,7 @@ struct Rate {
 
 // Units that are not learnt.
 struct Held {
-  Held(const DeepForm& form, const StudentOptions& options) : units(options.held) {
+  Held(const Form& form, const StudentOptions& options) : units(options.held) {
     while (layers < units.size() && units[layers] == form.V[layers].rows()) ++layers;
   }
   [[nodiscard]] Index of(std::size_t l) const { return l < units.size() ? units[l] : 0; }
@@ -49,7 +49,7 @@ struct Held {
 
 // All parameters one after the other: V_1, ..., V_D (k_l x columns), C (q x m), column-major.
 struct Places {
-  explicit Places(const DeepForm& form) : layout(form), m(form.C.cols()) {
+  explicit Places(const Form& form) : layout(form), m(form.C.cols()) {
     for (const Matrix& v : form.V) {
       at.push_back(size);
       size += v.size();
@@ -59,7 +59,7 @@ struct Places {
   }
   // Where the parameters begin that are learnt.
   [[nodiscard]] Index learnt_from(std::size_t frozen) const { return frozen < at.size() ? at[frozen] : top; }
-  [[nodiscard]] Eigen::VectorXf joined(const DeepForm& form) const {
+  [[nodiscard]] Eigen::VectorXf joined(const Form& form) const {
     Eigen::VectorXf out(size);
     for (std::size_t l = 0; l < form.depth(); ++l)
       out.segment(at[l], form.V[l].size()) = form.V[l].reshaped().cast<float>();
@@ -67,14 +67,14 @@ struct Places {
     return out;
   }
   // The form with these parameters.
-  [[nodiscard]] DeepForm parted(DeepForm form, const Eigen::VectorXf& parameters) const {
+  [[nodiscard]] Form parted(Form form, const Eigen::VectorXf& parameters) const {
     for (std::size_t l = 0; l < form.depth(); ++l)
       form.V[l].reshaped() = parameters.segment(at[l], form.V[l].size()).cast<double>();
     form.C.reshaped() = parameters.tail(form.C.size()).cast<double>();
     return form;
   }
 
-  DeepLayout layout;
+  FormLayout layout;
   std::vector<Index> at;
   Index top = 0, size = 0, m = 0;
 };

@@ -23,7 +23,7 @@ class Search {
         known_(trials_),
         by_layer_(trials_),
         noise_(trials_) {
-    trials_.tell_rough([this](const DeepPolished& rough, bool polished) {
+    trials_.tell_rough([this](const Polished& rough, bool polished) {
       if (polished) known_.remember(rough);
       noise_.look(rough.form, polished);
     });

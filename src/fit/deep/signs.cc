@@ -51,10 +51,10 @@ LayerSigns robust_signs(const Matrix& V, const Matrix& U, const Matrix& R) {
   return out;
 }
 
-DeepSigns find_signs(const DeepForm& sign_free, double tolerance) {
+DeepSigns find_signs(const Form& sign_free, double tolerance) {
   DeepSigns out;
   out.plain = out.determined = true;
-  DeepForm& plain = out.form;
+  Form& plain = out.form;
   plain.plain = true;
   plain.inputs = sign_free.inputs;
   const std::size_t depth = sign_free.depth();

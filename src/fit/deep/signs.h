@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -34,10 +34,10 @@ struct DeepSigns {
   std::vector<LayerSigns> layers;
   bool plain = false;       // all systems regular, all signs near +-1
   bool determined = false;  // all systems regular
-  DeepForm form;            // where plain: the plain form, ready for its own polish
+  Form form;            // where plain: the plain form, ready for its own polish
 };
 
 // `tolerance`: how far from +-1 a sign may be.
-[[nodiscard]] DeepSigns find_signs(const DeepForm& sign_free, double tolerance = 1e-2);
+[[nodiscard]] DeepSigns find_signs(const Form& sign_free, double tolerance = 1e-2);
 
 }  // namespace exhume

@@ -31,7 +31,7 @@ constexpr Index kPiece = 512;         // parameters that are updated at once
 // One chunk of a batch: its rows through the student and back.
 class Chunk {
  public:
-  Chunk(const DeepForm& form, const Places& places, Index rows)
+  Chunk(const Form& form, const Places& places, Index rows)
       : places_(places),
         P_(rows, places.layout.columns),
         g_(rows, places.layout.columns),
@@ -47,7 +47,7 @@ class Chunk {
   // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs). No gradient for
   // units that are held.
   void run(const StudentData& data, Index first, float* parameters, float share, const Held& held) {
-    const DeepLayout& layout = places_.layout;
+    const FormLayout& layout = places_.layout;
     const Index rows = P_.rows();
     P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, rows);
     const FloatMap C(parameters + places_.top, layout.columns, places_.m);
@@ -114,7 +114,7 @@ class Pace {
 
 class Training {
  public:
-  Training(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+  Training(const Form& start, const StudentData& data, const StudentOptions& options,
            const Control& control)
       : start_(start),
         data_(data),
@@ -234,7 +234,7 @@ class Training {
 
   [[nodiscard]] Student result() const { return {places_.parted(start_, parameters_), mean_, in_time_}; }
 
-  const DeepForm& start_;
+  const Form& start_;
   const StudentData& data_;
   const StudentOptions& options_;
   const Control& control_;
@@ -254,8 +254,8 @@ class Training {
 
 }  // namespace
 
-DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths, std::uint64_t seed) {
-  DeepForm form;
+Form random_student(Index inputs, Index outputs, const std::vector<Index>& widths, std::uint64_t seed) {
+  Form form;
   form.inputs = inputs;
   const auto uniform = [&](Index rows, Index cols, std::uint64_t number) {
     RowMatrix entries(rows, cols);
@@ -271,7 +271,7 @@ DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& w
   return form;
 }
 
-Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+Student train(const Form& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
   return remembered(control, "student", [&] {

@@ -16,17 +16,17 @@
 #include <vector>
 
 #include "exhume/control.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 #include "fit/deep/student_data.h"
 
 namespace exhume {
 
 // Entries uniform in +-1/sqrt(number of columns), as usual.
-[[nodiscard]] DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths,
+[[nodiscard]] Form random_student(Index inputs, Index outputs, const std::vector<Index>& widths,
                                       std::uint64_t seed);
 
 // Trains `start`, V and C.
-[[nodiscard]] Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+[[nodiscard]] Student train(const Form& start, const StudentData& data, const StudentOptions& options,
                             const Control& control);
 
 }  // namespace exhume

@@ -31,7 +31,7 @@ void StudentData::shuffle(std::uint64_t seed) {
   y = y(order, Eigen::all).eval();
 }
 
-StudentData StudentData::with_hard_rows(const DeepForm& form, double share, std::uint64_t seed,
+StudentData StudentData::with_hard_rows(const Form& form, double share, std::uint64_t seed,
                                         const Control& control) const {
   const Index n = rows();
   Eigen::VectorXf left(n);

@@ -6,7 +6,7 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -17,7 +17,7 @@ class StudentData {
   [[nodiscard]] Index rows() const { return x.rows(); }
   // The same rows, and as many again from those that the form fits worst: a unit that bends within few rows is
   // learnt from those.
-  [[nodiscard]] StudentData with_hard_rows(const DeepForm& form, double share, std::uint64_t seed,
+  [[nodiscard]] StudentData with_hard_rows(const Form& form, double share, std::uint64_t seed,
                                            const Control& control) const;
 
   Eigen::MatrixXf x, y;  // n x d, n x m
@@ -37,7 +37,7 @@ struct StudentOptions {
 };
 
 struct Student {
-  DeepForm form;
+  Form form;
   double relative_mse = 0;  // over the last steps, of outputs with variance 1
   bool in_time = true;      // false: the deadline came first
 };

@@ -20,22 +20,22 @@ class Towards {
   Towards(DeepData& data, double each, double exact, const Control& control)
       : data_(data), each_(each), exact_(exact), control_(control) {}
 
-  ToRounding run(const DeepForm& start, int rounds) {
+  ToRounding run(const Form& start, int rounds) {
     MostRows most = polish_most(start, data_, each_, exact_, rounds, control_);
     if (!most.exact) return ended(most);
     // Units too many may take the rows that are left, once these have a say: but not a handful of rows each.
-    const DeepForm wide = most.fit.form;
+    const Form wide = most.fit.form;
     without_rare_units(most.fit.form, data_, most.left);
     const auto enough = static_cast<std::size_t>(wide.V.back().cols());
     if (most.left.empty() || most.left.size() > enough) {
-      DeepPolished all = with_a_say(wide, most.left);
+      Polished all = with_a_say(wide, most.left);
       if (all.relative_mse < exact_) return {std::move(all), false, {}};
     }
     // A weight that no other row shows is open without those that are left: nothing is missing there.
     for (const bool singly : {false, true}) {
       fewer_units(most, singly);
       if (most.left.empty()) break;
-      DeepPolished all = with_a_say(most.fit.form, most.left);
+      Polished all = with_a_say(most.fit.form, most.left);
       if (all.relative_mse < exact_) return {std::move(all), minimal_, {}};
       if (control_.out_of_time()) break;
     }
@@ -58,7 +58,7 @@ class Towards {
     pruning.singly = singly;
     pruning.given_too = false;  // tried in the plain network
     // Only the least network has signs; its units are tried in the plain form.
-    pruning.until = [](const DeepForm& form) { return find_signs(form).plain; };
+    pruning.until = [](const Form& form) { return find_signs(form).plain; };
     most.left = not_reproduced(most.fit.form, data_, exact_, control_);  // in today's order of the rows
     do {
       DeepData reproduced = data_;
@@ -77,7 +77,7 @@ class Towards {
     MostRows best = most;
     bool found = false;
     for (std::size_t l = most.fit.form.depth(); l-- > 1;) {
-      const std::optional<DeepForm> more = with_missing_unit(most.fit.form, l, left, most_off(data_, exact_));
+      const std::optional<Form> more = with_missing_unit(most.fit.form, l, left, most_off(data_, exact_));
       if (!more) continue;
       MostRows now = polish_most(with_a_say(*more, most.left).form, data_, each_, exact_, 1, control_);
       if (!now.exact || now.left.size() >= best.left.size()) continue;
@@ -93,13 +93,13 @@ class Towards {
   }
 
   // A polish that begins with the rows that are left, brought forward.
-  DeepPolished with_a_say(const DeepForm& form, std::vector<Index>& left) {
+  Polished with_a_say(const Form& form, std::vector<Index>& left) {
     data_.bring_forward(form, static_cast<Index>(left.size()), 0, control_);
     std::iota(left.begin(), left.end(), Index{0});
     return on_all_rows(form);
   }
 
-  DeepPolished on_all_rows(const DeepForm& form) {
+  Polished on_all_rows(const Form& form) {
     DeepPolishOptions polishing;
     polishing.max_iterations = kSteps;
     polishing.hope = 6;
@@ -116,7 +116,7 @@ class Towards {
 
 }  // namespace
 
-ToRounding to_rounding(const DeepForm& start, DeepData& data, double each, double exact, int rounds,
+ToRounding to_rounding(const Form& start, DeepData& data, double each, double exact, int rounds,
                        const Control& control) {
   return Towards(data, each, exact, control).run(start, rounds);
 }

@@ -7,18 +7,18 @@
 #pragma once
 
 #include "exhume/control.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
 struct ToRounding {
-  DeepPolished fit;         // relative_mse: over all rows
+  Polished fit;         // relative_mse: over all rows
   bool minimal = false;     // no unit can go, as far as these rows tell: each was tried
   std::vector<Index> left;  // rows that it does not reproduce, where all others are; empty otherwise
 };
 
 // data: its rows may be reordered.
-[[nodiscard]] ToRounding to_rounding(const DeepForm& start, DeepData& data, double each, double exact,
+[[nodiscard]] ToRounding to_rounding(const Form& start, DeepData& data, double each, double exact,
                                      int rounds, const Control& control);
 
 }  // namespace exhume

@@ -56,7 +56,7 @@ DeepData last_rows(DeepData& data) {
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
 // time, as long as the error with C solved again stays below `limit`; in the last layer, where units that bend on few rows are worth
 // little and no other layer makes up for them, as long as it hardly grows.
-DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepData& data,
+Form lightened(Form form, std::size_t known, double limit, const DeepData& data,
                    const Control& control) {
   const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
@@ -70,7 +70,7 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
       std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
       order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
       std::sort(order.begin(), order.end());
-      DeepForm fewer = with_units(form, l, order);
+      Form fewer = with_units(form, l, order);
       if (!(fit_linear_part(fewer, rows, control) < most)) break;
       form = std::move(fewer);
     }
@@ -79,13 +79,13 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
 }
 
 // The form with the first units of its lowest layers as they are known.
-void hold(const std::vector<Matrix>& known, DeepForm& form) {
+void hold(const std::vector<Matrix>& known, Form& form) {
   for (std::size_t l = 0; l < known.size(); ++l) form.V[l].topRows(known[l].rows()) = known[l];
 }
 
 }  // namespace
 
-DeepForm loose(DeepForm form) {
+Form loose(Form form) {
   form.given = 0;
   return form;
 }
@@ -107,7 +107,7 @@ Index Trials::first_width() const {
   const auto equations = static_cast<double>(data_.rows() * data_.y.cols());
   Index width = options_.depth > 2 ? 4 * options_.first_width / 3 : options_.first_width;
   for (; width > kLeastWidth; --width) {
-    const DeepForm form = random_student(
+    const Form form = random_student(
         data_.x.cols(), 1, std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
     if (kStudentEquations * static_cast<double>(form.unknowns()) <= equations) break;
   }
@@ -123,7 +123,7 @@ Student Trials::taught(const Lesson& lesson, bool hard_rows) {
   for (const Matrix& known : lesson.known) training.held.push_back(known.rows());
   training.hard_rows = hard_rows;
   control_.report(fmt::format("student {}", fmt::join(lesson.widths, "-")), 0);
-  DeepForm start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
+  Form start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
   hold(lesson.known, start);
   Student student = train(start, single_, training, control_);
   attempts_.push_back({lesson.widths, student.relative_mse, 0});
@@ -141,7 +141,7 @@ Student Trials::learnt(const Lesson& lesson) {
 }
 
 ToRounding Trials::polish_on_known(const Student& student) {
-  DeepForm form = merge_units(student.form, student.form.depth() - 1, kTwins, data_, control_);
+  Form form = merge_units(student.form, student.form.depth() - 1, kTwins, data_, control_);
   if (flops(form) > kMiddleFlops)
     form = lightened(form, 0, kLittleLighter * student.relative_mse, data_, control_);
   return polish_and_consider(form, kSecondPolish, false);
@@ -155,7 +155,7 @@ double Trials::attempt(const Lesson& lesson) {
   return trained;
 }
 
-void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson) {
+void Trials::polish_student(Form form, double trained, const Lesson& lesson) {
   const bool from_nothing = lesson.known.empty();
   if (lesson.fixed) form.given = lesson.known.size();
   for (std::size_t l = lesson.known.size(); l < form.depth(); ++l)
@@ -171,7 +171,7 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
     // The next students may agree with this one, which costs less than a polish of all units.
     if (all && from_nothing && attempts_.size() < kStudentsFirst) break;
     if (!all && !from_nothing && !before.empty()) continue;
-    const DeepForm begin = all ? form : lightened(form, lesson.known.size(), limit, data_, control_);
+    const Form begin = all ? form : lightened(form, lesson.known.size(), limit, data_, control_);
     if (begin.widths() == before) continue;
     if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
     before = begin.widths();
@@ -183,16 +183,16 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
   }
 }
 
-DeepPolished Trials::attempt_from(const DeepPolished& start, int rounds) {
+Polished Trials::attempt_from(const Polished& start, int rounds) {
   attempts_.push_back({start.form.widths(), start.relative_mse, 0});
   return polish_and_consider(start.form, rounds, false).fit;
 }
 
 double Trials::most_flops() const { return control_.device ? kDeviceFlops : kDenseFlops; }
 
-double Trials::flops(const DeepForm& form) const { return step_flops(data_, form, kFirstEquations); }
+double Trials::flops(const Form& form) const { return step_flops(data_, form, kFirstEquations); }
 
-ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
+ToRounding Trials::polish_and_consider(const Form& start, int rounds, bool from_nothing) {
   ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
   double& best = attempts_.back().polished;
   best = best == 0 ? out.fit.relative_mse : std::min(best, out.fit.relative_mse);
@@ -203,7 +203,7 @@ ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool f
 
 // A network that is exact on the rows that were fitted and off on a few others: these show a weight that those leave open,
 // and have a say from now on. False where there are none, or many.
-bool Trials::learns_from_unseen(DeepPolished& polished) {
+bool Trials::learns_from_unseen(Polished& polished) {
   const std::vector<Index> off = not_reproduced(polished.form, check_, options_.exact, control_);
   const double share = static_cast<double>(off.size()) / static_cast<double>(check_.rows());
   if (off.empty() || share > kFewOff || control_.out_of_time()) return false;
@@ -218,14 +218,14 @@ bool Trials::learns_from_unseen(DeepPolished& polished) {
 }
 
 // Keeps what is best on rows that were not fitted. `left`: rows that it does not reproduce.
-void Trials::consider(const DeepPolished& polished, const std::vector<Index>& left, bool minimal) {
+void Trials::consider(const Polished& polished, const std::vector<Index>& left, bool minimal) {
   DeepFound now;
   now.form = loose(polished.form);
   now.relative_mse = polished.relative_mse;
   now.exact = polished.relative_mse < options_.exact;
   if (now.exact) {
     now = finished(polished, data_, {options_.exact, minimal}, control_);
-    DeepPolished again{now.form, now.relative_mse, 0, true};
+    Polished again{now.form, now.relative_mse, 0, true};
     for (int i = 0; i < kLooks && now.exact && learns_from_unseen(again); ++i) {
       if (!now.plain) now = finished(again, data_, {options_.exact, now.minimal}, control_);
       if (now.plain && again.form.plain) now.form = again.form;

@@ -8,7 +8,7 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 #include "fit/deep/search_options.h"
 #include "fit/deep/student_data.h"
 #include "fit/deep/to_rounding.h"
@@ -36,7 +36,7 @@ struct Lesson {
 class Trials {
  public:
   // A student that knew no layer and did not end in an exact network: as trained, or as polished.
-  using Rough = std::function<void(const DeepPolished&, bool polished)>;
+  using Rough = std::function<void(const Polished&, bool polished)>;
 
   Trials(const SampleSource& standard, const DeepSearchOptions& options, const Control& control);
 
@@ -47,7 +47,7 @@ class Trials {
   // Polishes a student that knew the layers below the last.
   ToRounding polish_on_known(const Student& student);
   // Polishes a start that is the `trained` part of an attempt of its own, and considers what comes of it.
-  DeepPolished attempt_from(const DeepPolished& start, int rounds);
+  Polished attempt_from(const Polished& start, int rounds);
   // Trains without a polish.
   [[nodiscard]] Student taught(const Lesson& lesson, bool hard_rows);
   // Takes what was fitted in noise for the answer.
@@ -69,13 +69,13 @@ class Trials {
   [[nodiscard]] DeepFound result(bool out_of_time);
 
  private:
-  void polish_student(DeepForm form, double trained, const Lesson& lesson);
-  ToRounding polish_and_consider(const DeepForm& start, int rounds, bool from_nothing);
-  void consider(const DeepPolished& polished, const std::vector<Index>& left = {}, bool minimal = false);
-  bool learns_from_unseen(DeepPolished& polished);
+  void polish_student(Form form, double trained, const Lesson& lesson);
+  ToRounding polish_and_consider(const Form& start, int rounds, bool from_nothing);
+  void consider(const Polished& polished, const std::vector<Index>& left = {}, bool minimal = false);
+  bool learns_from_unseen(Polished& polished);
   [[nodiscard]] double unseen_error(const DeepFound& found) const;
   [[nodiscard]] double most_flops() const;
-  [[nodiscard]] double flops(const DeepForm& form) const;
+  [[nodiscard]] double flops(const Form& form) const;
 
   const DeepSearchOptions& options_;
   const Control& control_;
@@ -90,6 +90,6 @@ class Trials {
 };
 
 // A layer that is given may be so to few digits: the form with all layers free.
-[[nodiscard]] DeepForm loose(DeepForm form);
+[[nodiscard]] Form loose(Form form);
 
 }  // namespace exhume

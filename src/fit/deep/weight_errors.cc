@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fit/deep/over_rows.h"
-#include "fit/deep/rows.h"
+#include "fit/sums.h"
+#include "model/form.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -19,11 +19,11 @@ struct Sandwich {
   }
 };
 
-Sandwich sandwich(const DeepForm& form, const DeepData& data, const Vector& weights, const Control& control) {
+Sandwich sandwich(const Form& form, const DeepData& data, const Vector& weights, const Control& control) {
   const Index p = form.unknowns(), q = form.features(), m = data.y.cols(), all = p + q * m;
   const Sandwich empty{Matrix::Zero(all, all), Matrix::Zero(all, all)};
-  return over_rows(data.rows(), kMostTasks, empty, control, [&](Sandwich& to, Index first, Index count) {
-    const DeepRows rows(form, data.x.middleRows(first, count));
+  return over_rows(data.rows(), empty, control, [&](Sandwich& to, Index first, Index count) {
+    const FormRows rows(form, data.x.middleRows(first, count));
     const Matrix residuals = data.y.middleRows(first, count) - rows.F() * form.C;
     Matrix pull = Matrix::Zero(count, all), g(count, all);
     for (Index o = 0; o < m; ++o) {
@@ -38,7 +38,7 @@ Sandwich sandwich(const DeepForm& form, const DeepData& data, const Vector& weig
 }
 
 // sum_u c_u c_u^T, on the scale of A.
-void fix_scales(const DeepForm& form, Matrix& A) {
+void fix_scales(const Form& form, Matrix& A) {
   Index at = 0;
   for (const Matrix& V : form.V) {
     const Index width = V.cols();
@@ -54,7 +54,7 @@ void fix_scales(const DeepForm& form, Matrix& A) {
 
 DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Index fitted,
                           const Vector& weights, const Control& control) {
-  const DeepForm form = to_plain_form(network);
+  const Form form = to_plain_form(network);
   Sandwich sums = sandwich(form, rows, weights, control);
   fix_scales(form, sums.A);
   const Vector scale = sums.A.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();

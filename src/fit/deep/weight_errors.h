@@ -12,7 +12,7 @@
 #pragma once
 
 #include "exhume/control.h"
-#include "fit/deep/data.h"
+#include "fit/data.h"
 #include "model/deep_network.h"
 
 namespace exhume {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "certify/residual_look.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 #include "routes/prepared.h"
 
 namespace exhume {

@@ -8,8 +8,8 @@
 #include "data/resident.h"
 #include "engine/transfer.h"
 #include "fit/device_features.h"
-#include "fit/polish_sums.h"
-#include "fit/unit_blocks.h"
+#include "fit/sums.h"
+#include "fit/conjugate_gradients.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -20,8 +20,6 @@ using View = DeviceView<double>;
 
 // Multiplications of a Gram matrix, and the share of the device's memory for two copies of it, up to which it is formed there.
 constexpr double kMostGram = 1.5e13, kMostMemory = 0.6;
-constexpr int kMostProductsThere = 120;
-constexpr double kForcingThere = 1e-3;  // relative residual at which conjugate gradients stop
 
 // All rows of a polish, and a model's features of them.
 struct Rows {
@@ -50,15 +48,15 @@ Doubles weighted_slopes(const Rows& rows, const DeviceFeatures& features, const 
 }
 
 // (H + lambda diag H) factored on the device for every lambda.
-class DenseThere final : public PolishSteps {
+class DenseOnDevice final : public NormalSystem {
  public:
-  DenseThere(const Rows& rows, const SeparableModel& model, const Control& control)
+  DenseOnDevice(const Rows& rows, const Form& form, const Control& control)
       : device_(*rows.device),
-        units_(model.units()),
-        width_(model.V.cols()),
+        units_(form.units()),
+        width_(form.inputs + 1),
         H_(zeros(device_, size(), size())),
         gradient_(device_, width_, units_) {
-    const DeviceFeatures features(device_, model, rows.n);
+    const DeviceFeatures features(device_, form, rows.n);
     const View F = features.make(rows.X());
     const Index q = F.cols, P = size();
     const Doubles GF = zeros(device_, P, q), FF(device_, q, q);
@@ -82,14 +80,14 @@ class DenseThere final : public PolishSteps {
     device_.product(1, rows.X1.view(), true, weighted_slopes(rows, features, R.view()).view(), false, 0,
                     gradient_.view());
     project(fetched(device_, FF.view()), GF.view());
-    const Matrix C = model.C.topRows(units_);
+    const Matrix C = form.C.topRows(units_);
     device_.scale_blocks(sent(device_, C * C.transpose()).view(), width_, H_.view());
-    if (model.scale_is_free()) fix_scales(model);
+    if (form.scale_is_free()) fix_scales(form);
     diagonal_ = diagonal();
     diagonal_.array() += 1e-12 * diagonal_.mean() + kTiny;
   }
 
-  [[nodiscard]] Matrix step(double lambda, const SeparableModel&) const override {
+  [[nodiscard]] std::optional<Vector> step(double lambda) const override {
     const Doubles factor(device_, size(), size()), x(device_, size(), 1);
     const Vector plain = diagonal();
     for (double ridge = 1e-15; ridge < 1; ridge *= 100) {
@@ -99,9 +97,9 @@ class DenseThere final : public PolishSteps {
       if (!device_.cholesky(factor.view())) continue;
       device_.copy({gradient_.data(), size(), 1, size()}, x.view());
       device_.solve_cholesky(factor.view(), x.view());
-      return fetched(device_, {x.data(), width_, units_, width_}).transpose();
+      return Vector(fetched(device_, x.view()));
     }
-    return Matrix::Zero(units_, width_);
+    return Vector(Vector::Zero(size()));
   }
 
  private:
@@ -126,9 +124,9 @@ class DenseThere final : public PolishSteps {
     }
   }
 
-  void fix_scales(const SeparableModel& model) {
+  void fix_scales(const Form& form) {
     const Vector before = diagonal();
-    const Doubles V = sent(device_, model.V.rowwise().normalized().transpose());
+    const Doubles V = sent(device_, form.V[0].rowwise().normalized().transpose());
     for (Index j = 0; j < units_; ++j) {
       const View v = V.view().columns(j, 1);
       device_.product(std::max(before.segment(j * width_, width_).mean(), 0.0), v, false, v, true, 1,
@@ -144,16 +142,17 @@ class DenseThere final : public PolishSteps {
 };
 
 // The same without H, as fit/gauss_newton_cg.h on the processor. Directions: one vector, V (k x (d+1)), then C (q x m).
-class MatrixFreeThere final : public PolishSteps {
+class ConjugateOnDevice final : public NormalSystem {
  public:
-  MatrixFreeThere(const Rows& rows, const SeparableModel& model, const Control& control)
+  ConjugateOnDevice(const Rows& rows, const Form& form, const Control& control)
       : rows_(rows),
         device_(*rows.device),
         control_(control),
-        features_(device_, model, rows.n),
-        k_(model.units()),
-        width_(model.V.cols()),
-        q_(model.features()),
+        features_(device_, form, rows.n),
+        k_(form.units()),
+        width_(form.inputs + 1),
+        q_(form.features()),
+        scale_is_free_(form.scale_is_free()),
         gradient_(device_, k_ * width_ + q_ * rows.m, 1),
         U_(device_, rows.n, rows.m),
         S_(device_, rows.n, k_) {
@@ -166,10 +165,10 @@ class MatrixFreeThere final : public PolishSteps {
     Matrix features = fetched(device_, FF.view());
     features.diagonal() *= 1 + 1e-14;
     inverse_FF_.emplace(sent(device_, inverse_scaled(features)));
-    make_blocks(model);
+    make_blocks(form);
   }
 
-  [[nodiscard]] Matrix step(double lambda, const SeparableModel& model) const override {
+  [[nodiscard]] std::optional<Vector> step(double lambda) const override {
     const Index size = gradient_.view().rows;
     const Doubles x = zeros(device_, size, 1), r(device_, size, 1), z(device_, size, 1), p(device_, size, 1),
                   Ap(device_, size, 1);
@@ -186,7 +185,7 @@ class MatrixFreeThere final : public PolishSteps {
     const auto apply = [&](const Doubles& from, const Doubles& to) {
       product(from, to);
       device_.add_products(damp.view(), V(from), V(to));
-      if (!model.scale_is_free()) return;
+      if (!scale_is_free_) return;
       project(V(from), hold);
       device_.add(1, held.view(), V(to));
     };
@@ -212,8 +211,8 @@ class MatrixFreeThere final : public PolishSteps {
     precondition();
     device_.copy(z.view(), p.view());
     double rz = device_.dot(r.view(), z.view());
-    const double enough = rz * kForcingThere * kForcingThere;
-    for (int products = 0; products < kMostProductsThere && rz > enough && rz > 0; ++products) {
+    const double enough = rz * kForcing * kForcing;
+    for (int products = 0; products < kMostProducts && rz > enough && rz > 0; ++products) {
       control_.check();
       apply(p, Ap);
       const double alpha = rz / device_.dot(p.view(), Ap.view());
@@ -226,7 +225,7 @@ class MatrixFreeThere final : public PolishSteps {
       device_.add(1, z.view(), p.view());
       rz = next;
     }
-    return fetched(device_, V(x));
+    return Vector(Matrix(fetched(device_, V(x)).transpose()).reshaped());
   }
 
  private:
@@ -246,8 +245,8 @@ class MatrixFreeThere final : public PolishSteps {
     device_.product(1, F, true, U_.view(), false, 0, C(to));
   }
 
-  void make_blocks(const SeparableModel& model) {
-    UnitBlockSums sums(model);
+  void make_blocks(const Form& form) {
+    UnitBlockSums sums(form);
     const Doubles GG(device_, width_, width_), ones(device_, rows_.n, k_), active(device_, 1, k_);
     const View X1 = rows_.X1.view(), one = ones.view().columns(0, 1);
     device_.fill(ones.view(), 1.0);
@@ -267,7 +266,7 @@ class MatrixFreeThere final : public PolishSteps {
     device_.slope(features_.kind(), features_.Z(rows_.n), S_.view(), S_.view());
     device_.product(1, one, true, S_.view(), false, 0, active.view());
     sums.slopes = fetched(device_, active.view()).transpose();
-    blocks_ = UnitBlocks(model, sums, rows_.n);
+    blocks_ = UnitBlocks(form, sums, rows_.n);
   }
 
   // Of every damped block, side by side.
@@ -292,14 +291,17 @@ class MatrixFreeThere final : public PolishSteps {
   const Control& control_;
   DeviceFeatures features_;
   Index k_, width_, q_;
+  bool scale_is_free_;
   std::optional<Doubles> inverse_FF_;
   UnitBlocks blocks_;
   Doubles gradient_, U_, S_;
 };
 
-class DevicePolish final : public PolishSums {
+class SampleSumsOnDevice final : public FormSums {
  public:
-  DevicePolish(const std::shared_ptr<Device>& device, const SampleSource& samples, const Control& control) {
+  SampleSumsOnDevice(const std::shared_ptr<Device>& device, const SampleSource& samples, NormalMatrix matrix,
+                     const Control& control)
+      : matrix_(matrix) {
     const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
     Matrix X1(n, d + 1), Y(n, m);
     X1.col(d).setOnes();
@@ -313,11 +315,11 @@ class DevicePolish final : public PolishSums {
     rows_.emplace(Rows{device, sent(*device, X1), sent(*device, Y), n, d, m});
   }
 
-  LinearSums linear(const SeparableModel& model, const Control& control) override {
+  LinearSums linear(const Form& form, const Control& control) override {
     control.check();
     Device& device = *rows_->device;
-    SeparableModel units = model;
-    units.C = Matrix::Zero(model.features(), rows_->m);
+    Form units = form;
+    units.C = Matrix::Zero(form.features(), rows_->m);
     const DeviceFeatures features(device, units, rows_->n);
     const View F = features.make(rows_->X());
     const Doubles FF(device, F.cols, F.cols), FY(device, F.cols, rows_->m);
@@ -326,39 +328,37 @@ class DevicePolish final : public PolishSums {
     return {fetched(device, FF.view()), fetched(device, FY.view())};
   }
 
-  ResidualSums residual(const SeparableModel& model, const Control& control) override {
+  Residual residual(const Form& form, const Control& control) override {
     control.check();
     Device& device = *rows_->device;
-    const DeviceFeatures features(device, model, rows_->n);
+    const DeviceFeatures features(device, form, rows_->n);
     const View F = features.make(rows_->X());
     const Doubles R = residuals(*rows_, F, features.C()), RR(device, rows_->m, rows_->m),
                   FR(device, F.cols, rows_->m);
     device.product(1, R.view(), true, R.view(), false, 0, RR.view());
     device.product(1, F, true, R.view(), false, 0, FR.view());
-    return {fetched(device, RR.view()).diagonal(), fetched(device, FR.view())};
+    return {fetched(device, FR.view()), fetched(device, RR.view()).diagonal().sum()};
   }
 
-  PolishMatrix cheaper(const SeparableModel& model, Index) const override {
-    const double p = static_cast<double>(model.V.size());
+  std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix&, const Control& control) override {
+    const double p = static_cast<double>(form.unknowns());
     const bool small = static_cast<double>(rows_->n) * p * p <= kMostGram &&
                        16 * p * p <= kMostMemory * rows_->device->bytes_free();
-    return small ? PolishMatrix::kFormed : PolishMatrix::kFree;
-  }
-  std::unique_ptr<PolishSteps> steps(const SeparableModel& model, PolishMatrix matrix,
-                                     const Control& control) override {
-    if (matrix == PolishMatrix::kFormed) return std::make_unique<DenseThere>(*rows_, model, control);
-    return std::make_unique<MatrixFreeThere>(*rows_, model, control);
+    if (matrix_ == NormalMatrix::kFormed || (small && matrix_ == NormalMatrix::kCheaper))
+      return std::make_unique<DenseOnDevice>(*rows_, form, control);
+    return std::make_unique<ConjugateOnDevice>(*rows_, form, control);
   }
 
  private:
   std::optional<Rows> rows_;
+  NormalMatrix matrix_;
 };
 
 }  // namespace
 
-std::unique_ptr<PolishSums> device_polish_sums(const std::shared_ptr<Device>& device,
-                                               const SampleSource& samples, const Control& control) {
-  return std::make_unique<DevicePolish>(device, samples, control);
+std::unique_ptr<FormSums> device_sums(const std::shared_ptr<Device>& device, const SampleSource& samples,
+                                      NormalMatrix matrix, const Control& control) {
+  return std::make_unique<SampleSumsOnDevice>(device, samples, matrix, control);
 }
 
 }  // namespace exhume

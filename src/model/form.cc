@@ -1,4 +1,4 @@
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -6,20 +6,20 @@
 
 namespace exhume {
 
-std::vector<Index> DeepForm::widths() const {
+std::vector<Index> Form::widths() const {
   std::vector<Index> out;
   out.reserve(V.size());
   for (const Matrix& v : V) out.push_back(v.rows());
   return out;
 }
 
-Index DeepForm::unknowns() const {
+Index Form::unknowns() const {
   Index count = 0;
   for (std::size_t l = given; l < depth(); ++l) count += V[l].size();
   return count;
 }
 
-Index DeepForm::columns(std::size_t l) const {
+Index Form::columns(std::size_t l) const {
   if (l == 0) return inputs + 1;
   if (plain) return V[l - 1].rows() + 1;
   Index count = inputs + 1;
@@ -27,9 +27,17 @@ Index DeepForm::columns(std::size_t l) const {
   return count;
 }
 
-Index DeepForm::features() const { return columns(depth()); }
+Index Form::features() const { return columns(depth()); }
 
-RowMatrix evaluate(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x) {
+Form one_layer(Matrix V) {
+  Form form;
+  form.inputs = V.cols() - 1;
+  form.V.push_back(std::move(V));
+  return form;
+}
+
+RowMatrix evaluate(const Form& form, const Eigen::Ref<const RowMatrix>& x) {
+  if (form.depth() == 1) return FormRows(form, x).F() * form.C;
   RowMatrix P(x.rows(), x.cols() + 1);
   P << x, Vector::Ones(x.rows());
   for (const Matrix& V : form.V) {
@@ -39,6 +47,8 @@ RowMatrix evaluate(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x) {
     RowMatrix next(x.rows(), V.rows() + (form.plain ? 1 : P.cols()));
     if (form.plain) {
       next << Q.cwiseMax(0.0), Vector::Ones(x.rows());
+    } else if (form.turned) {
+      next << Q.cwiseMax(0.0), P;
     } else {
       next << Q.cwiseAbs(), P;
     }
@@ -47,7 +57,7 @@ RowMatrix evaluate(const DeepForm& form, const Eigen::Ref<const RowMatrix>& x) {
   return P * form.C;
 }
 
-void normalise(DeepForm& form) {
+void normalise(Form& form) {
   for (std::size_t l = 0; l < form.depth(); ++l) {
     for (Index j = 0; j < form.V[l].rows(); ++j) {
       const double size = form.V[l].row(j).norm();
@@ -67,8 +77,8 @@ void normalise(DeepForm& form) {
   }
 }
 
-DeepForm with_units(const DeepForm& form, std::size_t l, const std::vector<Index>& kept) {
-  DeepForm out = form;
+Form with_units(const Form& form, std::size_t l, const std::vector<Index>& kept) {
+  Form out = form;
   out.V[l] = form.V[l](kept, Eigen::all);
   Index first = 0;  // of |Q_l| in P_u
   std::vector<Index> columns;
@@ -89,8 +99,8 @@ DeepForm with_units(const DeepForm& form, std::size_t l, const std::vector<Index
   return out;
 }
 
-DeepForm folded(const DeepForm& form, std::size_t l, Index j, double s) {
-  DeepForm out = form;
+Form folded(const Form& form, std::size_t l, Index j, double s) {
+  Form out = form;
   const Eigen::RowVectorXd linear = s * form.V[l].row(j);
   Index at = j;  // of |q_j|, in what stands on it
   for (std::size_t u = l + 1; u < out.depth(); ++u) {
@@ -104,7 +114,7 @@ DeepForm folded(const DeepForm& form, std::size_t l, Index j, double s) {
   return with_units(out, l, others);
 }
 
-DeepNetwork to_deep(const DeepForm& form) {
+DeepNetwork to_deep(const Form& form) {
   DeepNetwork network;
   const std::size_t depth = form.depth();
   const auto rows_of = [&](std::size_t l) { return l < depth ? form.V[l] : Matrix(form.C.transpose()); };
@@ -147,9 +157,9 @@ DeepNetwork to_deep(const DeepForm& form) {
   return network;
 }
 
-DeepForm to_plain_form(const DeepNetwork& network) {
+Form to_plain_form(const DeepNetwork& network) {
   if (network.has_skip_terms()) throw std::invalid_argument("plain form: the network has skip terms");
-  DeepForm form;
+  Form form;
   form.plain = true;
   form.inputs = network.inputs();
   for (const Layer& layer : network.layers) {
@@ -162,8 +172,8 @@ DeepForm to_plain_form(const DeepNetwork& network) {
   return form;
 }
 
-DeepForm to_sign_free_form(const DeepNetwork& network) {
-  DeepForm form;
+Form to_sign_free_form(const DeepNetwork& network) {
+  Form form;
   form.inputs = network.inputs();
   const Index d = form.inputs;
   // (h_l, ..., h_1, x, 1) = M P_l with h = (q + |q|) / 2.
@@ -198,6 +208,113 @@ DeepForm to_sign_free_form(const DeepNetwork& network) {
     form.V.push_back(v);
   }
   return form;
+}
+
+Network to_network(const Form& form) {
+  if (form.depth() != 1 || form.activation() != Activation::kRelu)
+    throw std::invalid_argument("to_network: not one hidden layer with known signs");
+  const Index d = form.inputs, k = form.units();
+  Network network;
+  network.W = form.V[0].leftCols(d);
+  network.b = form.V[0].col(d);
+  network.A = form.C.topRows(k).transpose();
+  network.c = form.C.bottomRows(1).transpose();
+  if (form.turned) network.L = form.C.middleRows(k, d).transpose();
+  return network;
+}
+
+Form to_signed_form(const Network& network) {
+  const Index d = network.inputs(), k = network.hidden();
+  Matrix V(k, d + 1);
+  V << network.W, network.b;
+  Form form = one_layer(std::move(V));
+  form.turned = network.has_linear_term();
+  form.plain = !form.turned;
+  form.C.resize(form.features(), network.outputs());
+  form.C.topRows(k) = network.A.transpose();
+  form.C.bottomRows(1) = network.c.transpose();
+  if (form.turned) form.C.middleRows(k, d) = network.L.transpose();
+  return form;
+}
+
+FormLayout::FormLayout(const Form& form) {
+  const std::size_t depth = form.depth();
+  hidden.resize(depth);
+  below.resize(depth);
+  for (std::size_t l = depth; l-- > 0;) {
+    hidden[l] = {columns, form.V[l].rows()};
+    columns += form.V[l].rows();
+    if (form.plain) ones.push_back(columns++);
+    below[l] = {columns, form.V[l].cols()};
+  }
+  inputs = {columns, form.inputs};
+  columns += form.inputs;
+  ones.push_back(columns++);
+  features = form.features();
+}
+
+FormRows::FormRows(const Form& form, const Eigen::Ref<const RowMatrix>& x, bool with_slopes)
+    : form_(form), layout_(form) {
+  P_.resize(x.rows(), layout_.columns);
+  Q_.resize(form.depth());
+  if (with_slopes) unit_slopes_.resize(x.rows(), form.units());
+  P_.middleCols(layout_.inputs.first, layout_.inputs.count) = x;
+  for (Index column : layout_.ones) P_.col(column).setOnes();
+  for (std::size_t l = 0; l < form.depth(); ++l) {
+    const auto [from, count] = layout_.below[l];
+    const auto [to, units] = layout_.hidden[l];
+    if (units == 0) {
+      Q_[l].resize(x.rows(), 0);
+      continue;
+    }
+    Q_[l].noalias() = P_.middleCols(from, count) * form.V[l].transpose();
+    const auto features = P_.middleCols(to, units);
+    if (with_slopes && l == 0) {
+      form.rectifier ? activate(*form.rectifier, Q_[l], features, unit_slopes_)
+                     : activate(form.activation(), Q_[l], features, unit_slopes_);
+    } else {
+      form.rectifier ? activate(*form.rectifier, Q_[l], features)
+                     : activate(form.activation(), Q_[l], features);
+    }
+  }
+}
+
+std::vector<Matrix> FormRows::slopes(const Eigen::Ref<const Vector>& c) const {
+  std::vector<Matrix> out(form_.depth());
+  Matrix g = Matrix::Zero(P_.rows(), layout_.columns);
+  g.leftCols(layout_.features).rowwise() = c.transpose();
+  for (std::size_t l = form_.depth(); l-- > 0;) {
+    const auto [to, units] = layout_.hidden[l];
+    const auto [from, count] = layout_.below[l];
+    if (form_.activation() == Activation::kRelu) {
+      out[l] = (Q_[l].array() > 0).select(g.middleCols(to, units), 0.0);
+    } else {
+      out[l] = (Q_[l].array() < 0).select(-g.middleCols(to, units), g.middleCols(to, units));
+    }
+    if (l > 0 && units > 0) g.middleCols(from, count).noalias() += out[l] * form_.V[l];
+  }
+  return out;
+}
+
+Matrix FormRows::jacobian(const Eigen::Ref<const Vector>& c) const {
+  const std::vector<Matrix> slope = slopes(c);
+  Matrix J(P_.rows(), form_.unknowns());
+  Index at = 0;
+  for (std::size_t l = form_.given; l < form_.depth(); ++l) {
+    const auto [from, count] = layout_.below[l];
+    for (Index j = 0; j < slope[l].cols(); ++j) {
+      J.middleCols(at, count) = P_.middleCols(from, count).array().colwise() * slope[l].col(j).array();
+      at += count;
+    }
+  }
+  return J;
+}
+
+Matrix FormRows::gradients() const {
+  const Index k = unit_slopes_.cols(), width = form_.inputs + 1;
+  Matrix G(P_.rows(), k * width);
+  for (Index j = 0; j < k; ++j) G.middleCols(j * width, width) = X1().array().colwise() * unit_slopes_.col(j).array();
+  return G;
 }
 
 }  // namespace exhume

@@ -1,4 +1,4 @@
-#include "fit/deep/data.h"
+#include "fit/data.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "engine/transfer.h"
-#include "fit/deep/rows.h"
-#include "fit/deep/sums.h"
+#include "model/form.h"
+#include "fit/sums.h"
 
 namespace exhume {
 namespace {
@@ -15,9 +15,9 @@ constexpr double kFloor = 1e-9;                        // of the mean diagonal, 
 using Doubles = DeviceMatrix<double>;
 using DoubleView = DeviceView<double>;
 
-class DeviceSystem final : public NormalSystem {
+class LayerSystemOnDevice final : public NormalSystem {
  public:
-  DeviceSystem(std::shared_ptr<Device> device, Doubles H, Doubles gradient)
+  LayerSystemOnDevice(std::shared_ptr<Device> device, Doubles H, Doubles gradient)
       : device_(std::move(device)), H_(std::move(H)), gradient_(std::move(gradient)) {
     const DoubleView h = H_.view();
     diagonal_ = fetched(*device_, DoubleView{h.data, 1, h.cols, h.stride + 1}).transpose();
@@ -45,46 +45,44 @@ class DeviceSystem final : public NormalSystem {
   Vector diagonal_;
 };
 
-class DeviceSums final : public DeepSums {
+class LayerSumsOnDevice final : public FormSums {
  public:
-  DeviceSums(std::shared_ptr<Device> device, const DeepData& data, const Control& control)
-      : device_(std::move(device)),
-        control_(control),
-        x_(sent(*device_, data.x)),
-        y_(sent(*device_, data.y)) {}
+  LayerSumsOnDevice(std::shared_ptr<Device> device, const DeepData& data)
+      : device_(std::move(device)), x_(sent(*device_, data.x)), y_(sent(*device_, data.y)) {}
 
-  LinearPart linear_part(const DeepForm& form) override {
+  LinearSums linear(const Form& form, const Control& control) override {
     const Index q = form.features(), m = y_.view().cols;
     const Doubles FF(*device_, q, q), FY(*device_, q, m);
     device_->fill(FF.view(), 0.0);
     device_->fill(FY.view(), 0.0);
-    over_strips(form, 0, [&](const Strip& strip) {
+    over_strips(form, 0, control, [&](const Strip& strip) {
       device_->product(1, strip.F, true, strip.F, false, 1, FF.view());
       device_->product(1, strip.F, true, strip.y, false, 1, FY.view());
     });
     return {fetched(*device_, FF.view()), fetched(*device_, FY.view())};
   }
 
-  Residual residual(const DeepForm& form) override {
+  Residual residual(const Form& form, const Control& control) override {
     const Index q = form.features(), m = y_.view().cols;
     const Doubles FR(*device_, q, m), squares(*device_, 1, 1), C = sent(*device_, form.C);
     device_->fill(FR.view(), 0.0);
     device_->fill(squares.view(), 0.0);
-    over_strips(form, 0, [&](const Strip& strip) {
+    over_strips(form, 0, control, [&](const Strip& strip) {
       const DoubleView R = residuals(strip, C, squares);
       device_->product(1, strip.F, true, R, false, 1, FR.view());
     });
     return {fetched(*device_, FR.view()), fetched(*device_, squares.view())(0, 0)};
   }
 
-  std::unique_ptr<NormalSystem> normal_system(const DeepForm& form, const Matrix& FF) override {
+  std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix& FF,
+                                              const Control& control) override {
     const Index p = form.unknowns(), q = form.features(), m = y_.view().cols;
     Doubles H(*device_, p, p), gradient(*device_, p, 1);
     const Doubles K(*device_, q, p * m), squares(*device_, 1, 1), C = sent(*device_, form.C);
     std::vector<Doubles> V;
     for (const Matrix& v : form.V) V.push_back(sent(*device_, v));
     for (const DoubleView& view : {H.view(), gradient.view(), K.view()}) device_->fill(view, 0.0);
-    over_strips(form, p, [&](const Strip& strip) {
+    over_strips(form, p, control, [&](const Strip& strip) {
       const DoubleView R = residuals(strip, C, squares);
       for (Index o = 0; o < m; ++o) {
         jacobian(form, strip, V, C.view().columns(o, 1));
@@ -94,7 +92,8 @@ class DeviceSums final : public DeepSums {
       }
     });
     // With F^T F = L L^T: K^T (F^T F)^-1 K = (L^-1 K)^T (L^-1 K). Columns of K scaled by a product.
-    const FeatureFactor features = factor_features(FF);
+    ScaledFactor features;
+    static_cast<void>(factor_scaled(FF, kFeatureRidge, features));
     const Doubles L = sent(*device_, features.L), scale = sent(*device_, Matrix(features.scale.asDiagonal()));
     const Doubles half(*device_, q, p);
     for (Index o = 0; o < m; ++o) {
@@ -103,19 +102,19 @@ class DeviceSums final : public DeepSums {
       device_->gram(-1, half.view(), 1, H.view());
     }
     stiffen(form, H.view());
-    return std::make_unique<DeviceSystem>(device_, std::move(H), std::move(gradient));
+    return std::make_unique<LayerSystemOnDevice>(device_, std::move(H), std::move(gradient));
   }
 
  private:
   struct Strip {
     DoubleView P, F, y, J, g, E;  // columns as in DeepRows; J: the Jacobian's place; g: slopes by P's columns
     const std::vector<Doubles>* Q;
-    const DeepLayout* layout;
+    const FormLayout* layout;
     std::vector<DoubleView> S;
   };
 
   // H's blocks, one a unit: a step along a row costs as much as one across it.
-  void stiffen(const DeepForm& form, const DoubleView& H) {
+  void stiffen(const Form& form, const DoubleView& H) {
     const Matrix diagonal = fetched(*device_, DoubleView{H.data, 1, H.cols, H.stride + 1});
     Index at = 0;
     for (const Matrix& v : form.V) {
@@ -136,9 +135,9 @@ class DeviceSums final : public DeepSums {
     return strip.E;  // y - f
   }
 
-  void jacobian(const DeepForm& form, const Strip& strip, const std::vector<Doubles>& V,
+  void jacobian(const Form& form, const Strip& strip, const std::vector<Doubles>& V,
                 const DoubleView& c) {
-    const DeepLayout& layout = *strip.layout;
+    const FormLayout& layout = *strip.layout;
     const Device::Kind kind = form.plain ? Device::Kind::kRectified : Device::Kind::kAbsolute;
     device_->fill(strip.g, 0.0);
     device_->fill_rows(strip.g.columns(0, layout.features), DoubleView{c.data, 1, layout.features, 1});
@@ -157,8 +156,8 @@ class DeviceSums final : public DeepSums {
 
   // Features of all rows, a strip at a time; `unknowns` columns of a Jacobian where asked for.
   template <class Use>
-  void over_strips(const DeepForm& form, Index unknowns, const Use& use) {
-    const DeepLayout layout(form);
+  void over_strips(const Form& form, Index unknowns, const Control& control, const Use& use) {
+    const FormLayout layout(form);
     const Device::Kind kind = form.plain ? Device::Kind::kRectified : Device::Kind::kAbsolute;
     const Index n = x_.view().rows, m = y_.view().cols;
     const double bytes = 8.0 * static_cast<double>(2 * layout.columns + unknowns + 1);
@@ -173,7 +172,7 @@ class DeviceSums final : public DeepSums {
     }
     for (Index column : layout.ones) device_->fill(P.view().columns(column, 1), 1.0);
     for (Index first = 0; first < n; first += rows) {
-      control_.check();
+      control.check();
       const Index count = std::min(rows, n - first);
       Strip strip;
       strip.P = P.view().block(0, 0, count, layout.columns);
@@ -201,15 +200,13 @@ class DeviceSums final : public DeepSums {
   }
 
   std::shared_ptr<Device> device_;
-  const Control& control_;
   Doubles x_, y_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeepSums> device_sums(const std::shared_ptr<Device>& device, const DeepData& data,
-                                      const Control& control) {
-  return std::make_unique<DeviceSums>(device, data, control);
+std::unique_ptr<FormSums> device_sums(const std::shared_ptr<Device>& device, const DeepData& data) {
+  return std::make_unique<LayerSumsOnDevice>(device, data);
 }
 
 }  // namespace exhume

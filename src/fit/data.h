@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "exhume/control.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 
