@@ -16,7 +16,7 @@
 #include "exhume/error.h"
 #include "fit/residuals.h"
 #include "fit/sums.h"
-#include "fit/standard_errors.h"
+#include "fit/errors.h"
 #include "fit/within_bounds.h"
 #include "model/rectified_network.h"
 #include "routes/engine.h"

@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "fit/deep/determined.h"
+#include "fit/errors.h"
 #include "model/form.h"
-#include "fit/deep/peel.h"
+#include "fit/deep/layers.h"
 #include "fit/polish.h"
 #include "fit/deep/prune.h"
 #include "fit/deep/search.h"
-#include "fit/deep/signs.h"
+#include "fit/signs.h"
 #include "fit/deep/student.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "fit/deep/in_noise.h"
-#include "fit/deep/weight_errors.h"
+#include "fit/deep/finish.h"
+#include "fit/errors.h"
 #include "planted_deep_rows.h"
 
 namespace exhume {

@@ -5,14 +5,11 @@
 #include <functional>
 
 #include "fit/deep/finish.h"
-#include "fit/deep/missing_unit.h"
-#include "fit/deep/most_rows.h"
-#include "fit/deep/open_signs.h"
-#include "fit/deep/plain_by_rows.h"
+#include "fit/deep/rounding.h"
+#include "fit/deep/plain.h"
 #include "fit/deep/search.h"
-#include "fit/deep/shuffled.h"
-#include "fit/deep/sign_halves.h"
-#include "fit/deep/to_rounding.h"
+#include "fit/deep/student.h"
+#include "fit/signs.h"
 #include "fit/deep/trials.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"

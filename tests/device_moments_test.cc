@@ -10,8 +10,8 @@
 #include "engine/open_device.h"
 #include "engine/ritz.h"
 #include "engine/transfer.h"
-#include "fit/residuals.h"
 #include "fit/polish.h"
+#include "fit/residuals.h"
 #include "fit/sums.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/device_moments.h"
@@ -239,7 +239,8 @@ TEST(Device, StepsOfThePolishAreTheProcessors) {
         expect_close(r.FR, s.FR);
         const auto system = here->normal_system(model, a.FF, control),
                    same = there->normal_system(model, a.FF, control);
-        for (const double lambda : {1.0, 1e-3}) expect_close(*system->step(lambda), *same->step(lambda), 1e-6);
+        for (const double lambda : {1.0, 1e-3})
+          expect_close(*system->step(lambda), *same->step(lambda), 1e-6);
       }
     }
   }

@@ -8,9 +8,8 @@
 #include "engine/device.h"
 #include "engine/open_device.h"
 #include "exhume/error.h"
-#include "fit/deep/device_student.h"
-#include "fit/polish.h"
 #include "fit/deep/student.h"
+#include "fit/polish.h"
 #include "fit/sums.h"
 #include "random_deep.h"
 

@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "data/planted.h"
 #include "fit/conjugate_gradients.h"
-#include "fit/sums.h"
+#include "fit/errors.h"
 #include "fit/signs.h"
-#include "fit/standard_errors.h"
+#include "fit/sums.h"
 #include "moments/moments.h"
 #include "moments/standardise.h"
 #include "refusal.h"
@@ -99,7 +99,8 @@ Matrix scale_rows(const Form& model, const Vector& curvature) {
   const Index k = model.units(), w = model.V[0].cols();
   Matrix rows = Matrix::Zero(k, k * w);
   for (Index j = 0; j < k; ++j) {
-    rows.block(j, j * w, 1, w) = std::sqrt(curvature.segment(j * w, w).mean()) * model.V[0].row(j).normalized();
+    rows.block(j, j * w, 1, w) =
+        std::sqrt(curvature.segment(j * w, w).mean()) * model.V[0].row(j).normalized();
   }
   return rows;
 }
@@ -346,8 +347,7 @@ TEST(Polish, AboveAndBelowTheDenseLimitIsTheSameAnswer) {
     PolishOptions at, below;
     at.dense_limit = p.model.V[0].size();         // formed
     below.dense_limit = p.model.V[0].size() - 1;  // never formed
-    const Polished dense = polish(p.model, *samples, at, {}),
-                        free = polish(p.model, *samples, below, {});
+    const Polished dense = polish(p.model, *samples, at, {}), free = polish(p.model, *samples, below, {});
     ASSERT_LT(dense.relative_mse, 1e-26);
     ASSERT_LT(free.relative_mse, 1e-26);
     // Two fits with residuals r and r' differ by at most (|r| + |r'|) / (least singular value), to first
@@ -461,7 +461,8 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
   Standardisation identity;
   identity.map = {Matrix::Identity(2, 2), Vector::Zero(2), Vector::Ones(1), Vector::Zero(1)};
   identity.back = Matrix::Identity(2, 2);
-  const ErrorEstimate found = standard_errors(to_signed_form(network), *samples, 0.25, identity, {});
+  const ErrorEstimate found =
+      Curvature(to_signed_form(network), *samples, {}).errors(0.25, identity, Matrix::Ones(1, 1));
   SampleBlock block;
   samples->read(0, 4000, block);
   Matrix J(4000, 4);

@@ -1,10 +1,9 @@
 // Signs where units outnumber equations: a random network of 128 units on 64 inputs and others.
-#include "fit/sign_lattice.h"
+#include "fit/signs.h"
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "fit/signs.h"
 
 namespace exhume {
 namespace {

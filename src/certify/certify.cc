@@ -177,7 +177,7 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   const ResidualLook& look = evidence.look;
   const UnitSupport& support = evidence.support;
   const HeldOutCheck& held_out = evidence.held_out;
-  const Index d = fit.model.inputs(), m = fit.model.C.cols(), k = fit.model.units();
+  const Index d = fit.model.inputs, m = fit.model.C.cols(), k = fit.model.units();
   checks.require(
       "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
       fmt::format(

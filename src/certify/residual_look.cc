@@ -11,7 +11,7 @@
 #include "certify/binned_residuals.h"
 #include "certify/polynomial_residuals.h"
 #include "data/reduce.h"
-#include "fit/sums.h"
+#include "fit/residuals.h"
 #include "fit/unit_search.h"
 
 namespace exhume {

@@ -9,7 +9,7 @@
 #include "extract/pairs.h"
 #include "extract/scaled.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/signs.h"
+#include "fit/signs.h"
 
 namespace exhume {
 namespace {

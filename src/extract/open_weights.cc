@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "extract/pairs.h"
-#include "fit/deep/determined.h"
+#include "fit/errors.h"
 #include "model/form.h"
 #include "fit/polish.h"
 

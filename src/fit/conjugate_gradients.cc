@@ -120,7 +120,7 @@ Matrix UnitBlocks::solve(const Matrix& r) const {
 }
 
 ConjugateSystem::ConjugateSystem(const Form& form, const SampleSource& samples, Index block_rows,
-                             const Control& control)
+                                 const Control& control)
     : form_(form), samples_(samples), block_rows_(block_rows), control_(control) {
   const Index q = form.features(), k = form.units(), width = form.inputs + 1, m = samples.outputs();
   const BlockSums empty{UnitBlockSums(form), Matrix::Zero(q, q), Matrix::Zero(q, m), Matrix::Zero(width, k)};

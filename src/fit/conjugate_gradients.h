@@ -27,8 +27,8 @@
 
 namespace exhume {
 
-inline constexpr int kMostProducts = 120;    // of one step
-inline constexpr double kForcing = 1e-3;     // relative residual at which conjugate gradients stop
+inline constexpr int kMostProducts = 120;  // of one step
+inline constexpr double kForcing = 1e-3;   // relative residual at which conjugate gradients stop
 
 // What the blocks are made of, block of rows by block of rows.
 struct UnitBlockSums {

@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "engine/transfer.h"
-#include "model/form.h"
 #include "fit/sums.h"
+#include "model/form.h"
 
 namespace exhume {
 namespace {
 
-constexpr double kStripBytes = 512.0 * (1ULL << 20U);  // of the Jacobian of a strip of rows
-constexpr double kFloor = 1e-9;                        // of the mean diagonal, that is damped too
+constexpr double kJacobianBytes = 512.0 * (1ULL << 20U);  // of the Jacobian of a strip of rows
+constexpr double kFloor = 1e-9;                           // of the mean diagonal, that is damped too
 
 using Doubles = DeviceMatrix<double>;
 using DoubleView = DeviceView<double>;
@@ -135,8 +135,7 @@ class LayerSumsOnDevice final : public FormSums {
     return strip.E;  // y - f
   }
 
-  void jacobian(const Form& form, const Strip& strip, const std::vector<Doubles>& V,
-                const DoubleView& c) {
+  void jacobian(const Form& form, const Strip& strip, const std::vector<Doubles>& V, const DoubleView& c) {
     const FormLayout& layout = *strip.layout;
     const Device::Kind kind = form.plain ? Device::Kind::kRectified : Device::Kind::kAbsolute;
     device_->fill(strip.g, 0.0);
@@ -161,7 +160,7 @@ class LayerSumsOnDevice final : public FormSums {
     const Device::Kind kind = form.plain ? Device::Kind::kRectified : Device::Kind::kAbsolute;
     const Index n = x_.view().rows, m = y_.view().cols;
     const double bytes = 8.0 * static_cast<double>(2 * layout.columns + unknowns + 1);
-    const auto rows = static_cast<Index>(std::clamp(kStripBytes / bytes, 256.0, static_cast<double>(n)));
+    const auto rows = static_cast<Index>(std::clamp(kJacobianBytes / bytes, 256.0, static_cast<double>(n)));
     const Doubles P(*device_, rows, layout.columns), g(*device_, rows, unknowns > 0 ? layout.columns : 0),
         J(*device_, rows, unknowns), E(*device_, rows, m);
     std::vector<Doubles> Q, S, V;

@@ -7,9 +7,9 @@
 #include "base/parallel.h"
 #include "data/resident.h"
 #include "engine/transfer.h"
+#include "fit/conjugate_gradients.h"
 #include "fit/device_features.h"
 #include "fit/sums.h"
-#include "fit/conjugate_gradients.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -340,7 +340,8 @@ class SampleSumsOnDevice final : public FormSums {
     return {fetched(device, FR.view()), fetched(device, RR.view()).diagonal().sum()};
   }
 
-  std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix&, const Control& control) override {
+  std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix&,
+                                              const Control& control) override {
     const double p = static_cast<double>(form.unknowns());
     const bool small = static_cast<double>(rows_->n) * p * p <= kMostGram &&
                        16 * p * p <= kMostMemory * rows_->device->bytes_free();

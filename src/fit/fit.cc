@@ -322,7 +322,8 @@ class Fitter {
   // places, and then is no rival.
   [[nodiscard]] bool has_signs(const Form& model, const Vector& signs) const {
     const Index k = model.units();
-    const Matrix cosines = model.V[0].rowwise().normalized() * sign_free_.V[0].rowwise().normalized().transpose();
+    const Matrix cosines =
+        model.V[0].rowwise().normalized() * sign_free_.V[0].rowwise().normalized().transpose();
     if (cosines.diagonal().cwiseProduct(signs).minCoeff() > 0) return true;
     std::vector<bool> taken(static_cast<std::size_t>(k), false);
     for (Index j = 0; j < k; ++j) {

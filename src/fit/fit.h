@@ -56,7 +56,7 @@ struct FitDescent {
 };
 
 struct Fit {
-  Form model;    // signed form; keeps a linear term where the signs are undecided
+  Form model;  // signed form; keeps a linear term where the signs are undecided
   SignDecision signs;
   SearchOutcome outcome = SearchOutcome::kStuck;
   double structure = 0;         // of the residual on the largest subset looked at; above 1: something is left

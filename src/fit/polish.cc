@@ -20,13 +20,13 @@ namespace {
 
 // How a polish goes about it. Factors of lambda as usual for Levenberg-Marquardt; few layers forgive larger steps.
 struct Manner {
-  int tries;                      // lambdas that are tried before a fit counts as converged
-  double lower_at_once, lower;    // lambda is divided by: where the first try succeeds, where a later one does
-  double raise_at_first, raise;   // and multiplied by where the first fails, where a later one does
-  double least, most;             // lambda
-  double rounding;                // relative error below which three tries are enough: nothing is left to gain
-  int refinements;                // of C, at most
-  bool unit_weights;              // rows are scaled so that w, not (w, b), has unit norm; C follows when it is solved
+  int tries;                     // lambdas that are tried before a fit counts as converged
+  double lower_at_once, lower;   // lambda is divided by: where the first try succeeds, where a later one does
+  double raise_at_first, raise;  // and multiplied by where the first fails, where a later one does
+  double least, most;            // lambda
+  double rounding;               // relative error below which three tries are enough: nothing is left to gain
+  int refinements;               // of C, at most
+  bool unit_weights;  // rows are scaled so that w, not (w, b), has unit norm; C follows when it is solved
 };
 constexpr Manner kOneLayer{12, 8, 2, 4, 8, 1e-14, 1e8, 1e-26, 2, true};
 constexpr Manner kLayers{6, 6, 6, 6, 6, 1e-13, std::numeric_limits<double>::infinity(), 0, 3, false};
@@ -61,7 +61,8 @@ Index task_rows(const PolishOptions& options, Index rows) {
 
 class Polish {
  public:
-  Polish(const Manner& manner, FormSums& sums, double variation) : manner_(manner), sums_(sums), variation_(variation) {}
+  Polish(const Manner& manner, FormSums& sums, double variation)
+      : manner_(manner), sums_(sums), variation_(variation) {}
 
   // The sum of squares that is left, over the variation, and F^T F.
   struct Solved {
@@ -172,12 +173,14 @@ class Polish {
     Index at = 0;
     for (std::size_t l = form.given; l < form.depth(); ++l) {
       Matrix& v = out.V[l];
-      for (Index j = 0; j < v.rows(); ++j, at += v.cols()) v.row(j) += change.segment(at, v.cols()).transpose();
+      for (Index j = 0; j < v.rows(); ++j, at += v.cols())
+        v.row(j) += change.segment(at, v.cols()).transpose();
     }
     return out;
   }
 
-  static void report(const Polished& now, double error, const PolishOptions& options, const Control& control) {
+  static void report(const Polished& now, double error, const PolishOptions& options,
+                     const Control& control) {
     control.report(fmt::format("polish {}, error {:.0e}", fmt::join(now.form.widths(), "-"), error),
                    static_cast<double>(now.iterations) / static_cast<double>(options.max_iterations));
   }
@@ -223,7 +226,8 @@ Polished polish(const Form& start, const SampleSource& samples, const PolishOpti
   return out;
 }
 
-Polished polish(const Form& start, const DeepData& data, const PolishOptions& options, const Control& control) {
+Polished polish(const Form& start, const DeepData& data, const PolishOptions& options,
+                const Control& control) {
   const SingleThreadedBlas single;
   return remembered(control, "polish", [&] {
     const std::unique_ptr<FormSums> sums = sums_over(start, data, control);
@@ -272,17 +276,16 @@ Vector unit_worth(const Form& form, std::size_t l, const DeepData& data, const C
   const Index q = form.features(), k = form.V[l].rows(), m = data.y.cols();
   const Products empty{Matrix::Zero(q, q),
                        std::vector<Matrix>(static_cast<std::size_t>(m), Matrix::Zero(q, k)), Vector::Zero(k)};
-  const Products sums =
-      over_rows(data.rows(), empty, control, [&](Products& to, Index first, Index count) {
-        const FormRows rows(form, data.x.middleRows(first, count));
-        to.FF.noalias() += rows.F().transpose() * rows.F();
-        for (Index o = 0; o < m; ++o) {
-          // d f / d q times q is d f / d |q| times |q|.
-          const Matrix part = rows.slopes(form.C.col(o))[l].cwiseProduct(rows.Q(l));
-          to.K[static_cast<std::size_t>(o)].noalias() += rows.F().transpose() * part;
-          to.squares += part.colwise().squaredNorm().transpose();
-        }
-      });
+  const Products sums = over_rows(data.rows(), empty, control, [&](Products& to, Index first, Index count) {
+    const FormRows rows(form, data.x.middleRows(first, count));
+    to.FF.noalias() += rows.F().transpose() * rows.F();
+    for (Index o = 0; o < m; ++o) {
+      // d f / d q times q is d f / d |q| times |q|.
+      const Matrix part = rows.slopes(form.C.col(o))[l].cwiseProduct(rows.Q(l));
+      to.K[static_cast<std::size_t>(o)].noalias() += rows.F().transpose() * part;
+      to.squares += part.colwise().squaredNorm().transpose();
+    }
+  });
   Vector worth = sums.squares;
   // Where |q_j| is a feature of F it goes with the unit: what leaving out one column of a least-squares fit costs.
   const FormLayout layout(form);

@@ -79,7 +79,7 @@ struct Polished {
   int iterations = 0;
   bool in_time = true;  // false: the deadline came first
   PolishOutcome outcome = PolishOutcome::kExhausted;
-  std::vector<double> descent;  // relative_mse at the start and after every accepted step
+  std::vector<double> descent{};  // relative_mse at the start and after every accepted step
 };
 using DeepPolished = Polished;
 
@@ -103,6 +103,7 @@ double fit_linear_part(Form& form, const DeepData& data, const Control& control)
 
 // What every unit of layer l is worth: the share of the variance that its linearised removal would leave, slope of f
 // along |q_j| times |q_j|, projected off all features but |q_j| itself.
-[[nodiscard]] Vector unit_worth(const Form& form, std::size_t l, const DeepData& data, const Control& control);
+[[nodiscard]] Vector unit_worth(const Form& form, std::size_t l, const DeepData& data,
+                                const Control& control);
 
 }  // namespace exhume

@@ -65,8 +65,7 @@ Left measure(const Form& form, const Matrix& products, Index rows) {
   return {products.trace() / (n * m), products / std::max(n - unknowns / m, 1.0), n * m / unknowns};
 }
 
-SamplePtr hardest_rows(const Form& form, const SampleSource& samples, Index count,
-                       const Control& control) {
+SamplePtr hardest_rows(const Form& form, const SampleSource& samples, Index count, const Control& control) {
   const Worst worst = reduce_blocks(
       samples, Worst{static_cast<size_t>(count), {}}, control, "", [&](Worst& to, const SampleBlock& block) {
         const FormBlock rows(form, block, false);

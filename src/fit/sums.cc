@@ -42,7 +42,9 @@ ResidualSums residual_sums_on_device(const Form& form, const DeviceRows& rows, c
 class DenseSystem final : public NormalSystem {
  public:
   DenseSystem(const Form& form, const NormalSums& sums)
-      : H_(projected_normal_matrix(form, sums)), gradient_(sums.gradient.reshaped()), diagonal_(H_.diagonal()) {
+      : H_(projected_normal_matrix(form, sums)),
+        gradient_(sums.gradient.reshaped()),
+        diagonal_(H_.diagonal()) {
     diagonal_.array() += 1e-12 * diagonal_.mean() + kTiny;
   }
   [[nodiscard]] std::optional<Vector> step(double damping) const override {
@@ -69,7 +71,8 @@ class SampleSums final : public FormSums {
     ResidualSums sums = residual_sums(form, samples_, block_rows_, control);
     return {std::move(sums.FR), sums.squares.sum()};
   }
-  std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix&, const Control& control) override {
+  std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix&,
+                                              const Control& control) override {
     const bool small = form.unknowns() <= dense_limit_;
     if (matrix_ == NormalMatrix::kFormed || (small && matrix_ == NormalMatrix::kCheaper))
       return std::make_unique<DenseSystem>(form, normal_sums(form, samples_, block_rows_, control));
@@ -243,7 +246,8 @@ NormalSums normal_sums(const Form& form, const SampleSource& samples, Index bloc
         add_gram(G, 1, sums.GG);
         sums.GF.noalias() += G.transpose() * rows.F();
         sums.FF.noalias() += rows.F().transpose() * rows.F();
-        const Matrix weights = (R * form.C.topRows(k).transpose()).cwiseProduct(rows.unit_slopes());  // rows x k
+        const Matrix weights =
+            (R * form.C.topRows(k).transpose()).cwiseProduct(rows.unit_slopes());  // rows x k
         sums.gradient.noalias() += rows.X1().transpose() * weights;
       },
       block_rows);
@@ -323,7 +327,8 @@ std::unique_ptr<FormSums> host_sums(const DeepData& data) { return std::make_uni
 std::unique_ptr<FormSums> sums_over(const Form& form, const DeepData& data, const Control& control) {
   const auto p = static_cast<double>(form.unknowns());
   const double flops = p * p * static_cast<double>(data.rows() * data.y.cols());
-  if (control.device && form.given == 0 && flops > kDeviceWorkOfLayers) return device_sums(control.device, data);
+  if (control.device && form.given == 0 && flops > kDeviceWorkOfLayers)
+    return device_sums(control.device, data);
   return host_sums(data);
 }
 

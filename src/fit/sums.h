@@ -125,7 +125,8 @@ enum class NormalMatrix { kCheaper, kFormed, kFree };
 // One hidden layer on samples. On control's device where there is one, nobody shares the passes, and a step of a form
 // of this size is worth the way; there rows are copied. dense_limit: most unknowns for which H is formed here.
 [[nodiscard]] std::unique_ptr<FormSums> sums_over(const Form& form, const SampleSource& samples,
-                                                  Index block_rows, Index dense_limit, const Control& control);
+                                                  Index block_rows, Index dense_limit,
+                                                  const Control& control);
 [[nodiscard]] std::unique_ptr<FormSums> host_sums(const SampleSource& samples, Index block_rows,
                                                   Index dense_limit, NormalMatrix matrix);
 [[nodiscard]] std::unique_ptr<FormSums> device_sums(const std::shared_ptr<Device>& device,
@@ -140,9 +141,10 @@ enum class NormalMatrix { kCheaper, kFormed, kFree };
                                                     const DeepData& data);
 
 // Sums over rows in memory, by tasks whose number never depends on the number of threads.
-inline constexpr Index kTaskRows = 512;   // rows that a task takes at least
-inline constexpr Index kMostTasks = 16;   // as many as the cores of a usual machine
-inline constexpr Index kStripRows = 256;  // rows whose Jacobian is in memory at once: 1,000 unknowns take 2 MB, a cache
+inline constexpr Index kTaskRows = 512;  // rows that a task takes at least
+inline constexpr Index kMostTasks = 16;  // as many as the cores of a usual machine
+inline constexpr Index kStripRows =
+    256;  // rows whose Jacobian is in memory at once: 1,000 unknowns take 2 MB, a cache
 
 // Tasks of consecutive rows, in strips: clear(sums) once, then add(sums, first, rows). Their sums are merged in a fixed
 // binary tree; that of all rows is sums[0]. `sums` is memory that may serve the next call too: large ones take as long

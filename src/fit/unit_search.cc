@@ -47,8 +47,8 @@ struct ResidualCurvature {
   }
 };
 
-ResidualCurvature residual_curvature(const Form& model, const SampleSource& samples,
-                                     Index block_rows, const Control& control) {
+ResidualCurvature residual_curvature(const Form& model, const SampleSource& samples, Index block_rows,
+                                     const Control& control) {
   const Index d = model.inputs, m = samples.outputs();
   ResidualCurvature empty;
   empty.M.assign(static_cast<size_t>(m), Matrix::Zero(d, d));
@@ -289,8 +289,7 @@ class Search {
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
       if (!options_.noise_is_final && grows_for_nothing(k, current.relative_mse)) break;
       const bool nearly = current.relative_mse <= options_.nearly_exact;
-      Polished grown =
-          enlarged(current.form, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);
+      Polished grown = enlarged(current.form, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);
       const double gain = current.relative_mse / std::max(grown.relative_mse, kTiny);
       if (nearly && gain < kRealUnit) return settle(std::move(current), gain / kRealUnit);
       if (grown.relative_mse <= options_.exact_relative) grown = pruned(grown, 0);
@@ -538,8 +537,7 @@ SearchResult search_units(const Matrix& V, const SampleSource& samples, const Se
   return remembered(control, "search", [&] { return Search(samples, options, control).run(V); });
 }
 
-Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V,
-                   const Control& control) {
+Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V, const Control& control) {
   const CandidateSums sums = candidate_sums(model, samples, V, control);
   const Index q = model.features(), m = samples.outputs();
   const double freedom =
@@ -554,8 +552,8 @@ Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix&
   return scores;
 }
 
-Candidates candidate_units(const Form& model, const SampleSource& samples, Index count,
-                           std::uint64_t seed, const Control& control) {
+Candidates candidate_units(const Form& model, const SampleSource& samples, Index count, std::uint64_t seed,
+                           const Control& control) {
   const Matrix V = candidate_grid(model, samples, seed, control);
   const Vector scores = unit_scores(model, samples, V, control);
   const Index total = V.rows();

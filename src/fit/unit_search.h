@@ -83,8 +83,8 @@ struct Candidates {
   Vector scores;     // chi-squared with m degrees of freedom under pure noise
   Index tested = 0;  // how many were scored
 };
-[[nodiscard]] Candidates candidate_units(const Form& model, const SampleSource& samples,
-                                         Index count, std::uint64_t seed, const Control& control);
+[[nodiscard]] Candidates candidate_units(const Form& model, const SampleSource& samples, Index count,
+                                         std::uint64_t seed, const Control& control);
 
 // The scores of given units V (count x (d+1)) for the residual of `model`, over its variance.
 [[nodiscard]] Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V,
@@ -92,8 +92,7 @@ struct Candidates {
 
 // The increase of the mean square without unit j (outputs of unit variance: a share of the
 // variance): k of them.
-[[nodiscard]] Vector unit_worth(const Form& model, const SampleSource& samples,
-                                const Control& control);
+[[nodiscard]] Vector unit_worth(const Form& model, const SampleSource& samples, const Control& control);
 
 // The score that the best of `tested` candidates exceeds by chance with probability kUnitFalseAlarm
 // (base/limits.h): chi-squared, m degrees of freedom.

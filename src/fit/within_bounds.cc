@@ -72,8 +72,8 @@ class Furthest {
   std::vector<Entry> entries_;
 };
 
-Furthest furthest(const Form& model, const SampleSource& samples, const HalfWidth& half_width,
-                  Index kept, const Control& control) {
+Furthest furthest(const Form& model, const SampleSource& samples, const HalfWidth& half_width, Index kept,
+                  const Control& control) {
   return reduce_blocks(samples, Furthest(kept), control, "", [&](Furthest& to, const SampleBlock& block) {
     const RowMatrix gap = block.y() - evaluate(model, block.x());
     for (Index i = 0; i < gap.rows(); ++i) {
@@ -146,8 +146,8 @@ class CuttingPlanes {
   Vector gaps_;  // (y - f) / h at `at_`
 };
 
-Form by_cutting_planes(const Form& start, const SampleSource& samples,
-                                 const HalfWidth& half_width, int rounds, const Control& control) {
+Form by_cutting_planes(const Form& start, const SampleSource& samples, const HalfWidth& half_width,
+                       int rounds, const Control& control) {
   const Index kept = kEntriesPerUnknown * (start.V[0].size() + start.C.size());
   CuttingPlanes planes(start);
   Form model = start;
@@ -164,8 +164,8 @@ Form by_cutting_planes(const Form& start, const SampleSource& samples,
 
 // One Gauss-Newton step after another towards outputs that follow the model: target(x, fitted, y) changes y.
 template <class Target, class Done>
-Form follow(const Form& start, const SamplePtr& samples, int rounds, const Target& target,
-                      const Done& done, const Control& control) {
+Form follow(const Form& start, const SamplePtr& samples, int rounds, const Target& target, const Done& done,
+            const Control& control) {
   Form model = start;
   PolishOptions options;
   options.max_iterations = 1;
@@ -179,8 +179,8 @@ Form follow(const Form& start, const SamplePtr& samples, int rounds, const Targe
   return model;
 }
 
-Form by_projections(const Form& start, const SamplePtr& samples,
-                              const HalfWidth& half_width, int rounds, const Control& control) {
+Form by_projections(const Form& start, const SamplePtr& samples, const HalfWidth& half_width, int rounds,
+                    const Control& control) {
   return follow(
       start, samples, rounds,
       [&](const Form& model, const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
@@ -192,16 +192,14 @@ Form by_projections(const Form& start, const SamplePtr& samples,
           }
         }
       },
-      [&](const Form& model) {
-        return furthest(model, *samples, half_width, 1, control).beyond() == 0;
-      },
+      [&](const Form& model) { return furthest(model, *samples, half_width, 1, control).beyond() == 0; },
       control);
 }
 
 }  // namespace
 
-Form fit_rounded(const Form& start, const SamplePtr& samples, const HalfWidth& half_width,
-                           int rounds, const Control& control) {
+Form fit_rounded(const Form& start, const SamplePtr& samples, const HalfWidth& half_width, int rounds,
+                 const Control& control) {
   return follow(
       start, samples, rounds,
       [&](const Form& model, const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
@@ -218,8 +216,8 @@ Form fit_rounded(const Form& start, const SamplePtr& samples, const HalfWidth& h
       [](const Form&) { return false; }, control);
 }
 
-Form within_bounds(const Form& start, const SamplePtr& samples,
-                             const HalfWidth& half_width, int rounds, const Control& control) {
+Form within_bounds(const Form& start, const SamplePtr& samples, const HalfWidth& half_width, int rounds,
+                   const Control& control) {
   if (start.units() > 0 && start.V[0].size() + start.C.size() <= kMostUnknowns)
     return by_cutting_planes(start, *samples, half_width, rounds, control);
   return by_projections(start, samples, half_width, rounds, control);

@@ -28,11 +28,11 @@ namespace exhume {
 using HalfWidth = std::function<double(double y, Index output)>;
 
 // The model after `rounds` Gauss-Newton steps.
-[[nodiscard]] Form fit_rounded(const Form& start, const SamplePtr& samples,
-                                         const HalfWidth& half_width, int rounds, const Control& control);
+[[nodiscard]] Form fit_rounded(const Form& start, const SamplePtr& samples, const HalfWidth& half_width,
+                               int rounds, const Control& control);
 
 // The model after at most `rounds` steps; ends early where all entries lie within their bounds.
-[[nodiscard]] Form within_bounds(const Form& start, const SamplePtr& samples,
-                                           const HalfWidth& half_width, int rounds, const Control& control);
+[[nodiscard]] Form within_bounds(const Form& start, const SamplePtr& samples, const HalfWidth& half_width,
+                                 int rounds, const Control& control);
 
 }  // namespace exhume

@@ -313,7 +313,8 @@ Matrix FormRows::jacobian(const Eigen::Ref<const Vector>& c) const {
 Matrix FormRows::gradients() const {
   const Index k = unit_slopes_.cols(), width = form_.inputs + 1;
   Matrix G(P_.rows(), k * width);
-  for (Index j = 0; j < k; ++j) G.middleCols(j * width, width) = X1().array().colwise() * unit_slopes_.col(j).array();
+  for (Index j = 0; j < k; ++j)
+    G.middleCols(j * width, width) = X1().array().colwise() * unit_slopes_.col(j).array();
   return G;
 }
 

@@ -30,7 +30,8 @@ struct Form {
   Matrix C;               // may start empty
   std::size_t given = 0;  // lowest layers that are known: a polish leaves them as they are
   bool turned = false;    // max(q, 0) although all lower features are passed on
-  std::shared_ptr<const Rectifier> rectifier;  // where set, units of a plain form have this one instead of max(q, 0)
+  std::shared_ptr<const Rectifier>
+      rectifier;  // where set, units of a plain form have this one instead of max(q, 0)
 
   // All but the rectifier, which is made of functions: whoever sends a form knows it and puts it back.
   auto fields() { return std::tie(plain, inputs, V, C, given, turned); }

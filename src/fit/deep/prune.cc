@@ -93,8 +93,8 @@ class Pruning {
   // Polishes it on all rows; where that is as good as before it takes the place of what there was.
   bool holds_on_all(const Form& fewer, int iterations) {
     Polished trial = noisy() ? polish(fewer, data_, trial_options(iterations), control_)
-                                 : polish_all(fewer, data_, kTrialEquations, limit(fewer),
-                                              trial_options(iterations), control_);
+                             : polish_all(fewer, data_, kTrialEquations, limit(fewer),
+                                          trial_options(iterations), control_);
     if (!(trial.relative_mse < limit(trial.form))) return false;
     now_ = std::move(trial);
     report();
@@ -216,7 +216,7 @@ double step_flops(const DeepData& data, const Form& form, double each) {
 }
 
 Polished polish_all(const Form& start, DeepData& data, double each, double exact,
-                        const PolishOptions& options, const Control& control) {
+                    const PolishOptions& options, const Control& control) {
   Polished out{start, 0, 0, true};
   for (int round = 0;; ++round) {
     const DeepData rows = enough_rows(data, out.form, each);
@@ -231,7 +231,7 @@ Polished polish_all(const Form& start, DeepData& data, double each, double exact
 }
 
 Form merge_units(const Form& form, std::size_t l, double cosine, const DeepData& data,
-                     const Control& control) {
+                 const Control& control) {
   const Index count = std::min(kMergeRows, data.rows()), m = data.y.cols();
   Form out = form;
   normalise(out);

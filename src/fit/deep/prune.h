@@ -19,7 +19,7 @@ namespace exhume {
 
 // The form with units of layer l merged whose features correlate above `cosine`; C is left to be solved again.
 [[nodiscard]] Form merge_units(const Form& form, std::size_t l, double cosine, const DeepData& data,
-                                   const Control& control);
+                               const Control& control);
 
 struct PruneOptions {
   double exact = 1e-19;   // relative mean squared residual below which a fit is exact, before its last digits
@@ -40,7 +40,7 @@ struct Pruned {
 // Polishes on about `each` equations an unknown until all rows are reproduced: rows that are not are brought
 // forward and have their say. Gives up where the fit is not below `exact` on the rows it sees.
 [[nodiscard]] Polished polish_all(const Form& start, DeepData& data, double each, double exact,
-                                      const PolishOptions& options, const Control& control);
+                                  const PolishOptions& options, const Control& control);
 
 // Trials are polished on about twelve equations an unknown, and have to hold on all rows.
 [[nodiscard]] Pruned prune(const Polished& start, DeepData& data, const PruneOptions& options,

@@ -1,11 +1,13 @@
 #include "fit/deep/search.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/blas.h"
-#include "fit/deep/known_layers.h"
-#include "fit/deep/layer_by_layer.h"
-#include "fit/deep/noise_watch.h"
+#include "fit/deep/finish.h"
+#include "fit/deep/layers.h"
+#include "fit/deep/prune.h"
 #include "fit/deep/trials.h"
 
 namespace exhume {
@@ -13,6 +15,56 @@ namespace {
 
 constexpr double kLongFirst = 2.5;           // times as many steps, before students of three layers get wider
 constexpr std::uint64_t kAgain = 1'000'003;  // number of the students that look for a plainer network
+
+// A student's error on rows that were not fitted, over that of another, from which on rows are looked at for noise,
+// and from which on a wider one is no gain.
+constexpr double kHardlyBetter = 0.3, kNoGain = 0.8;
+constexpr double kNoisySteps = 20'000;
+constexpr double kNoisyFlops = 2e11;           // of one step on all rows
+constexpr std::uint64_t kInNoise = 3'000'003;  // number of the first student that is shown all rows alike
+
+// Is it noise that keeps students from getting further? Looked at where one does hardly better than one before it, on rows
+// that neither has seen.
+class NoiseWatch {
+ public:
+  explicit NoiseWatch(Trials& trials) : trials_(trials) {}
+
+  // form: a student as trained, or as polished. Where what it leaves is noise, the least network that leaves no more is
+  // the answer (fit/deep/in_noise.h).
+  void look(const Form& form, bool polished) {
+    const Control& control = trials_.control();
+    const StructureLeft& structure_left = trials_.options().structure_left;
+    if (!structure_left || control.out_of_time()) return;
+    const double error = relative_error(form, trials_.unseen(), control), least = least_;
+    least_ = std::min(least, error);
+    overfits_ = !polished && error > kNoGain * least;
+    const auto p = static_cast<double>(form.unknowns());
+    const double flops = p * p * static_cast<double>(trials_.rows().y.size());
+    if (error < kHardlyBetter * least || flops > kNoisyFlops) return;
+    control.report("noise", 0);
+    if (polished && structure_left(form) > 1) return;  // it has converged, and is not all there is
+    Form start = form;
+    if (!polished) {
+      // One that is not shown the noisiest rows more often than others.
+      Lesson lesson;
+      lesson.widths.assign(static_cast<std::size_t>(trials_.options().depth), trials_.first_width());
+      lesson.steps = kNoisySteps;
+      lesson.number = kInNoise + trials_.students();
+      start = trials_.taught(lesson, false).form;
+    }
+    for (std::size_t l = 0; l < start.depth(); ++l)
+      start = merge_units(start, l, kTwins, trials_.rows(), control);
+    std::optional<DeepFound> found = finished_in_noise(start, trials_.rows(), structure_left, control);
+    if (found) trials_.settle(std::move(*found));
+  }
+  // The last student did no better on rows that it did not see than one before.
+  [[nodiscard]] bool overfits() const { return overfits_; }
+
+ private:
+  Trials& trials_;
+  double least_ = 1;  // error on rows that were not fitted, of what no polish made exact
+  bool overfits_ = false;
+};
 
 class Search {
  public:

@@ -18,7 +18,6 @@
 #include "exhume/control.h"
 #include "exhume/samples.h"
 #include "fit/deep/found.h"
-#include "fit/deep/search_options.h"
 
 namespace exhume {
 

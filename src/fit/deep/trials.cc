@@ -9,12 +9,9 @@
 
 #include "base/random.h"
 #include "fit/deep/finish.h"
-#include "fit/deep/missing_unit.h"
-#include "fit/deep/most_rows.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/shuffled.h"
+#include "fit/deep/rounding.h"
 #include "fit/deep/student.h"
-#include "fit/deep/to_rounding.h"
 
 namespace exhume {
 namespace {
@@ -56,8 +53,7 @@ DeepData last_rows(DeepData& data) {
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
 // time, as long as the error with C solved again stays below `limit`; in the last layer, where units that bend on few rows are worth
 // little and no other layer makes up for them, as long as it hardly grows.
-Form lightened(Form form, std::size_t known, double limit, const DeepData& data,
-                   const Control& control) {
+Form lightened(Form form, std::size_t known, double limit, const DeepData& data, const Control& control) {
   const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
     const double most = l + 1 == form.depth() ? std::min(limit, kHardlyLighter * trained) : limit;
@@ -107,8 +103,8 @@ Index Trials::first_width() const {
   const auto equations = static_cast<double>(data_.rows() * data_.y.cols());
   Index width = options_.depth > 2 ? 4 * options_.first_width / 3 : options_.first_width;
   for (; width > kLeastWidth; --width) {
-    const Form form = random_student(
-        data_.x.cols(), 1, std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
+    const Form form = random_student(data_.x.cols(), 1,
+                                     std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
     if (kStudentEquations * static_cast<double>(form.unknowns()) <= equations) break;
   }
   return width;

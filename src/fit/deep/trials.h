@@ -8,10 +8,10 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
+#include "fit/deep/found.h"
+#include "fit/deep/rounding.h"
+#include "fit/deep/student.h"
 #include "fit/polish.h"
-#include "fit/deep/search_options.h"
-#include "fit/deep/student_data.h"
-#include "fit/deep/to_rounding.h"
 
 namespace exhume {
 

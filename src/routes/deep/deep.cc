@@ -8,7 +8,7 @@
 
 #include "base/blas.h"
 #include "certify/certify.h"
-#include "fit/deep/determined.h"
+#include "fit/errors.h"
 #include "routes/deep/deep_noise.h"
 #include "routes/engine.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fit/deep/weight_errors.h"
+#include "fit/errors.h"
 #include "fit/polish.h"
 
 namespace exhume {

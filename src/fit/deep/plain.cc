@@ -1,4 +1,4 @@
-#include "fit/deep/plain_by_rows.h"
+#include "fit/deep/plain.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -8,19 +8,133 @@
 #include <utility>
 #include <vector>
 
-#include "fit/deep/nearly_linear.h"
-#include "fit/deep/open_signs.h"
 #include "fit/deep/prune.h"
-#include "model/form.h"
-#include "fit/deep/signs.h"
+#include "fit/signs.h"
 #include "fit/sums.h"
+#include "model/form.h"
 
 namespace exhume {
 namespace {
 
+constexpr double kEquationsMet = 1e-6;  // of their norm, by signs that are right
+constexpr Index kNobody = -1;
+
+// For every input the unit whose weight it leaves open, or nobody; nothing where it is more than one.
+std::optional<std::vector<Index>> open_at(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
+  const FormRows rows(form, h);
+  const Matrix above = (rows.Q(0).array() > 0).cast<double>(), below = 1 - above.array();
+  const Matrix active = (h.array() != 0).cast<double>();
+  // Rows on which unit j is on that side and input a is not zero.
+  const Matrix on = above.transpose() * active, off = below.transpose() * active;
+  std::vector<Index> open(static_cast<std::size_t>(h.cols()), kNobody);
+  for (Index j = 0; j < on.rows(); ++j) {
+    for (Index a = 0; a < on.cols(); ++a) {
+      if (std::min(on(j, a), off(j, a)) > 0) continue;
+      if (open[static_cast<std::size_t>(a)] != kNobody) return std::nullopt;
+      open[static_cast<std::size_t>(a)] = j;
+    }
+  }
+  return open;
+}
+
+}  // namespace
+
+std::optional<OpenSigns> signs_with_open_weights(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
+  const Index k = form.V[0].rows(), m = form.C.cols();
+  const std::optional<std::vector<Index>> open = open_at(form, h);
+  if (!open) return std::nullopt;
+  std::vector<Index> told, others;
+  for (Index a = 0; a < h.cols(); ++a)
+    ((*open)[static_cast<std::size_t>(a)] == kNobody ? told : others).push_back(a);
+  if (others.empty() || told.empty()) return std::nullopt;
+  const Matrix U = form.C.topRows(k).transpose(), R = form.C.bottomRows(h.cols() + 1).transpose();
+  const Matrix& V = form.V[0];
+  Matrix M(m * static_cast<Index>(told.size()), k);
+  Vector right(M.rows());
+  Index at = 0;
+  for (Index o = 0; o < m; ++o) {
+    for (const Index a : told) {
+      const double norm = std::max(U.row(o).norm(), kTiny);
+      M.row(at) = U.row(o).cwiseProduct(V.col(a).transpose()) / norm;
+      right(at++) = R(o, a) / norm;
+    }
+  }
+  const std::optional<Vector> signs = signs_that_solve(M, right, kEquationsMet);
+  if (!signs) return std::nullopt;
+  OpenSigns out;
+  out.s = *signs;
+  out.V = V;
+  for (const Index a : others) {
+    const Index j = (*open)[static_cast<std::size_t>(a)];
+    const Vector missing = R.col(a) - U * out.s.cwiseProduct(V.col(a));
+    // Another weight changes |q| on the other side, and R by as much against it: twice.
+    const Vector u = 2 * out.s(j) * U.col(j);
+    out.V(j, a) += missing.dot(u) / std::max(u.squaredNorm(), kTiny);
+  }
+  return out;
+}
+
+namespace {
+
+constexpr Index kLeastRows = 2;          // with which the free bias leaves an equation
+constexpr double kOneDirection = 1e-6;   // what is left across alpha, of what is left along it
+constexpr double kEquationsTrue = 1e-9;  // of their norm, by signs that are right
+constexpr Index kMostLeft = 12;          // of which each may be there for another reason
+
+// All of these rows are those on which the unit is off.
+std::optional<Matrix> with_unit_off_on(const Form& form, const DeepData& left) {
+  const Index k = form.V[0].rows(), c = form.V[0].cols() - 1, m = form.C.cols(), rows = left.rows();
+  if (rows < kLeastRows || k == 0) return std::nullopt;
+  const Matrix E = left.y - evaluate(form, left.x);
+  const Eigen::SelfAdjointEigenSolver<Matrix> outputs(Matrix(E.transpose() * E));
+  const Vector squares = outputs.eigenvalues();  // increasing
+  if (m > 1 && !(squares(m - 2) < kOneDirection * kOneDirection * squares(m - 1))) return std::nullopt;
+  const Vector alpha = outputs.eigenvectors().col(m - 1);
+  const Matrix U = form.C.topRows(k).transpose(), R = form.C.middleRows(k, c).transpose();
+  const Matrix V = form.V[0].leftCols(c);
+  const Vector mean = left.x.colwise().mean().transpose(), along = E * alpha;
+  const Matrix centred = left.x.rowwise() - mean.transpose();
+  Matrix M(rows + (m - 1) * c, k);
+  Vector right(M.rows());
+  M.topRows(rows) = centred * V.transpose() * Vector(U.transpose() * alpha).asDiagonal();
+  right.head(rows) = centred * (R.transpose() * alpha) + Vector(along.array() - along.mean());
+  for (Index o = 0; o + 1 < m; ++o) {
+    const Vector e = outputs.eigenvectors().col(o);
+    M.middleRows(rows + o * c, c) = V.transpose() * Vector(U.transpose() * e).asDiagonal();
+    right.segment(rows + o * c, c) = R.transpose() * e;
+  }
+  const std::optional<Vector> s = signs_that_solve(M, right, kEquationsTrue);
+  if (!s) return std::nullopt;
+  const Vector w = (R - U * s->asDiagonal() * V).transpose() * alpha;
+  const double b = -along.mean() - w.dot(mean);
+  // Off on all of these rows: its turn.
+  const Vector z = (left.x * w).array() + b;
+  if (z.minCoeff() < 0 && z.maxCoeff() > 0) return std::nullopt;
+  Matrix out(k + 1, c + 1);
+  out.topRows(k) = s->asDiagonal() * form.V[0];
+  out.bottomRows(1) << w.transpose(), b;
+  if (z.sum() > 0) out.bottomRows(1) *= -1;
+  return out;
+}
+
+}  // namespace
+
+std::optional<Matrix> with_nearly_linear_unit(const Form& form, const DeepData& left) {
+  std::optional<Matrix> out = with_unit_off_on(form, left);
+  if (left.rows() > kMostLeft) return out;
+  // One of them may show something else: a weight that the other rows leave open, say.
+  for (Index i = 0; i < left.rows() && !out; ++i) {
+    DeepData others = left;
+    static_cast<void>(others.take_out({i}));
+    out = with_unit_off_on(form, others);
+  }
+  return out;
+}
+
+namespace {
+
 constexpr int kLayerSteps = 40;       // of a layer's polish
 constexpr double kSideRows = 3;       // for every weight of a unit, on either side of its kink
-constexpr Index kBlockRows = 4096;    // that are looked at at once
 constexpr double kSignsMet = 1e-3;    // distance from +-1 of signs that are told
 constexpr double kExpressed = 1e-10;  // relative mean square of a unit that is expressed exactly
 
@@ -127,10 +241,6 @@ PolishOptions until(double exact) {
   return polishing;
 }
 
-Vector as_signs(const Vector& s) {
-  return (s.array() < 0).select(Vector::Constant(s.size(), -1), Vector::Ones(s.size()));
-}
-
 // The first layer of the form, every unit turned as its sign says; x: its inputs; left: rows that it does not reproduce.
 Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* left) {
   const Matrix above = on_first_layer(form);
@@ -149,7 +259,7 @@ Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* 
 // The signs of all layers but the last as the form stands, every unit in the outputs h of the layer below, and then
 // the last layer on these: fewer weights than in all that is passed on, and rows that leave those open may tell these.
 std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double exact,
-                                     const Control& control) {
+                                 const Control& control) {
   Form plain;
   plain.given = form.given;
   plain.plain = true;
@@ -190,7 +300,7 @@ std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double 
 }  // namespace
 
 std::optional<Form> plain_by_rows(const Form& sign_free, const DeepData& data, const DeepData* left,
-                                      double each, double exact, const Control& control) {
+                                  double each, double exact, const Control& control) {
   Form now = sign_free;
   normalise(now);
   Form plain;
