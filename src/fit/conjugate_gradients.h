@@ -4,17 +4,17 @@
 //
 //     J (dV, dC) = (slopes * dZ) C_units + F dC,    J^T U = ( (slopes * U C_units^T)^T X~ , F^T U ),
 //
-// O(n k (d + m)) per product. Conjugate gradients solve the damped equations; only dV is used, C is solved again
-// exactly. The preconditioner has one block for C (F^T F, q x q) and one per unit:
+// O(n k (d + m)) per product. Conjugate gradients solve the damped equations; only dV is used, C is solved
+// again exactly. The preconditioner has one block for C (F^T F, q x q) and one per unit:
 //
 //     B_j = |C_j|^2 G_j^T G_j + s_j v_j v_j^T        (d+1) x (d+1)
 //
 //     G_j = slopes_j * X~: rows x (d+1);  s_j: the mean of the diagonal, where the scale of a unit is free
 //
-// Slopes of |z| are +-1, so that G_j^T G_j = X~^T X~ for all units: one sum and one factorisation serve all of them,
-// with the part along v_j by the formula of Sherman and Morrison. Where inputs are many, other units are treated in the
-// same way, times the mean of their squared slopes: a preconditioner need not be exact, and a sum for every unit costs
-// more than the products that it saves.
+// Slopes of |z| are +-1, so that G_j^T G_j = X~^T X~ for all units: one sum and one factorisation serve all
+// of them, with the part along v_j by the formula of Sherman and Morrison. Where inputs are many, other units
+// are treated in the same way, times the mean of their squared slopes: a preconditioner need not be exact,
+// and a sum for every unit costs more than the products that it saves.
 #pragma once
 
 #include <optional>
@@ -48,13 +48,13 @@ class UnitBlocks {
   UnitBlocks(const Form& form, const UnitBlockSums& sums, Index rows);
 
   [[nodiscard]] const Matrix& diagonal() const { return diagonal_; }  // (d+1) x k
-  // What holds a unit's scale, t_j v_j, t_j the mean of diagonal(), and v_j: (d+1) x k, zero where scales are not
-  // free.
+  // What holds a unit's scale, t_j v_j, t_j the mean of diagonal(), and v_j: (d+1) x k, zero where scales are
+  // not free.
   [[nodiscard]] const Matrix& stiff() const { return stiff_; }
   [[nodiscard]] const Matrix& along() const { return along_; }
 
-  // One A for all units, B_j = weight_j A + s_j v_j v_j^T, or a block of every unit: how many, and each with its
-  // damping.
+  // One A for all units, B_j = weight_j A + s_j v_j v_j^T, or a block of every unit: how many, and each with
+  // its damping.
   [[nodiscard]] Index count() const { return static_cast<Index>(blocks_.size()); }
   [[nodiscard]] bool alike() const { return count() < diagonal_.cols(); }
   [[nodiscard]] Matrix damped(Index i, double lambda) const;

@@ -16,8 +16,8 @@ namespace {
 constexpr Index kMostRows = 40000;
 // More inputs than this are hardly functions of one of them.
 constexpr Index kMostInputs = 16;
-// Mean squared step from row to row, over the variance of the inputs: 2 for unrelated rows, about (range / n)^2
-// along a curve.
+// Mean squared step from row to row, over the variance of the inputs: 2 for unrelated rows, about (range /
+// n)^2 along a curve.
 constexpr double kSmoothSteps = 0.01;
 // A row belongs to a run whose matrix reproduces it to this share of the outputs' spread.
 constexpr double kReproduces = 1e-8;

@@ -17,8 +17,8 @@ struct DeepData {
   [[nodiscard]] Index rows() const { return x.rows(); }
   // The squared residual of every row, summed over outputs.
   [[nodiscard]] Vector squares(const DeepForm& form, const Control& control) const;
-  // Exchanges the rows that the form fits worst, at most `most` of those with a squared residual above `least`,
-  // for the first ones; returns how many.
+  // Exchanges the rows that the form fits worst, at most `most` of those with a squared residual above
+  // `least`, for the first ones; returns how many.
   Index bring_forward(const DeepForm& form, Index most, double least, const Control& control);
   // Rows that are listed, in increasing order, taken out; the others keep their order.
   [[nodiscard]] DeepData take_out(const std::vector<Index>& listed);

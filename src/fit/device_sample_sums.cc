@@ -18,7 +18,8 @@ namespace {
 using Doubles = DeviceMatrix<double>;
 using View = DeviceView<double>;
 
-// Multiplications of a Gram matrix, and the share of the device's memory for two copies of it, up to which it is formed there.
+// Multiplications of a Gram matrix, and the share of the device's memory for two copies of it, up to which it
+// is formed there.
 constexpr double kMostGram = 1.5e13, kMostMemory = 0.6;
 
 // All rows of a polish, and a model's features of them.
@@ -141,7 +142,8 @@ class DenseOnDevice final : public NormalSystem {
   Vector diagonal_;
 };
 
-// The same without H, as fit/gauss_newton_cg.h on the processor. Directions: one vector, V (k x (d+1)), then C (q x m).
+// The same without H, as fit/gauss_newton_cg.h on the processor. Directions: one vector, V (k x (d+1)), then
+// C (q x m).
 class ConjugateOnDevice final : public NormalSystem {
  public:
   ConjugateOnDevice(const Rows& rows, const Form& form, const Control& control)

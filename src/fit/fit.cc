@@ -27,8 +27,8 @@ constexpr double kRivalDeviations = 20;
 constexpr double kRivalFalseAlarm = 1e-5;
 // Rows times weights above which a fit that leaves structure is not worth passes over all rows.
 constexpr double kMostWhenStuck = 1e10;
-// Most times that all rows are fitted with new weights, and the share of the assumed noise above which the weights
-// were right.
+// Most times that all rows are fitted with new weights, and the share of the assumed noise above which the
+// weights were right.
 constexpr int kMostWeightings = 8;
 constexpr double kSameNoise = 0.5;
 
@@ -379,8 +379,8 @@ class Fitter {
     fit_.descent.push_back({true, fit_.relative_mse});
   }
 
-  // The noise that outputs are weighed by. Those without any would outweigh the others by more than doubles hold,
-  // and what is fitted to the others would be lost.
+  // The noise that outputs are weighed by. Those without any would outweigh the others by more than doubles
+  // hold, and what is fitted to the others would be lost.
   [[nodiscard]] static Matrix weighing_noise(Matrix covariance) {
     covariance.diagonal().array() += kReproduced;
     return covariance;

@@ -18,7 +18,8 @@
 namespace exhume {
 namespace {
 
-// How a polish goes about it. Factors of lambda as usual for Levenberg-Marquardt; few layers forgive larger steps.
+// How a polish goes about it. Factors of lambda as usual for Levenberg-Marquardt; few layers forgive larger
+// steps.
 struct Manner {
   int tries;                     // lambdas that are tried before a fit counts as converged
   double lower_at_once, lower;   // lambda is divided by: where the first try succeeds, where a later one does
@@ -287,7 +288,8 @@ Vector unit_worth(const Form& form, std::size_t l, const DeepData& data, const C
     }
   });
   Vector worth = sums.squares;
-  // Where |q_j| is a feature of F it goes with the unit: what leaving out one column of a least-squares fit costs.
+  // Where |q_j| is a feature of F it goes with the unit: what leaving out one column of a least-squares fit
+  // costs.
   const FormLayout layout(form);
   const Index at = layout.hidden[l].first;
   const bool among = at + k <= q;

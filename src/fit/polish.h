@@ -1,29 +1,30 @@
-// The polish: from a rough start to the last bit, by separable nonlinear least squares; any number of hidden layers.
+// The polish: from a rough start to the last bit, by separable nonlinear least squares; any number of hidden
+// layers.
 //
-//     minimise  sum_rows | y - C^T F(x; V_1, ..., V_D) |^2                                         (model/form.h)
+//     minimise  sum_rows | y - C^T F(x; V_1, ..., V_D) |^2                                   (model/form.h)
 //
-// The form is linear in C, so C is always the least-squares solution for the V_l (variable projection) and only the V_l
-// are searched, by Levenberg-Marquardt with Kaufman's Jacobian. For output o let J_o be the derivatives of f_o by all
-// entries of the V_l with C fixed (rows x p), R_o its residuals. Then
+// The form is linear in C, so C is always the least-squares solution for the V_l (variable projection) and
+// only the V_l are searched, by Levenberg-Marquardt with Kaufman's Jacobian. For output o let J_o be the
+// derivatives of f_o by all entries of the V_l with C fixed (rows x p), R_o its residuals. Then
 //
 //     H = sum_o ( J_o^T J_o - K_o^T (F^T F)^-1 K_o ),   K_o = F^T J_o,      gradient = sum_o J_o^T R_o
 //
-// at a cost of rows m p^2 per step. With one hidden layer J_o = (C_jo G_j)_j, G_j = phi'(v_j . x~) x~ the derivatives
-// of unit j alone, x~ = (x, 1), and P the projection off the columns of F:
+// at a cost of rows m p^2 per step. With one hidden layer J_o = (C_jo G_j)_j, G_j = phi'(v_j . x~) x~ the
+// derivatives of unit j alone, x~ = (x, 1), and P the projection off the columns of F:
 //
 //     H_jl = (C_j . C_l)  G_j^T P G_l        ((d+1) x (d+1) blocks),        gradient_j = G_j^T (R C_j^T)
 //
-// so that one Gram matrix of (G, F) serves all outputs: rows p^2. Above `dense_limit` unknowns H is never formed: products
-// with the joint Gauss-Newton matrix cost O(n k (d + m)) and conjugate gradients solve.
+// so that one Gram matrix of (G, F) serves all outputs: rows p^2. Above `dense_limit` unknowns H is never
+// formed: products with the joint Gauss-Newton matrix cost O(n k (d + m)) and conjugate gradients solve.
 //
-// The scale of a row of V_l is free. Rows are kept at unit norm (with one hidden layer their part w), and a step along a
-// row costs as much as one across it, so that H is as regular as the network is determined. In sign-free form the sign
-// of a row does not matter, so a start need not know it; the signed form, without a free linear term, is statistically
-// efficient.
+// The scale of a row of V_l is free. Rows are kept at unit norm (with one hidden layer their part w), and a
+// step along a row costs as much as one across it, so that H is as regular as the network is determined. In
+// sign-free form the sign of a row does not matter, so a start need not know it; the signed form, without a
+// free linear term, is statistically efficient.
 //
-// Accuracy. Residuals are always recomputed from the rows and C is refined with them, at most twice or three times, so
-// the accuracy is that of the problem (eps times the condition of the Jacobian), although normal equations are used
-// inside.
+// Accuracy. Residuals are always recomputed from the rows and C is refined with them, at most twice or three
+// times, so the accuracy is that of the problem (eps times the condition of the Jacobian), although normal
+// equations are used inside.
 #pragma once
 
 #include <limits>
@@ -44,7 +45,8 @@ struct PolishOptions {
   int patience = 3;
   Index dense_limit = 3000;  // k (d+1) above which H is never formed
   Index block_rows = 0;      // rows per task; 0: two to four tasks, or 2,048 rows each
-  // A fit that is not below `hopeful` after `hope` steps, nor falls tenfold in as many, is given up; 0: never.
+  // A fit that is not below `hopeful` after `hope` steps, nor falls tenfold in as many, is given up; 0:
+  // never.
   int hope = 0;
   double hopeful = 1e-16;
   // Nor is one above `far` pursued once two steps in a row have not halved it.
@@ -97,12 +99,12 @@ double fit_linear_part(Form& form, const DeepData& data, const Control& control)
 // Mean squared residual / variance of y, as the form stands.
 [[nodiscard]] double relative_error(const Form& form, const DeepData& data, const Control& control);
 
-// H / rows at the form, rows of unit norm, C solved: what the rows say of the V_l where C is free (p x p, both
-// triangles).
+// H / rows at the form, rows of unit norm, C solved: what the rows say of the V_l where C is free (p x p,
+// both triangles).
 [[nodiscard]] Matrix normal_matrix(const Form& form, const DeepData& data, const Control& control);
 
-// What every unit of layer l is worth: the share of the variance that its linearised removal would leave, slope of f
-// along |q_j| times |q_j|, projected off all features but |q_j| itself.
+// What every unit of layer l is worth: the share of the variance that its linearised removal would leave,
+// slope of f along |q_j| times |q_j|, projected off all features but |q_j| itself.
 [[nodiscard]] Vector unit_worth(const Form& form, std::size_t l, const DeepData& data,
                                 const Control& control);
 

@@ -1,5 +1,6 @@
-// What a fit of one hidden layer leaves of its rows, R = Y - F C, and what is made of it: its size, the rows with most of
-// it, the samples with R for outputs, and outputs mixed so that it is independent noise of variance 1.
+// What a fit of one hidden layer leaves of its rows, R = Y - F C, and what is made of it: its size, the rows
+// with most of it, the samples with R for outputs, and outputs mixed so that it is independent noise of
+// variance 1.
 #pragma once
 
 #include "exhume/control.h"
@@ -36,9 +37,9 @@ struct Left {
 //
 //     y' = Q y,   Q S Q^T = I,   S the covariance of the noise (m x m)
 //
-// Least squares in y' is the maximum-likelihood fit where noise is shared between outputs. A form whose upper layer is
-// C (q x m) has C Q^T there. Eigenvalues of S are taken to be at least 1e-24 of their mean: outputs without noise count
-// for very much, not for ever.
+// Least squares in y' is the maximum-likelihood fit where noise is shared between outputs. A form whose upper
+// layer is C (q x m) has C Q^T there. Eigenvalues of S are taken to be at least 1e-24 of their mean: outputs
+// without noise count for very much, not for ever.
 struct OutputMixing {
   Matrix Q = Matrix(), back = Matrix();  // m x m, inverse to each other
 };

@@ -13,8 +13,8 @@
 namespace exhume {
 namespace {
 
-// The lattice: growth of the weight; |R_11| over the k-th root of the determinant is about kReduced^k, which is what
-// reduced bases have in practice (Gama and Nguyen, 2008).
+// The lattice: growth of the weight; |R_11| over the k-th root of the determinant is about kReduced^k, which
+// is what reduced bases have in practice (Gama and Nguyen, 2008).
 constexpr double kGrowth = 4, kReduced = 1.02;
 constexpr Index kMostSigns = 32;       // by halves: 2^16 values each
 constexpr double kIndependent = 1e-6;  // of the largest singular value, from which on an equation counts
@@ -106,7 +106,8 @@ std::vector<Vector> shortlist(const SignSystem& system, const Eigen::ColPivHouse
   return out;
 }
 
-// More choices than these are made by the lattice where it can; enumeration costs a tenth of a second for them.
+// More choices than these are made by the lattice where it can; enumeration costs a tenth of a second for
+// them.
 constexpr Index kFewFree = 12;
 // Where the tolerance leaves the lattice too few digits, those of an exact fit: this share of the tolerance.
 constexpr double kExactShare = 1e-4;
@@ -208,7 +209,8 @@ std::optional<Vector> signs_by_halves(const Matrix& M, const Vector& v, double e
 
 std::optional<Vector> signs_that_solve(const Matrix& M, const Vector& right, double error) {
   const Index k = M.cols();
-  // Independent equations, in an orthonormal basis of what they say: as many as there are, no more than signs.
+  // Independent equations, in an orthonormal basis of what they say: as many as there are, no more than
+  // signs.
   const Eigen::BDCSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const Index rank = (svd.singularValues().array() > kIndependent * svd.singularValues()(0)).count();
   const Matrix basis = svd.matrixV().leftCols(rank).transpose();

@@ -14,8 +14,8 @@
 namespace exhume {
 namespace {
 
-// Multiplications of one step that are worth the way to a device, with one hidden layer and with several: there a
-// processor's core takes about a second.
+// Multiplications of one step that are worth the way to a device, with one hidden layer and with several:
+// there a processor's core takes about a second.
 constexpr double kDeviceWork = 1e9, kDeviceWorkOfLayers = 5e9;
 constexpr double kMostBytes = 1.5 * (1ULL << 30U);  // that the tasks' matrices may take together
 constexpr double kResidualFloor = 1e-9;             // of the mean diagonal, that is damped too

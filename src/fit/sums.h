@@ -1,12 +1,13 @@
-// The sums over rows that a fit needs (fit/polish.h has the equations), by one interface for any number of layers.
+// The sums over rows that a fit needs (fit/polish.h has the equations), by one interface for any number of
+// layers.
 //
 //     linear          F^T F, F^T Y                  the least-squares C
 //     residual        |R|^2, F^T R                  R = Y - F C
 //     normal system   (H + damping diag H)^-1 gradient
 //
-// Behind it: rows of a SampleSource with one hidden layer, where one Gram matrix serves all outputs (or none is formed,
-// fit/conjugate_gradients.h) and passes may be shared by processes; rows in memory with any number of layers; and both
-// on a device. Sums do not depend on the number of threads.
+// Behind it: rows of a SampleSource with one hidden layer, where one Gram matrix serves all outputs (or none
+// is formed, fit/conjugate_gradients.h) and passes may be shared by processes; rows in memory with any number
+// of layers; and both on a device. Sums do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -67,21 +68,24 @@ struct NormalSums {
 [[nodiscard]] NormalSums normal_sums(const Form& form, const SampleSource& samples, Index block_rows,
                                      const Control& control);
 
-// H_jl = (C_j . C_l) G_j^T P G_l, k(d+1) x k(d+1), symmetric and full. Along v_j itself a positively homogeneous unit
-// has no curvature: there the mean curvature of its block is put, which fixes the unit's scale.
+// H_jl = (C_j . C_l) G_j^T P G_l, k(d+1) x k(d+1), symmetric and full. Along v_j itself a positively
+// homogeneous unit has no curvature: there the mean curvature of its block is put, which fixes the unit's
+// scale.
 [[nodiscard]] Matrix projected_normal_matrix(const Form& form, const NormalSums& sums);
 
-// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed factor.
+// gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed
+// factor.
 void add_gram(const Eigen::Ref<const Matrix>& G, double factor, Matrix& gram);
 
-// X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a ridge of 1e-15
-// (rounding of the scaled diagonal), or the least of 1e-13, 1e-11, ... with which it works. Zero where none does.
+// X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a ridge of
+// 1e-15 (rounding of the scaled diagonal), or the least of 1e-13, 1e-11, ... with which it works. Zero where
+// none does.
 [[nodiscard]] Matrix solve_scaled(const Matrix& M, const Matrix& B);
 // M^-1 in the same way.
 [[nodiscard]] Matrix inverse_scaled(const Matrix& M);
 
-// L L^T = D (M + ridge) D with D = diag(scale), the inverse roots of M's diagonal; ridge: `first`, or the least of 100
-// times that, 10^4 times, ... below 1 with which it works. False where none does.
+// L L^T = D (M + ridge) D with D = diag(scale), the inverse roots of M's diagonal; ridge: `first`, or the
+// least of 100 times that, 10^4 times, ... below 1 with which it works. False where none does.
 struct ScaledFactor {
   Vector scale;
   Matrix L;  // in the lower triangle
@@ -94,7 +98,8 @@ inline constexpr double kFeatureRidge = 1e-14;  // of F^T F where features of se
 class NormalSystem {
  public:
   virtual ~NormalSystem() = default;
-  // (H + damping diag H)^-1 gradient: layer by layer, unit by unit; nothing where that is not positive definite.
+  // (H + damping diag H)^-1 gradient: layer by layer, unit by unit; nothing where that is not positive
+  // definite.
   [[nodiscard]] virtual std::optional<Vector> step(double damping) const = 0;
   // H, lower triangle; empty where it is never formed.
   [[nodiscard]] virtual Matrix matrix() const { return {}; }
@@ -122,8 +127,9 @@ class FormSums {
 // Whether H is formed, or only multiplied with.
 enum class NormalMatrix { kCheaper, kFormed, kFree };
 
-// One hidden layer on samples. On control's device where there is one, nobody shares the passes, and a step of a form
-// of this size is worth the way; there rows are copied. dense_limit: most unknowns for which H is formed here.
+// One hidden layer on samples. On control's device where there is one, nobody shares the passes, and a step
+// of a form of this size is worth the way; there rows are copied. dense_limit: most unknowns for which H is
+// formed here.
 [[nodiscard]] std::unique_ptr<FormSums> sums_over(const Form& form, const SampleSource& samples,
                                                   Index block_rows, Index dense_limit,
                                                   const Control& control);
@@ -133,7 +139,8 @@ enum class NormalMatrix { kCheaper, kFormed, kFree };
                                                     const SampleSource& samples, NormalMatrix matrix,
                                                     const Control& control);
 
-// Any number of layers on rows in memory, and on control's device where there is one and a step is worth the way there.
+// Any number of layers on rows in memory, and on control's device where there is one and a step is worth the
+// way there.
 [[nodiscard]] std::unique_ptr<FormSums> sums_over(const Form& form, const DeepData& data,
                                                   const Control& control);
 [[nodiscard]] std::unique_ptr<FormSums> host_sums(const DeepData& data);
@@ -146,9 +153,9 @@ inline constexpr Index kMostTasks = 16;  // as many as the cores of a usual mach
 inline constexpr Index kStripRows =
     256;  // rows whose Jacobian is in memory at once: 1,000 unknowns take 2 MB, a cache
 
-// Tasks of consecutive rows, in strips: clear(sums) once, then add(sums, first, rows). Their sums are merged in a fixed
-// binary tree; that of all rows is sums[0]. `sums` is memory that may serve the next call too: large ones take as long
-// to get from the system as to fill.
+// Tasks of consecutive rows, in strips: clear(sums) once, then add(sums, first, rows). Their sums are merged
+// in a fixed binary tree; that of all rows is sums[0]. `sums` is memory that may serve the next call too:
+// large ones take as long to get from the system as to fill.
 template <class Sums, class Clear, class Add>
 void over_rows_into(std::vector<Sums>& sums, Index rows, Index most_tasks, const Control& control,
                     const Clear& clear, const Add& add) {

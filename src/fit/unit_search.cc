@@ -20,7 +20,8 @@ namespace {
 // structure of their own, of which a unit may explain more than half.
 constexpr double kRealUnit = 8;
 constexpr Index kRandomDirections = 192;
-// Above this many inputs only so many directions of every output's curvature are looked for: the others are noise.
+// Above this many inputs only so many directions of every output's curvature are looked for: the others are
+// noise.
 constexpr Index kManyInputs = 256, kBendsOfAnOutput = 24;
 constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
@@ -67,7 +68,8 @@ ResidualCurvature residual_curvature(const Form& model, const SampleSource& samp
       block_rows);
 }
 
-// The space of M's eigenvalues of largest size, by subspace iteration: those that stand out of the others are right.
+// The space of M's eigenvalues of largest size, by subspace iteration: those that stand out of the others are
+// right.
 Matrix leading_space(const Matrix& M, Index count) {
   constexpr int kIterations = 8;
   Matrix Q = Stream(0, "bends").normal_matrix(M.rows(), 2 * count);
@@ -323,8 +325,8 @@ class Search {
 
   [[nodiscard]] bool given_up() const { return control_.out_of_time() || work_.stalled(); }
 
-  // Whether k units leave little less than half of them did, in this descent or an earlier one. By generalised
-  // cross-validation, for many units fit few rows whatever these are.
+  // Whether k units leave little less than half of them did, in this descent or an earlier one. By
+  // generalised cross-validation, for many units fit few rows whatever these are.
   bool grows_for_nothing(Index k, double relative_mse) {
     const double freedom = 1 - unknowns(k) / static_cast<double>(samples_.rows() * samples_.outputs());
     const double expected = relative_mse / (freedom * freedom);
@@ -491,7 +493,8 @@ class Search {
     const Candidates left = candidate_units(summary.form, samples_, 1, options_.seed + 13, control_);
     result_.structure =
         left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
-    // The errors of a computation are no noise: whether a unit more is needed, and each of these, settle() says.
+    // The errors of a computation are no noise: whether a unit more is needed, and each of these, settle()
+    // says.
     if (summary.relative_mse <= options_.nearly_exact) return false;
     if (result_.structure >= 1) return false;
     result_.outcome = SearchOutcome::kNoise;

@@ -3,7 +3,8 @@
 //     |y_io - f_o(x_i)| <= h_io          for every row i and output o
 //
 // Where no unit is active f is constant and all rows have the same rounding error, which least squares takes
-// for a truth. `fit_rounded` believes such rows only within their bounds, and fits the others by least squares.
+// for a truth. `fit_rounded` believes such rows only within their bounds, and fits the others by least
+// squares.
 //
 // `within_bounds` looks for a model that keeps all bounds. Few unknowns: by cutting planes. To first order in
 // the step (dV, dC) the bounds are linear; the program

@@ -6,10 +6,11 @@
 //     turned      P_l = (max(Q_l, 0), P_{l-1})   the same with known signs: a network with skip terms
 //     plain       P_l = (max(Q_l, 0), 1)         a network as people write it
 //
-// V_l: k_l x (columns of P_{l-1}), rows (w, b); C: (columns of F) x m. max(z, 0) = (z + |z|)/2, so the sign-free form
-// contains every ReLU network of D hidden layers, whatever the signs of its units: each row of V_l is determined up to
-// scale and sign. All three are linear in C, which is always the least-squares solution for the V_l (variable
-// projection): they are separable models. D = 1 in sign-free form is f(x) = sum_j a_j |w_j.x + b_j| + L x + c.
+// V_l: k_l x (columns of P_{l-1}), rows (w, b); C: (columns of F) x m. max(z, 0) = (z + |z|)/2, so the
+// sign-free form contains every ReLU network of D hidden layers, whatever the signs of its units: each row of
+// V_l is determined up to scale and sign. All three are linear in C, which is always the least-squares
+// solution for the V_l (variable projection): they are separable models. D = 1 in sign-free form is f(x) =
+// sum_j a_j |w_j.x + b_j| + L x + c.
 #pragma once
 
 #include <memory>
@@ -62,8 +63,8 @@ void normalise(Form& form);
 // The form with the units `kept` of layer l (from 0) alone, in that order; C keeps its rows.
 [[nodiscard]] Form with_units(const Form& form, std::size_t l, const std::vector<Index>& kept);
 
-// The sign-free form without unit j of layer l, whose q has the sign s wherever it matters: |q| = s v.P_{l-1}, a linear
-// term of what stands on it.
+// The sign-free form without unit j of layer l, whose q has the sign s wherever it matters: |q| = s
+// v.P_{l-1}, a linear term of what stands on it.
 [[nodiscard]] Form folded(const Form& form, std::size_t l, Index j, double s);
 
 // The sign-free form as a network with skip terms, every unit turned as its row stands; a plain form without.
@@ -109,12 +110,12 @@ class FormRows {
 
   // d f_o / d Q_l for every layer, rows x k_l, where C's column o is `c`.
   [[nodiscard]] std::vector<Matrix> slopes(const Eigen::Ref<const Vector>& c) const;
-  // d f_o / d V, rows x unknowns: layer by layer from the first that is not given, unit by unit, column by column of
-  // P_{l-1}.
+  // d f_o / d V, rows x unknowns: layer by layer from the first that is not given, unit by unit, column by
+  // column of P_{l-1}.
   [[nodiscard]] Matrix jacobian(const Eigen::Ref<const Vector>& c) const;
 
-  // One hidden layer: derivatives of the units alone, from which those of all outputs follow. phi'(Q_1), rows x k, and
-  // G = (phi'(q_j) * (x, 1))_j, rows x k(d+1), unit by unit.
+  // One hidden layer: derivatives of the units alone, from which those of all outputs follow. phi'(Q_1), rows
+  // x k, and G = (phi'(q_j) * (x, 1))_j, rows x k(d+1), unit by unit.
   [[nodiscard]] const Matrix& unit_slopes() const { return unit_slopes_; }
   [[nodiscard]] Matrix gradients() const;
 

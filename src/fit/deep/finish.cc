@@ -21,8 +21,8 @@ constexpr double kNear = 1e-4;  // relative mean square from which a last polish
 
 constexpr double kSameRow = 1e-8;  // distance of rows of unit norm
 
-// A plain network whose units of one layer with the same row are one, with what stands on all of them. Shares between twins are
-// open, and a polish without one of them need not find that the other can take its place.
+// A plain network whose units of one layer with the same row are one, with what stands on all of them. Shares
+// between twins are open, and a polish without one of them need not find that the other can take its place.
 Form without_twins(Form plain) {
   for (std::size_t l = 0; l < plain.depth(); ++l) {
     normalise(plain);
@@ -54,7 +54,8 @@ class Finish {
     if (!pruned.minimal) pruned = fewest(start, false);
     DeepFound found;
     if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
-      // Only the least network has signs, so that none need be tried beyond it: each is, in the plain network.
+      // Only the least network has signs, so that none need be tried beyond it: each is, in the plain
+      // network.
       pruned = fewest(pruned.fit, true, [](const Form& form) { return find_signs(form).plain; });
       if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
         pruned = fewest(pruned.fit, true);
@@ -127,7 +128,8 @@ class Finish {
     const DeepSigns signs = find_signs(form);
     found.signs = signs.layers;
     found.signs_determined = signs.determined;
-    // Signs that are far from +-1 may still be right: rows that say little of a unit leave its skip terms open.
+    // Signs that are far from +-1 may still be right: rows that say little of a unit leave its skip terms
+    // open.
     Form plain = signs.form;
     plain.given = form.given;
     Polished last = last_digits(plain);
@@ -165,7 +167,8 @@ std::optional<DeepFound> finished_on_most(const Form& start, const std::vector<I
   with_left.left = &others;
   DeepFound most = finished({start, error, 0, true}, reproduced, with_left, control);
   if (!most.exact) return std::nullopt;
-  // Weights that the sign-free form left open are settled: the plain network may reproduce rows that it did not.
+  // Weights that the sign-free form left open are settled: the plain network may reproduce rows that it did
+  // not.
   const double off = most_off(data, options.exact);
   others = rows_of(others, rows_off(most.form, others, off, control));
   if (others.rows() == 0) {

@@ -43,8 +43,8 @@ struct DeepSearchOptions {
   Index first_width = 24;  // of the first student's layers
   Index most_width = 768;  // students do not grow beyond
   double exact = 1e-19;    // relative mean squared residual below which a fit is on its way to rounding
-  // How much structure there is in what a network leaves of the rows, over what noise would show: up to 1 it looks like
-  // noise. Without it rows have none.
+  // How much structure there is in what a network leaves of the rows, over what noise would show: up to 1 it
+  // looks like noise. Without it rows have none.
   StructureLeft structure_left;
 };
 

@@ -72,7 +72,8 @@ constexpr double kKnownSteps = 30'000;         // of a student on a known first 
 constexpr std::uint64_t kOnKnown = 2'000'003;  // number of the first student on units that others agree on
 constexpr std::uint64_t kPeelFrom = 2;  // number of the student from which on the layer above is searched too
 constexpr double kGivenSteps = 150'000;  // and where that layer is given, which is all there is to learn
-// Of the attempts on a given layer, those that are students where random units would do; attempts while rows are left.
+// Of the attempts on a given layer, those that are students where random units would do; attempts while rows
+// are left.
 constexpr std::uint64_t kStudentEvery = 3, kLooksAtLeft = 3;
 
 bool near(const Vector& u, const Matrix& V, double tolerance) {
@@ -323,7 +324,8 @@ Matrix LayerByLayer::agreed(const Form& lower) const {
 
 void LayerByLayer::polish_last(const Student& student, const Lesson& lesson) {
   ToRounding out = trials_.polish_on_known(student);
-  // All but some rows are reproduced: these show a unit that is missing, and a student that has all others to hold learns it.
+  // All but some rows are reproduced: these show a unit that is missing, and a student that has all others to
+  // hold learns it.
   for (int i = 0; i < kBesides && !trials_.ended() && !out.left.empty() && !trials_.control().out_of_time();
        ++i) {
     const Student more = teach(beside(out.fit.form, lesson));

@@ -154,7 +154,8 @@ Matrix on_first_layer(const Form& form) {
   return out;
 }
 
-// Features as combinations of others: weights by least squares on the rows `of`, and the relative mean square left.
+// Features as combinations of others: weights by least squares on the rows `of`, and the relative mean square
+// left.
 struct Expressed {
   Vector weights;
   double left = 1;
@@ -241,7 +242,8 @@ PolishOptions until(double exact) {
   return polishing;
 }
 
-// The first layer of the form, every unit turned as its sign says; x: its inputs; left: rows that it does not reproduce.
+// The first layer of the form, every unit turned as its sign says; x: its inputs; left: rows that it does not
+// reproduce.
 Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* left) {
   const Matrix above = on_first_layer(form);
   const Index k = form.V[0].rows();
@@ -256,8 +258,9 @@ Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* 
   return as_signs(signs.s).asDiagonal() * form.V[0];
 }
 
-// The signs of all layers but the last as the form stands, every unit in the outputs h of the layer below, and then
-// the last layer on these: fewer weights than in all that is passed on, and rows that leave those open may tell these.
+// The signs of all layers but the last as the form stands, every unit in the outputs h of the layer below,
+// and then the last layer on these: fewer weights than in all that is passed on, and rows that leave those
+// open may tell these.
 std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double exact,
                                  const Control& control) {
   Form plain;

@@ -21,7 +21,8 @@ constexpr double kTrialEquations = 12;  // an unknown
 constexpr double kFewEquations = 2;
 constexpr Index kLeastEquations = 1000;
 constexpr double kPromising = 1e-4;  // a trial below this is not given up for being slow
-// A plain network is one that others were pruned to, and as a rule the least: its units are tried with less patience.
+// A plain network is one that others were pruned to, and as a rule the least: its units are tried with less
+// patience.
 constexpr double kFarOff = 1e-3;
 constexpr double kCheapFlops = 1.5e9;               // of a step, up to which rows beyond those are taken too
 constexpr int kRounds = 6;                          // of rows brought forward
@@ -161,7 +162,8 @@ class Pruning {
     return true;
   }
 
-  // Units of layer l, each tried alone and all at the same time on few rows; the first that can go on all goes.
+  // Units of layer l, each tried alone and all at the same time on few rows; the first that can go on all
+  // goes.
   bool any_of(std::size_t l, const std::vector<Index>& units) {
     if (now_.form.V[l].rows() == 1 && l == 0) return false;
     const std::vector<Polished> trials = remembered(control_, "units singly", [&] {

@@ -17,7 +17,8 @@
 
 namespace exhume {
 
-// The form with units of layer l merged whose features correlate above `cosine`; C is left to be solved again.
+// The form with units of layer l merged whose features correlate above `cosine`; C is left to be solved
+// again.
 [[nodiscard]] Form merge_units(const Form& form, std::size_t l, double cosine, const DeepData& data,
                                const Control& control);
 

@@ -145,8 +145,8 @@ struct Standing {
   Matrix P, row;
 };
 
-// All of P_{l-1}; and where the units that are there tell the signs below, h_{l-1} = (|q| + s q)/2 and 1 alone: a plain
-// network has no others, and fewer weights are read off fewer rows.
+// All of P_{l-1}; and where the units that are there tell the signs below, h_{l-1} = (|q| + s q)/2 and 1
+// alone: a plain network has no others, and fewer weights are read off fewer rows.
 std::vector<Standing> what_units_stand_on(const Form& form, std::size_t l, const FormRows& rows) {
   const auto [from, count] = rows.layout().below[l];
   std::vector<Standing> out;
@@ -180,8 +180,8 @@ Vector along_most(const Matrix& R) {
   return R * outputs.eigenvectors().rightCols(1);
 }
 
-// Sets of rows on which what is left has one direction in the outputs: that of what stands on one missing unit. Rows on
-// which several act have directions of their own.
+// Sets of rows on which what is left has one direction in the outputs: that of what stands on one missing
+// unit. Rows on which several act have directions of their own.
 std::vector<std::vector<Index>> same_direction(const Matrix& R) {
   std::vector<std::vector<Index>> out;
   if (R.cols() < 2) return out;
@@ -207,8 +207,8 @@ std::vector<std::vector<Index>> same_direction(const Matrix& R) {
   return out;
 }
 
-// Rows on which one unit of the last layer may show: all, those on either side of 0, where two units are missing that act
-// against each other, and those of one direction.
+// Rows on which one unit of the last layer may show: all, those on either side of 0, where two units are
+// missing that act against each other, and those of one direction.
 std::vector<std::vector<Index>> same_side(const Matrix& R) {
   const Vector r = along_most(R);
   std::vector<std::vector<Index>> out(3);
@@ -220,8 +220,8 @@ std::vector<std::vector<Index>> same_side(const Matrix& R) {
   return out;
 }
 
-// Below the last layer: those for which all units above are on the same side, so that the outputs are linear in what the
-// unit adds. The largest such sets, and all rows.
+// Below the last layer: those for which all units above are on the same side, so that the outputs are linear
+// in what the unit adds. The largest such sets, and all rows.
 std::vector<std::vector<Index>> same_above(const Form& form, std::size_t l, const FormRows& rows,
                                            Index least) {
   std::map<std::vector<bool>, std::vector<Index>> sets;

@@ -16,21 +16,21 @@ namespace {
 constexpr double kLongFirst = 2.5;           // times as many steps, before students of three layers get wider
 constexpr std::uint64_t kAgain = 1'000'003;  // number of the students that look for a plainer network
 
-// A student's error on rows that were not fitted, over that of another, from which on rows are looked at for noise,
-// and from which on a wider one is no gain.
+// A student's error on rows that were not fitted, over that of another, from which on rows are looked at for
+// noise, and from which on a wider one is no gain.
 constexpr double kHardlyBetter = 0.3, kNoGain = 0.8;
 constexpr double kNoisySteps = 20'000;
 constexpr double kNoisyFlops = 2e11;           // of one step on all rows
 constexpr std::uint64_t kInNoise = 3'000'003;  // number of the first student that is shown all rows alike
 
-// Is it noise that keeps students from getting further? Looked at where one does hardly better than one before it, on rows
-// that neither has seen.
+// Is it noise that keeps students from getting further? Looked at where one does hardly better than one
+// before it, on rows that neither has seen.
 class NoiseWatch {
  public:
   explicit NoiseWatch(Trials& trials) : trials_(trials) {}
 
-  // form: a student as trained, or as polished. Where what it leaves is noise, the least network that leaves no more is
-  // the answer (fit/deep/in_noise.h).
+  // form: a student as trained, or as polished. Where what it leaves is noise, the least network that leaves
+  // no more is the answer (fit/deep/in_noise.h).
   void look(const Form& form, bool polished) {
     const Control& control = trials_.control();
     const StructureLeft& structure_left = trials_.options().structure_left;
@@ -108,8 +108,8 @@ class Search {
       if (!deeper && !trials_.ended() && !control_.out_of_time()) known_.above_recurring(lesson_.number);
       const Index widest = *std::max_element(lesson_.widths.begin(), lesson_.widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width && !noise_.overfits()) {
-        // Of three layers a student that is not wide enough and one that has not learnt for long enough look alike, and the first
-        // costs four times as much to mend.
+        // Of three layers a student that is not wide enough and one that has not learnt for long enough look
+        // alike, and the first costs four times as much to mend.
         if (deeper && lesson_.steps < kLongFirst * kFirstSteps) {
           lesson_.steps *= kLongFirst;
         } else {
@@ -123,8 +123,8 @@ class Search {
     return true;
   }
 
-  // Units that others could stand for are kept where no single one can go: once more on the first layer alone, and
-  // once more from the beginning.
+  // Units that others could stand for are kept where no single one can go: once more on the first layer
+  // alone, and once more from the beginning.
   void once_more() {
     const DeepFound& best = trials_.best();
     if (!trials_.exact() || best.plain || !best.minimal || best.form.V[0].rows() == 0) return;

@@ -81,7 +81,8 @@ namespace {
 
 // How a student learns: what training on the processor and on a device have in common.
 
-// Parts of the training at which it is looked up which rows are hard, and the share of rows that counts as such.
+// Parts of the training at which it is looked up which rows are hard, and the share of rows that counts as
+// such.
 constexpr std::array<double, 3> kLookAt{0.4, 0.6, 0.8};
 constexpr double kHardShare = 0.02;
 constexpr Index kCheckEvery = 64;  // steps between looks at the control
@@ -215,8 +216,8 @@ class Chunk {
   std::vector<Floats> Q_, S_;
 };
 
-// Together or alone, turn by turn, whichever was faster lately: where others keep the processor busy, threads wait for
-// each other longer than they work. The result is the same.
+// Together or alone, turn by turn, whichever was faster lately: where others keep the processor busy, threads
+// wait for each other longer than they work. The result is the same.
 class Pace {
  public:
   explicit Pace(bool only_alone) : only_alone_(only_alone), alone_(only_alone) {}

@@ -2,14 +2,14 @@
 //
 //     minimise over V_1, ..., V_D, C     mean over rows | y - C^T F(x; V) |^2         (model/form.h)
 //
-// A student of two to four times the teacher's widths finds, on the way to a relative error of 1e-6 or so, a unit close
-// to every unit of the teacher: a start for what merges, polishes and prunes (fit/deep/prune.h). One of the teacher's
-// own widths gets stuck.
+// A student of two to four times the teacher's widths finds, on the way to a relative error of 1e-6 or so, a
+// unit close to every unit of the teacher: a start for what merges, polishes and prunes (fit/deep/prune.h).
+// One of the teacher's own widths gets stuck.
 //
-// Rows that are fitted worst are shown more often in the second half, because a unit that bends within a few rows in a
-// thousand is learnt from no others. Batches are windows of the rows in an order drawn once; the rate falls by a cosine.
-// A step is done in chunks of rows whose gradients are added in a fixed order: the same seed gives the same bits on any
-// number of threads.
+// Rows that are fitted worst are shown more often in the second half, because a unit that bends within a few
+// rows in a thousand is learnt from no others. Batches are windows of the rows in an order drawn once; the
+// rate falls by a cosine. A step is done in chunks of rows whose gradients are added in a fixed order: the
+// same seed gives the same bits on any number of threads.
 #pragma once
 
 #include <cstdint>

@@ -22,14 +22,14 @@ constexpr double kStudentEquations = 20;  // an unknown, of the first student
 constexpr double kFirstEquations = 8;     // an unknown, for the first polish
 // Of one step of the polish that is still taken, and of one that costs less than the next student.
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
-// Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
-// time, one of so many.
+// Units are left out before the polish as long as the error grows less than this, or stays below that; a few
+// at a time, one of so many.
 constexpr double kLighter = 50, kLittleLighter = 4, kHardlyLighter = 1.2, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
 constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
-// Of the rows that were not fitted, those that may be off for a network to learn from them; how often it may, and the steps
-// after which such a polish has to fall.
+// Of the rows that were not fitted, those that may be off for a network to learn from them; how often it may,
+// and the steps after which such a polish has to fall.
 constexpr double kFewOff = 0.005;
 constexpr int kLooks = 3, kHope = 6;
 constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
@@ -51,8 +51,8 @@ DeepData last_rows(DeepData& data) {
 }
 
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
-// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that bend on few rows are worth
-// little and no other layer makes up for them, as long as it hardly grows.
+// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that
+// bend on few rows are worth little and no other layer makes up for them, as long as it hardly grows.
 Form lightened(Form form, std::size_t known, double limit, const DeepData& data, const Control& control) {
   const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
@@ -160,7 +160,8 @@ void Trials::polish_student(Form form, double trained, const Lesson& lesson) {
   std::vector<Index> before;
   for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
     const bool all = lighter == 0;
-    // On a layer that is given there are few unknowns, and units that bend on few rows are worth little: they stay.
+    // On a layer that is given there are few unknowns, and units that bend on few rows are worth little: they
+    // stay.
     if (lesson.fixed && lighter == kLighter) continue;
     double limit = from_nothing ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
     if (lesson.fixed) limit = kHardlyLighter * trained;
@@ -197,8 +198,8 @@ ToRounding Trials::polish_and_consider(const Form& start, int rounds, bool from_
   return out;
 }
 
-// A network that is exact on the rows that were fitted and off on a few others: these show a weight that those leave open,
-// and have a say from now on. False where there are none, or many.
+// A network that is exact on the rows that were fitted and off on a few others: these show a weight that
+// those leave open, and have a say from now on. False where there are none, or many.
 bool Trials::learns_from_unseen(Polished& polished) {
   const std::vector<Index> off = not_reproduced(polished.form, check_, options_.exact, control_);
   const double share = static_cast<double>(off.size()) / static_cast<double>(check_.rows());
@@ -238,7 +239,8 @@ void Trials::consider(const Polished& polished, const std::vector<Index>& left, 
   }
   const double error = unseen_error(now);
   const bool confirmed = now.exact && error < options_.exact;
-  // Of two that are exact the one that leaves fewer rows, then the plain one, and otherwise the smaller error.
+  // Of two that are exact the one that leaves fewer rows, then the plain one, and otherwise the smaller
+  // error.
   const bool fewer = confirmed && confirmed_ && now.left < found_.left;
   const bool plainer = fewer || (confirmed && now.plain && !found_.plain && now.left <= found_.left);
   const bool worse =

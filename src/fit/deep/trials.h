@@ -1,4 +1,5 @@
-// What a search has tried: students trained, polished, judged on rows that were not fitted, and the best of it.
+// What a search has tried: students trained, polished, judged on rows that were not fitted, and the best of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct Lesson {
   std::vector<Index> widths;
   double steps = kFirstSteps;
   std::uint64_t number = 0;  // of the student: another number, another start
-  // First units of the lowest layers, up to scale and sign, that it does not have to learn; all of them, or there are some
-  // beside them.
+  // First units of the lowest layers, up to scale and sign, that it does not have to learn; all of them, or
+  // there are some beside them.
   std::vector<Matrix> known;
   bool fixed = false;  // nor the polish to mend
 };
