@@ -8,6 +8,8 @@
 //
 //     auto fields() { return std::tie(count, sums); }
 //
+// (Boost.PFR would list the members of an aggregate, but is in Boost from 1.75 on; Debian 12 has 1.74.)
+//
 // Bytes are those of this machine's numbers: they travel between programs of one version on one kind of
 // processor.
 #pragma once

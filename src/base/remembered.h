@@ -1,8 +1,9 @@
-// Long work that ends in little: a journal of passes (passes/journal.h) keeps what came of it.
+// Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps the result, so
+// that a resumed run does not compute it again.
 //
 //     const Student student = remembered(control, "student", [&] { return train(...); });
 //
-// Without one, this is a call of `make`.
+// Without a journal this is a call of `make`.
 #pragma once
 
 #include <string_view>

@@ -113,7 +113,7 @@ class LayerSumsOnDevice final : public FormSums {
     std::vector<DoubleView> S;
   };
 
-  // H's blocks, one a unit: a step along a row costs as much as one across it.
+  // H's blocks, one per unit: a step along a row costs as much as one across it.
   void stiffen(const Form& form, const DoubleView& H) {
     const Matrix diagonal = fetched(*device_, DoubleView{H.data, 1, H.cols, H.stride + 1});
     Index at = 0;

@@ -4,7 +4,7 @@
 //     f(x) = C^T phi(V x)     R = Y - F C     G: derivatives of the units     (model/form.h, fit/polish.h)
 //
 //     at every site     n, |R|^2, F^T F, F^T R, G^T G, G^T F, G^T R C^T, the spread of y, at one network
-//     where they meet   (H + lambda diag H) dV = G^T R - G^T F (F^T F)^-1 F^T R   H: projected, as in fit/polish.h
+//     where they meet   (H + lambda diag H) dV = G^T R - G^T F (F^T F)^-1 F^T R   H: as in fit/polish.h
 //                       dC = (F^T F)^-1 (F^T R - F^T G dV)
 //
 // One round is one step. Near the network the error is squared by every round, so a handful suffices. Where a

@@ -11,7 +11,7 @@
 //
 // M s = v with s in {-1, +1}^k is solved
 //   - by least squares, where the columns of M are independent;
-//   - where they are not (k > m d, or dependent weights): by enumerating those of the dependent ones, 2^(k - rank);
+//   - where they are not (k > m d, or dependent weights): by enumeration, 2^(k - rank) choices;
 //   - where these are many: as the point of a lattice, or by two halves of the signs. Both need an exact fit.
 // If several sign vectors fit, the signs are not identifiable (paper depth2, Claim 4.8) and any of them is an
 // equivalent network. Only the least network passes: with one unit too many the function is exact and the

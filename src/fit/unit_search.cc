@@ -23,7 +23,7 @@ constexpr Index kRandomDirections = 192;
 // Above this many inputs only so many directions of every output's curvature are looked for: the others are
 // noise.
 constexpr Index kManyInputs = 256, kBendsOfAnOutput = 24;
-constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
+constexpr Index kSearchBlock = 512;  // rows per task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
 // Cosine of (w, b) above which two units of an exact fit are tried as one.

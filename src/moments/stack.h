@@ -1,6 +1,6 @@
 // Moments of several orders side by side, each divided by its noise, and what they span.
 //
-//     G = sum_j T_j T_j^T / s_j^2,     N = sum_j D_j D_j^T / s_j^2,     s_j^2 the mean square of D_j's entries
+//     G = sum_j T_j T_j^T / s_j^2,     N = sum_j D_j D_j^T / s_j^2,     s_j^2: mean square of D_j's entries
 //
 //     T_j: p x anything, the estimate of order j; D_j: distributed like its error
 //

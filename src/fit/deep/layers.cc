@@ -17,7 +17,7 @@ namespace {
 constexpr Index kFeatureRows = 4096;  // from which the features' covariance is taken
 constexpr double kFlat = 1e-9;        // of the largest variance: no unit is drawn along directions with less
 constexpr double kBias = 0.5;         // of a random unit, in standard deviations of its features
-// Equations an unknown and steps of one polish after the other, and the relative mean square that is enough.
+// Equations per unknown and steps of one polish after the other, and the relative mean square that is enough.
 struct Stage {
   double equations;
   int steps;

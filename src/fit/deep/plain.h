@@ -54,8 +54,8 @@ struct OpenSigns {
 // which. The rows on which it is off do, although they are far fewer than its weights. With alpha the
 // direction of a, and b free,
 //
-//     sum_j s_j (alpha.U_j) V_j (h - mean h) = alpha.R (h - mean h) + alpha.(y - f - mean)   for every row left
-//     sum_j s_j (e.U_j) V_j = e.R                                                            for every e across alpha
+//   sum_j s_j (alpha.U_j) V_j (h - mean h) = alpha.R (h - mean h) + alpha.(y - f - mean)    every row left
+//   sum_j s_j (e.U_j) V_j = e.R                                                             every e across
 //
 // are linear in the signs, and two or three rows are enough to tell twenty of them. Then w and b follow.
 //

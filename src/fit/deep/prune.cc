@@ -16,8 +16,8 @@ namespace exhume {
 namespace {
 
 constexpr Index kMergeRows = 4096;      // from which features are compared
-constexpr double kTrialEquations = 12;  // an unknown
-// On which a trial is begun, equations an unknown and at least: what fails there fails on more.
+constexpr double kTrialEquations = 12;  // per unknown
+// On which a trial is begun, equations per unknown and at least: what fails there fails on more.
 constexpr double kFewEquations = 2;
 constexpr Index kLeastEquations = 1000;
 constexpr double kPromising = 1e-4;  // a trial below this is not given up for being slow

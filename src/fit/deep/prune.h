@@ -38,16 +38,16 @@ struct Pruned {
   bool minimal = false;  // no unit of any layer could be removed; false where time ended first
 };
 
-// Polishes on about `each` equations an unknown until all rows are reproduced: rows that are not are brought
+// Polishes on about `each` equations per unknown until all rows are reproduced: rows that are not are brought
 // forward and have their say. Gives up where the fit is not below `exact` on the rows it sees.
 [[nodiscard]] Polished polish_all(const Form& start, DeepData& data, double each, double exact,
                                   const PolishOptions& options, const Control& control);
 
-// Trials are polished on about twelve equations an unknown, and have to hold on all rows.
+// Trials are polished on about twelve equations per unknown, and have to hold on all rows.
 [[nodiscard]] Pruned prune(const Polished& start, DeepData& data, const PruneOptions& options,
                            const Control& control);
 
-// The first rows of the data that are enough for a form of this size: about `each` equations an unknown.
+// The first rows of the data that are enough for a form of this size: about `each` equations per unknown.
 [[nodiscard]] DeepData enough_rows(const DeepData& data, const Form& form, double each);
 
 // Operations of one step of the polish on these.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr Index kMostRows = 200'000;      // that are polished and pruned on
 constexpr Index kCheckEach = 10;          // one row of so many is looked at but not fitted
-constexpr double kStudentEquations = 20;  // an unknown, of the first student
-constexpr double kFirstEquations = 8;     // an unknown, for the first polish
+constexpr double kStudentEquations = 20;  // per unknown, of the first student
+constexpr double kFirstEquations = 8;     // per unknown, for the first polish
 // Of one step of the polish that is still taken, and of one that costs less than the next student.
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
 // Units are left out before the polish as long as the error grows less than this, or stays below that; a few
@@ -32,7 +32,7 @@ constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off 
 // and the steps after which such a polish has to fall.
 constexpr double kFewOff = 0.005;
 constexpr int kLooks = 3, kHope = 6;
-constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
+constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows per step, by width
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
 DeepData shuffled_rows(const SampleSource& samples, std::uint64_t seed) {
