@@ -12,7 +12,7 @@
 #include "engine/transfer.h"
 #include "fit/polish.h"
 #include "fit/residuals.h"
-#include "fit/sums.h"
+#include "fit/form_sums.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/device_moments.h"
 #include "moments/device_order4.h"

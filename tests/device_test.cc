@@ -10,7 +10,7 @@
 #include "exhume/error.h"
 #include "fit/deep/student.h"
 #include "fit/polish.h"
-#include "fit/sums.h"
+#include "fit/form_sums.h"
 #include "random_deep.h"
 
 namespace exhume {

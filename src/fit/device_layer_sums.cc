@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/transfer.h"
-#include "fit/sums.h"
+#include "fit/form_sums.h"
 #include "model/form.h"
 
 namespace exhume {

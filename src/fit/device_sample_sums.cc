@@ -9,7 +9,7 @@
 #include "engine/transfer.h"
 #include "fit/conjugate_gradients.h"
 #include "fit/device_features.h"
-#include "fit/sums.h"
+#include "fit/form_sums.h"
 #include "linalg/lapack.h"
 
 namespace exhume {

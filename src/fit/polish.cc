@@ -13,7 +13,7 @@
 #include "base/blas.h"
 #include "base/in_time.h"
 #include "base/remembered.h"
-#include "fit/sums.h"
+#include "fit/form_sums.h"
 
 namespace exhume {
 namespace {

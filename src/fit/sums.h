@@ -1,13 +1,5 @@
-// The sums over rows that a fit needs (fit/polish.h has the equations), by one interface for any number of
-// layers.
-//
-//     linear          F^T F, F^T Y                  the least-squares C
-//     residual        |R|^2, F^T R                  R = Y - F C
-//     normal system   (H + damping diag H)^-1 gradient
-//
-// Behind it: rows of a SampleSource with one hidden layer, where one Gram matrix serves all outputs (or none
-// is formed, fit/conjugate_gradients.h) and passes may be shared by processes; rows in memory with any number
-// of layers; and both on a device. Sums do not depend on the number of threads.
+// The sums over rows that a fit is made of (fit/polish.h has the equations), one struct per pass, and the
+// barely definite systems that they give. None of them depends on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +10,6 @@
 
 #include "base/parallel.h"
 #include "data/reduce.h"
-#include "engine/device.h"
-#include "fit/data.h"
 #include "model/form.h"
 
 namespace exhume {
@@ -104,48 +94,6 @@ class NormalSystem {
   // H, lower triangle; empty where it is never formed.
   [[nodiscard]] virtual Matrix matrix() const { return {}; }
 };
-
-struct Residual {
-  Matrix FR;
-  double squares = 0;
-  void merge(const Residual& other) {
-    FR += other.FR;
-    squares += other.squares;
-  }
-};
-
-class FormSums {
- public:
-  virtual ~FormSums() = default;
-  [[nodiscard]] virtual LinearSums linear(const Form& form, const Control& control) = 0;
-  [[nodiscard]] virtual Residual residual(const Form& form, const Control& control) = 0;
-  // FF: F^T F at the form. `control` outlives the system.
-  [[nodiscard]] virtual std::unique_ptr<NormalSystem> normal_system(const Form& form, const Matrix& FF,
-                                                                    const Control& control) = 0;
-};
-
-// Whether H is formed, or only multiplied with.
-enum class NormalMatrix { kCheaper, kFormed, kFree };
-
-// One hidden layer on samples. On control's device where there is one, nobody shares the passes, and a step
-// of a form of this size is worth the way; there rows are copied. dense_limit: most unknowns for which H is
-// formed here.
-[[nodiscard]] std::unique_ptr<FormSums> sums_over(const Form& form, const SampleSource& samples,
-                                                  Index block_rows, Index dense_limit,
-                                                  const Control& control);
-[[nodiscard]] std::unique_ptr<FormSums> host_sums(const SampleSource& samples, Index block_rows,
-                                                  Index dense_limit, NormalMatrix matrix);
-[[nodiscard]] std::unique_ptr<FormSums> device_sums(const std::shared_ptr<Device>& device,
-                                                    const SampleSource& samples, NormalMatrix matrix,
-                                                    const Control& control);
-
-// Any number of layers on rows in memory, and on control's device where there is one and a step is worth the
-// way there.
-[[nodiscard]] std::unique_ptr<FormSums> sums_over(const Form& form, const DeepData& data,
-                                                  const Control& control);
-[[nodiscard]] std::unique_ptr<FormSums> host_sums(const DeepData& data);
-[[nodiscard]] std::unique_ptr<FormSums> device_sums(const std::shared_ptr<Device>& device,
-                                                    const DeepData& data);
 
 // Sums over rows in memory, by tasks whose number never depends on the number of threads.
 inline constexpr Index kTaskRows = 512;  // rows that a task takes at least

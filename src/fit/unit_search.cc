@@ -3,10 +3,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/blas.h"
 #include "base/limits.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "base/remembered.h"
 #include "data/reduce.h"
@@ -434,9 +434,7 @@ class Search {
   // Finds an exact fit with one unit less, if there is one close by.
   bool drop_one(Polished& current) {
     const Vector worth = unit_worth(current.form, samples_, control_);
-    std::vector<Index> order(static_cast<size_t>(worth.size()));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+    const std::vector<Index> order = increasing_order(worth);
     const size_t tries = options_.thorough_pruning ? std::min<size_t>(order.size(), 4) : 1;
     for (size_t i = 0; i < tries; ++i) {
       // A unit that rounded outputs do not ask for is worth no more than their rounding.
@@ -560,9 +558,7 @@ Candidates candidate_units(const Form& model, const SampleSource& samples, Index
   const Matrix V = candidate_grid(model, samples, seed, control);
   const Vector scores = unit_scores(model, samples, V, control);
   const Index total = V.rows();
-  std::vector<Index> order(static_cast<size_t>(total));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return scores(i) > scores(j); });
+  const std::vector<Index> order = increasing_order(-scores);
   Candidates result;
   result.tested = total;
   const Index keep = std::min(count, total);

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "base/order.h"
 #include "fit/deep/prune.h"
 #include "fit/signs.h"
 #include "fit/sums.h"
@@ -192,8 +192,7 @@ Vector expressed(const Matrix& P, const Vector& q) {
 // Enough rows to fit, and more of those on that side of a unit's kink that these hardly show.
 DeepData rows_on_all_sides(const Form& form, const DeepData& data, double each) {
   const Index first = enough_rows(data, form, each).rows();
-  std::vector<Index> taken(static_cast<std::size_t>(first));
-  std::iota(taken.begin(), taken.end(), Index{0});
+  std::vector<Index> taken = numbers_below(first);
   std::vector<std::array<Vector, 2>> short_of;  // rows, of every unit of a layer
   for (std::size_t l = 1; l < form.depth(); ++l)
     short_of.emplace_back().fill(

@@ -5,9 +5,9 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/remembered.h"
 #include "model/form.h"
@@ -30,13 +30,6 @@ constexpr double kHard = 0.1;                       // of the rows in use that m
 constexpr double kEnough = 1e-26;                   // relative mean squared residual at which a trial stops
 constexpr int kShareSteps = 60, kSingleSteps = 40;  // of a trial's polish
 constexpr std::size_t kTogether = 8;                // units that are tried singly at the same time
-
-std::vector<Index> by_increasing(const Vector& worth) {
-  std::vector<Index> order(static_cast<std::size_t>(worth.size()));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
-  return order;
-}
 
 Form without(const Form& form, std::size_t l, const std::set<Index>& gone) {
   std::vector<Index> kept;
@@ -130,7 +123,7 @@ class Pruning {
       const Index units = now_.form.V[layer].rows();
       const Index count = std::max<Index>(1, static_cast<Index>(share[layer] * static_cast<double>(units)));
       if (units > 0 && !refused[layer]) {
-        const std::vector<Index> order = by_increasing(worth(layer));
+        const std::vector<Index> order = increasing_order(worth(layer));
         const std::set<Index> gone(order.begin(), order.begin() + count);
         if (try_without(layer, gone)) {
           std::fill(refused.begin() + static_cast<std::ptrdiff_t>(now_.form.given), refused.end(), false);
@@ -150,7 +143,7 @@ class Pruning {
       if (enough()) return false;
       const std::size_t lowest = options_.given_too ? 0 : now_.form.given;
       for (std::size_t l = now_.form.depth(); l-- > lowest && !changed;) {
-        const std::vector<Index> order = by_increasing(worth(l));
+        const std::vector<Index> order = increasing_order(worth(l));
         for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {
           if (control_.out_of_time()) return false;
           const std::size_t end = std::min(at + kTogether, order.size());
@@ -245,7 +238,7 @@ Form merge_units(const Form& form, std::size_t l, double cosine, const DeepData&
   strength.array() *= centred.colwise().squaredNorm().transpose().array();
   centred.array().rowwise() /= centred.colwise().norm().array().max(kTiny);
   const Matrix G = centred.transpose() * centred;
-  std::vector<Index> order = by_increasing(-strength), kept;
+  std::vector<Index> order = increasing_order(-strength), kept;
   for (Index j : order) {
     const auto twin = std::find_if(kept.begin(), kept.end(), [&](Index r) { return G(j, r) > cosine; });
     if (twin == kept.end()) {

@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "base/order.h"
 #include "fit/deep/prune.h"
 #include "fit/signs.h"
 #include "model/form.h"
@@ -26,8 +26,7 @@ constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean
 
 // All rows but those with the largest squares, in their order.
 std::vector<Index> but_the_worst(const Vector& squares, double share) {
-  std::vector<Index> rows(static_cast<std::size_t>(squares.size()));
-  std::iota(rows.begin(), rows.end(), Index{0});
+  std::vector<Index> rows = numbers_below(squares.size());
   const auto kept = static_cast<std::ptrdiff_t>((1 - share) * static_cast<double>(rows.size()));
   std::nth_element(rows.begin(), rows.begin() + kept, rows.end(), [&](Index i, Index j) {
     return squares(i) != squares(j) ? squares(i) < squares(j) : i < j;
@@ -388,7 +387,7 @@ class Towards {
   // A polish that begins with the rows that are left, brought forward.
   Polished with_a_say(const Form& form, std::vector<Index>& left) {
     data_.bring_forward(form, static_cast<Index>(left.size()), 0, control_);
-    std::iota(left.begin(), left.end(), Index{0});
+    left = numbers_below(static_cast<Index>(left.size()));
     return on_all_rows(form);
   }
 

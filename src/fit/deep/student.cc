@@ -9,12 +9,12 @@
 #include <exception>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/blas.h"
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/remembered.h"
@@ -22,8 +22,7 @@
 namespace exhume {
 
 std::vector<Index> shuffled(Index count, const Stream& stream) {
-  std::vector<Index> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), Index{0});
+  std::vector<Index> order = numbers_below(count);
   for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[stream.below(i + 1, i)]);
   return order;
 }
@@ -58,10 +57,8 @@ StudentData StudentData::with_hard_rows(const Form& form, double share, std::uin
     const RowMatrix f = evaluate(form, x.middleRows(at, count).cast<double>());
     left.segment(at, count) = (f.cast<float>() - y.middleRows(at, count)).rowwise().squaredNorm();
   });
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
+  std::vector<Index> order = increasing_order(-left);
   const Index hard = std::max<Index>(1, static_cast<Index>(share * static_cast<double>(n)));
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return left(i) > left(j); });
   order.resize(static_cast<std::size_t>(hard));
   StudentData out;
   out.x.resize(2 * n, x.cols());

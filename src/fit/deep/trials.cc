@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/order.h"
 #include "base/random.h"
 #include "fit/deep/finish.h"
 #include "fit/deep/prune.h"
@@ -61,9 +62,7 @@ Form lightened(Form form, std::size_t known, double limit, const DeepData& data,
       const DeepData rows = enough_rows(data, form, kFirstEquations);
       fit_linear_part(form, rows, control);
       const Vector worth = unit_worth(form, l, rows, control);
-      std::vector<Index> order(static_cast<std::size_t>(worth.size()));
-      std::iota(order.begin(), order.end(), Index{0});
-      std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
+      std::vector<Index> order = increasing_order(-worth);
       order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
       std::sort(order.begin(), order.end());
       Form fewer = with_units(form, l, order);
