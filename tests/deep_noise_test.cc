@@ -74,13 +74,13 @@ TEST(DeepNoise, UnitsThatChanceExplainsGo) {
   wide.C.resize(0, 0);
   DeepData data(planted.x, noisy(planted, 86));
   const auto none = [](const Form&) { return 0.0; };
-  const std::optional<DeepFound> found = finished_in_noise(wide, data, none, {});
+  const std::optional<DeepFound> found = finish_in_noise(wide, data, none, {});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->noise && found->plain && found->minimal);
   EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 3}));
   EXPECT_LT(align(canonical(to_deep(found->form)), canonical(planted.network)).worst_error, 0.1);
   // Where structure is left nothing is returned.
-  EXPECT_FALSE(finished_in_noise(wide, data, [](const Form&) { return 10.0; }, {}));
+  EXPECT_FALSE(finish_in_noise(wide, data, [](const Form&) { return 10.0; }, {}));
 }
 
 }  // namespace

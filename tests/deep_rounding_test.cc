@@ -65,13 +65,13 @@ TEST(DeepMostRows, ReadsAMissingUnitOffTheRowsThatShowIt) {
   const std::vector<Index> left = not_reproduced(without, data, kExact, {});
   ASSERT_EQ(left.size(), 60u);
   const DeepData rows = data.take_out(left);
-  std::optional<Form> more = with_missing_unit(without, 1, rows, most_off(planted.data(), kExact));
+  std::optional<Form> more = add_missing_unit(without, 1, rows, most_off(planted.data(), kExact));
   ASSERT_TRUE(more);
   EXPECT_EQ(more->widths(), whole.widths());
   EXPECT_LT(fit_linear_part(*more, planted.data(), {}), kExact);
   // Fewer rows than weights show nothing.
   const DeepData few(rows.x.topRows(4), rows.y.topRows(4));
-  EXPECT_FALSE(with_missing_unit(without, 1, few, 1e-8));
+  EXPECT_FALSE(add_missing_unit(without, 1, few, 1e-8));
 }
 
 TEST(DeepMostRows, ReadsAMissingUnitBelowTheLastLayer) {
@@ -83,7 +83,7 @@ TEST(DeepMostRows, ReadsAMissingUnitBelowTheLastLayer) {
   const std::vector<Index> left = not_reproduced(without, data, kExact, {});
   ASSERT_GT(left.size(), 100u);
   const std::optional<Form> more =
-      with_missing_unit(without, 1, data.take_out(left), most_off(planted.data(), kExact));
+      add_missing_unit(without, 1, data.take_out(left), most_off(planted.data(), kExact));
   ASSERT_TRUE(more);
   // Read off the rows on which all units above are on the same side: there it is the unit, whatever weights are open.
   const RowMatrix x = rows_of(planted.data(), left).x;
@@ -106,7 +106,7 @@ TEST(DeepToRounding, AWeightThatFewRowsShow) {
   static_cast<void>(data.take_out(gone));
   const std::vector<Index> left = not_reproduced(open, data, kExact, {});
   ASSERT_EQ(left.size(), 12u);
-  const std::optional<DeepFound> found = finished_on_most(open, left, data, {kExact, true}, {});
+  const std::optional<DeepFound> found = finish_on_most(open, left, data, {kExact, true}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->left, 0);
   EXPECT_LT(relative_error(found->form, data, {}), kExact);
@@ -117,11 +117,11 @@ TEST(DeepMostRows, UnitsThatAHandfulOfRowsSeeAreFolded) {
   acts_on(planted, 1, 0, 4);
   Form form = to_sign_free_form(planted.network);
   std::vector<Index> left;
-  EXPECT_TRUE(without_rare_units(form, planted.data(), left));
+  EXPECT_TRUE(drop_rare_units(form, planted.data(), left));
   EXPECT_EQ(form.widths(), (std::vector<Index>{4, 2}));
   EXPECT_EQ(left.size(), 4u);
   EXPECT_EQ(not_reproduced(form, planted.data(), kExact, {}), left);
-  EXPECT_FALSE(without_rare_units(form, planted.data(), left));
+  EXPECT_FALSE(drop_rare_units(form, planted.data(), left));
 }
 
 TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
@@ -168,9 +168,9 @@ TEST(DeepFinish, CountsRowsThatAreTooFewForAUnit) {
   Form form = to_sign_free_form(planted.network);
   normalise(form);
   std::vector<Index> left;
-  ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+  ASSERT_TRUE(drop_rare_units(form, planted.data(), left));
   DeepData data = planted.data();
-  const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+  const std::optional<DeepFound> found = finish_on_most(form, left, data, {kExact, false}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->left, 3);
   EXPECT_TRUE(found->plain);
@@ -185,12 +185,12 @@ TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
     Form form = to_sign_free_form(planted.network);
     normalise(form);
     std::vector<Index> left;
-    ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+    ASSERT_TRUE(drop_rare_units(form, planted.data(), left));
     ASSERT_EQ(left.size(), 4U);
     // Any signs go with the rows that are reproduced.
     form.V[1].row(2) *= -1;
     DeepData data = planted.data();
-    const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+    const std::optional<DeepFound> found = finish_on_most(form, left, data, {kExact, false}, {});
     ASSERT_TRUE(found);
     EXPECT_EQ(found->left, 0);
     EXPECT_TRUE(found->plain);
@@ -227,14 +227,14 @@ TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
   Form form = to_sign_free_form(planted.network);
   form.V[1].row(1) *= -2;
   form.C.row(1) /= 2;
-  const std::optional<Form> plain = plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
+  const std::optional<Form> plain = find_plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
   ASSERT_TRUE(plain);
   EXPECT_LT(align(to_deep(*plain), planted.network).worst_error, 1e-9);
   // Skip terms that no network without them has.
   Form skip = form;
   skip.C.bottomRows(6) += Matrix::Ones(6, 2);
   const RowMatrix y = evaluate(skip, planted.x);
-  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), nullptr, 40, kExact, {}));
+  EXPECT_FALSE(find_plain_by_rows(skip, DeepData(planted.x, y), nullptr, 40, kExact, {}));
 }
 
 TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {

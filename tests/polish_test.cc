@@ -9,6 +9,7 @@
 #include "data/planted.h"
 #include "fit/conjugate_gradients.h"
 #include "fit/errors.h"
+#include "fit/form_sums.h"
 #include "fit/signs.h"
 #include "fit/sums.h"
 #include "moments/moments.h"
@@ -335,6 +336,28 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
         EXPECT_LE(bound, 0.05 * v.dot(S * v)) << s.d << " inputs, " << s.k << " units, lambda " << lambda;
       }
     }
+  }
+}
+
+// The kernel for one hidden layer on samples and the one for any number of layers on rows in memory: the same sums.
+TEST(Polish, BothKernelsGiveTheSameSumsOfOneLayer) {
+  for (const Shape& s : kShapes) {
+    SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 44);
+    normalise(p.model);
+    const SamplePtr samples = memory_samples(p.x, p.y);
+    const DeepData data(p.x, p.y);
+    const Control control;
+    const auto one = host_sums(*samples, kBlock, 0, NormalMatrix::kFormed), any = host_sums(data);
+    const LinearSums a = one->linear(p.model, control), b = any->linear(p.model, control);
+    // Rounding of sums of n terms, and of a projection by the Cholesky factor of F^T F.
+    const double tolerance = 8 * 2.3e-16 * static_cast<double>(s.n), projected = 1e-10;
+    EXPECT_LE((a.FF - b.FF).norm(), tolerance * a.FF.norm());
+    EXPECT_LE((a.FY - b.FY).norm(), tolerance * a.FY.norm());
+    const Residual r = one->residual(p.model, control), q = any->residual(p.model, control);
+    EXPECT_NEAR(r.squares, q.squares, tolerance * r.squares);
+    const Matrix H = one->normal_system(p.model, a.FF, control)->matrix().triangularView<Eigen::Lower>(),
+                 G = any->normal_system(p.model, a.FF, control)->matrix().triangularView<Eigen::Lower>();
+    EXPECT_LE((H - G).norm(), projected * H.norm()) << s.d << " inputs, " << s.k << " units";
   }
 }
 

@@ -23,7 +23,7 @@ constexpr double kSameRow = 1e-8;  // distance of rows of unit norm
 
 // A plain network whose units of one layer with the same row are one, with what stands on all of them. Shares
 // between twins are open, and a polish without one of them need not find that the other can take its place.
-Form without_twins(Form plain) {
+Form merge_twins(Form plain) {
   for (std::size_t l = 0; l < plain.depth(); ++l) {
     normalise(plain);
     const Matrix& V = plain.V[l];
@@ -51,39 +51,39 @@ class Finish {
 
   DeepFound run(const Polished& start) {
     Pruned pruned{start, options_.minimal};
-    if (!pruned.minimal) pruned = fewest(start, false);
+    if (!pruned.minimal) pruned = prune_units(start, false);
     DeepFound found;
-    if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
+    if (!find_plain(pruned.fit.form, found) && !pruned.minimal) {
       // Only the least network has signs, so that none need be tried beyond it: each is, in the plain
       // network.
-      pruned = fewest(pruned.fit, true, [](const Form& form) { return find_signs(form).plain; });
-      if (!as_plain(pruned.fit.form, found) && !pruned.minimal) {
-        pruned = fewest(pruned.fit, true);
-        as_plain(pruned.fit.form, found);
+      pruned = prune_units(pruned.fit, true, [](const Form& form) { return find_signs(form).plain; });
+      if (!find_plain(pruned.fit.form, found) && !pruned.minimal) {
+        pruned = prune_units(pruned.fit, true);
+        find_plain(pruned.fit.form, found);
       }
     }
     found.minimal = pruned.minimal;
     if (!found.plain) {
-      take(on_all_layers(pruned.fit.form), found);
+      keep(polish_all_layers(pruned.fit.form), found);
     } else {
-      every_unit(found);
+      try_every_unit(found);
     }
     found.out_of_time = control_.out_of_time();
     return found;
   }
 
   // Tries every unit of a plain network.
-  void every_unit(DeepFound& found) {
-    const Form single = without_twins(found.form);
+  void try_every_unit(DeepFound& found) {
+    const Form single = merge_twins(found.form);
     const double error = relative_error(single, data_, control_);
     const bool same = error < options_.exact;
     const Pruned least =
-        fewest({same ? single : found.form, same ? error : found.relative_mse, 0, true}, true);
+        prune_units({same ? single : found.form, same ? error : found.relative_mse, 0, true}, true);
     found.minimal = least.minimal;
-    take(on_all_layers(least.fit.form), found);
+    keep(polish_all_layers(least.fit.form), found);
   }
 
-  [[nodiscard]] Polished last_digits(const Form& start) const {
+  [[nodiscard]] Polished polish_last_digits(const Form& start) const {
     DeepPolishOptions polishing;
     polishing.enough_relative = kLastDigits;
     const bool heavy = !control_.device && step_flops(data_, start, kPlainEquations) > kHeavyFlops;
@@ -95,19 +95,19 @@ class Finish {
   }
 
   // The same, the rows that it fits worst among those that it is polished on.
-  [[nodiscard]] Polished beginning_with(const Form& start, Index rows) {
+  [[nodiscard]] Polished polish_beginning_with(const Form& start, Index rows) {
     data_.bring_forward(start, rows, 0, control_);
-    return last_digits(start);
+    return polish_last_digits(start);
   }
 
  private:
   // Layers that were given have the last word too: they may be so to few digits.
-  [[nodiscard]] Polished on_all_layers(Form form) const {
+  [[nodiscard]] Polished polish_all_layers(Form form) const {
     form.given = 0;
-    return last_digits(form);
+    return polish_last_digits(form);
   }
 
-  Pruned fewest(const Polished& start, bool singly, std::function<bool(const Form&)> until = {}) {
+  Pruned prune_units(const Polished& start, bool singly, std::function<bool(const Form&)> until = {}) {
     PruneOptions pruning;
     pruning.until = std::move(until);
     pruning.exact = options_.exact;
@@ -117,14 +117,14 @@ class Finish {
     return out;
   }
 
-  void take(Polished polished, DeepFound& found) const {
+  void keep(Polished polished, DeepFound& found) const {
     found.form = std::move(polished.form);
     found.relative_mse = polished.relative_mse;
     found.exact = polished.relative_mse < options_.exact;
   }
 
   // The plain network behind the form, where there is one.
-  bool as_plain(const Form& form, DeepFound& found) {
+  bool find_plain(const Form& form, DeepFound& found) {
     const DeepSigns signs = find_signs(form);
     found.signs = signs.layers;
     found.signs_determined = signs.determined;
@@ -132,15 +132,15 @@ class Finish {
     // open.
     Form plain = signs.form;
     plain.given = form.given;
-    Polished last = last_digits(plain);
+    Polished last = polish_last_digits(plain);
     if (!(last.relative_mse < options_.exact)) {
       const std::optional<Form> by_rows =
-          plain_by_rows(form, data_, options_.left, kPlainEquations, options_.exact, control_);
+          find_plain_by_rows(form, data_, options_.left, kPlainEquations, options_.exact, control_);
       if (!by_rows) return false;
-      last = last_digits(*by_rows);
+      last = polish_last_digits(*by_rows);
       if (!(last.relative_mse < options_.exact)) return false;
     }
-    take(std::move(last), found);
+    keep(std::move(last), found);
     found.plain = true;
     return true;
   }
@@ -152,20 +152,20 @@ class Finish {
 
 }  // namespace
 
-DeepFound finished(const Polished& start, DeepData& data, const FinishOptions& options,
-                   const Control& control) {
+DeepFound finish(const Polished& start, DeepData& data, const FinishOptions& options,
+                 const Control& control) {
   return Finish(data, options, control).run(start);
 }
 
-std::optional<DeepFound> finished_on_most(const Form& start, const std::vector<Index>& left, DeepData& data,
-                                          const FinishOptions& options, const Control& control) {
+std::optional<DeepFound> finish_on_most(const Form& start, const std::vector<Index>& left, DeepData& data,
+                                        const FinishOptions& options, const Control& control) {
   DeepData reproduced = data;
   DeepData others = reproduced.take_out(left);
   const double error = relative_error(start, reproduced, control);
   if (!(error < options.exact)) return std::nullopt;
   FinishOptions with_left = options;
   with_left.left = &others;
-  DeepFound most = finished({start, error, 0, true}, reproduced, with_left, control);
+  DeepFound most = finish({start, error, 0, true}, reproduced, with_left, control);
   if (!most.exact) return std::nullopt;
   // Weights that the sign-free form left open are settled: the plain network may reproduce rows that it did
   // not.
@@ -179,18 +179,18 @@ std::optional<DeepFound> finished_on_most(const Form& start, const std::vector<I
   if (most.plain) {
     // A weight that only these rows show was open without them.
     Finish on_all(data, options, control);
-    if (const Polished all = on_all.beginning_with(most.form, others.rows());
+    if (const Polished all = on_all.polish_beginning_with(most.form, others.rows());
         all.relative_mse < options.exact) {
       most.form = all.form;
       most.relative_mse = all.relative_mse;
       return most;
     }
-    if (const std::optional<Form> more = with_missing_unit(most.form, last, others, off)) {
-      const Polished all = on_all.last_digits(*more);
+    if (const std::optional<Form> more = add_missing_unit(most.form, last, others, off)) {
+      const Polished all = on_all.polish_last_digits(*more);
       if (all.relative_mse < options.exact) {
         most.form = all.form;
         most.relative_mse = all.relative_mse;
-        on_all.every_unit(most);
+        on_all.try_every_unit(most);
         return most;
       }
     }
@@ -213,18 +213,18 @@ class InNoise {
   }
 
   std::optional<DeepFound> run(const Form& start) {
-    const Polished wide = converged(start);
+    const Polished wide = polish_to_convergence(start);
     if (control_.out_of_time() || structure_left_(wide.form) > kNearly) return std::nullopt;
-    const Pruned free = fewest(wide, true);
+    const Pruned free = prune_units(wide, true);
     DeepFound found;
     const DeepSigns signs = find_signs(free.fit.form);
     found.signs = signs.layers;
     found.signs_determined = signs.determined;
-    const Polished plain = converged(signs.form);
+    const Polished plain = polish_to_convergence(signs.form);
     const double limit =
         free.fit.relative_mse * (1 + forgiven_ * (weights(free.fit.form) - weights(plain.form)));
     found.plain = plain.relative_mse < limit;
-    const Pruned least = found.plain ? fewest(plain, true) : free;
+    const Pruned least = found.plain ? prune_units(plain, true) : free;
     if (control_.out_of_time() || structure_left_(least.fit.form) > 1) return std::nullopt;
     found.form = least.fit.form;
     found.relative_mse = least.fit.relative_mse;
@@ -238,11 +238,11 @@ class InNoise {
     return static_cast<double>(form.unknowns() + form.C.size());
   }
 
-  [[nodiscard]] Polished converged(const Form& start) const {
+  [[nodiscard]] Polished polish_to_convergence(const Form& start) const {
     return polish(start, data_, noisy_polish(), control_);
   }
 
-  [[nodiscard]] Pruned fewest(const Polished& start, bool singly) {
+  [[nodiscard]] Pruned prune_units(const Polished& start, bool singly) {
     PruneOptions pruning;
     pruning.forgiven = forgiven_;
     pruning.singly = singly;
@@ -257,8 +257,8 @@ class InNoise {
 
 }  // namespace
 
-std::optional<DeepFound> finished_in_noise(const Form& start, DeepData& data,
-                                           const StructureLeft& structure_left, const Control& control) {
+std::optional<DeepFound> finish_in_noise(const Form& start, DeepData& data,
+                                         const StructureLeft& structure_left, const Control& control) {
   return InNoise(data, structure_left, control).run(start);
 }
 

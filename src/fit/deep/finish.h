@@ -21,15 +21,15 @@ struct FinishOptions {
   bool minimal = false;            // no unit of the form can go: each was tried already
   const DeepData* left = nullptr;  // rows that it does not reproduce, where there are any
 };
-[[nodiscard]] DeepFound finished(const Polished& start, DeepData& data, const FinishOptions& options,
-                                 const Control& control);
+[[nodiscard]] DeepFound finish(const Polished& start, DeepData& data, const FinishOptions& options,
+                               const Control& control);
 
 // All rows but those `left` (in increasing order) are reproduced. With its signs, the network may show the
 // unit that bends among them. Where they are too few for the weights of a unit, this is all that the rows
 // tell: `left` of what is returned counts them. Nothing where they would be enough and show no unit.
-[[nodiscard]] std::optional<DeepFound> finished_on_most(const Form& start, const std::vector<Index>& left,
-                                                        DeepData& data, const FinishOptions& options,
-                                                        const Control& control);
+[[nodiscard]] std::optional<DeepFound> finish_on_most(const Form& start, const std::vector<Index>& left,
+                                                      DeepData& data, const FinishOptions& options,
+                                                      const Control& control);
 
 // Noisy rows: the least plain network whose residuals are no larger than chance makes them. A fit does not
 // fall to rounding, but it converges. Of two networks the smaller one is taken where the sum of squares S
@@ -40,8 +40,8 @@ struct FinishOptions {
 // First units go, then, signs known, the skip terms. start: a student, or what became of it. Nothing where
 // the fit converges to residuals that have structure, or time ends first. `plain` of what is returned says
 // whether the network without skip terms is as good; `minimal` that every unit was tried.
-[[nodiscard]] std::optional<DeepFound> finished_in_noise(const Form& start, DeepData& data,
-                                                         const StructureLeft& structure_left,
-                                                         const Control& control);
+[[nodiscard]] std::optional<DeepFound> finish_in_noise(const Form& start, DeepData& data,
+                                                       const StructureLeft& structure_left,
+                                                       const Control& control);
 
 }  // namespace exhume

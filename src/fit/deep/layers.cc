@@ -84,7 +84,7 @@ bool near(const Vector& u, const Matrix& V, double tolerance) {
 
 }  // namespace
 
-void KnownLayers::above(const Matrix& first) {
+void KnownLayers::search_above(const Matrix& first) {
   Form lower;
   lower.inputs = trials_.rows().x.cols();
   lower.V.push_back(first);
@@ -105,7 +105,7 @@ void KnownLayers::above(const Matrix& first) {
   for (; more() && !trials_.control().out_of_time(); ++lesson.number) {
     const std::uint64_t turn = lesson.number % kStudentEvery;
     if (depth == 2 && turn > 0) {
-      const double left = units_above(lower.V[0], units, lesson.number);
+      const double left = polish_units_above(lower.V[0], units, lesson.number);
       if (left > kTrained || turn > 1) units = std::min(4 * units / 3, options.most_width);
       continue;
     }
@@ -120,7 +120,7 @@ void KnownLayers::above(const Matrix& first) {
 }
 
 // Units of the last of two layers from random ones; what is left of the variance on most rows.
-double KnownLayers::units_above(const Matrix& first, Index units, std::uint64_t number) {
+double KnownLayers::polish_units_above(const Matrix& first, Index units, std::uint64_t number) {
   const Control& control = trials_.control();
   control.report(fmt::format("{} units above {}", units, first.rows()), 0);
   Form lower;
@@ -131,7 +131,7 @@ double KnownLayers::units_above(const Matrix& first, Index units, std::uint64_t 
   const double left = fixed.relative_mse;
   if (trials_.exact() || control.out_of_time() || !(left < kTrained) || left < trials_.options().exact)
     return left;
-  return trials_.attempt_from({loose(fixed.form), left, 0, true}, kSecondPolish).relative_mse;
+  return trials_.attempt_from({free_all_layers(fixed.form), left, 0, true}, kSecondPolish).relative_mse;
 }
 
 void KnownLayers::remember(const Polished& polished) {
@@ -162,7 +162,7 @@ Matrix KnownLayers::recurring() const {
   return units;
 }
 
-void KnownLayers::above_recurring(std::uint64_t number) {
+void KnownLayers::search_above_recurring(std::uint64_t number) {
   const Matrix first = recurring();
   if (first.rows() == 0) return;
   const auto depth = static_cast<std::size_t>(trials_.options().depth);
@@ -182,7 +182,7 @@ void KnownLayers::above_recurring(std::uint64_t number) {
     trials_.attempt(lesson);
   }
   if (!trials_.exact() && depth == 2 && number >= kPeelFrom && !control.out_of_time())
-    units_above(first, 2 * least.back(), number);
+    polish_units_above(first, 2 * least.back(), number);
 }
 
 namespace {
@@ -225,7 +225,7 @@ Matrix with_spare_columns(const Form& form, std::size_t l, const std::vector<Ind
 LayerByLayer::LayerByLayer(Trials& trials)
     : trials_(trials), x_(trials.unseen().x.topRows(std::min(kCompared, trials.unseen().rows()))) {}
 
-double LayerByLayer::round(const Lesson& lesson) {
+double LayerByLayer::run_round(const Lesson& lesson) {
   const Control& control = trials_.control();
   const std::size_t depth = lesson.widths.size();
   const double trained = teach(lesson).relative_mse;
@@ -235,15 +235,15 @@ double LayerByLayer::round(const Lesson& lesson) {
   for (std::size_t level = 1; level < depth; ++level) {
     Form lower;
     lower.inputs = x_.cols();
-    for (std::size_t l = 0; l < level; ++l) lower.V.push_back(agreed(lower));
+    for (std::size_t l = 0; l < level; ++l) lower.V.push_back(agreed_units(lower));
     if (lower.V.back().rows() == 0) return trained;
     const bool last = level + 1 == depth;
     double now = 1;
     for (int i = 0; i < (last ? 1 : kOnLower); ++i) {
       if (trials_.ended() || control.out_of_time()) return trained;
-      Student student = teach(above(lower, lesson, 0));
+      Student student = teach(lesson_above(lower, lesson, 0));
       if (student.relative_mse > kMuchWorse * before)
-        student = teach(above(lower, lesson, spare(lower.V.back().rows())));
+        student = teach(lesson_above(lower, lesson, spare(lower.V.back().rows())));
       now = std::min(now, student.relative_mse);
       if (last && !(student.relative_mse > kTrained)) polish_last(student, lesson);
     }
@@ -253,7 +253,7 @@ double LayerByLayer::round(const Lesson& lesson) {
 }
 
 // A student that holds these layers, with some units beside those of the last of them.
-Lesson LayerByLayer::above(const Form& lower, const Lesson& lesson, Index beside) const {
+Lesson LayerByLayer::lesson_above(const Form& lower, const Lesson& lesson, Index beside) const {
   Lesson on = lesson;
   for (Index& width : on.widths) width = std::max(kLeastWidth, 3 * width / 4);
   for (std::size_t l = 0; l < lower.depth(); ++l) {
@@ -267,7 +267,7 @@ Lesson LayerByLayer::above(const Form& lower, const Lesson& lesson, Index beside
 Student LayerByLayer::teach(const Lesson& lesson) {
   Lesson next = lesson;
   next.number = number_++;
-  Student student = trials_.learnt(next);
+  Student student = trials_.train_and_consider(next);
   if (!(student.relative_mse > kTrained)) remember(student.form, lesson.known, student.relative_mse, false);
   return student;
 }
@@ -299,7 +299,7 @@ bool LayerByLayer::recurs(std::size_t said, std::size_t l, const Vector& q) cons
 }
 
 // Units of the layer above `lower`, on its features.
-Matrix LayerByLayer::agreed(const Form& lower) const {
+Matrix LayerByLayer::agreed_units(const Form& lower) const {
   const std::size_t l = lower.depth();
   const Matrix P = FormRows(lower, x_).P();
   const Eigen::ColPivHouseholderQR<Matrix> qr(P);
@@ -328,7 +328,7 @@ void LayerByLayer::polish_last(const Student& student, const Lesson& lesson) {
   // hold learns it.
   for (int i = 0; i < kBesides && !trials_.ended() && !out.left.empty() && !trials_.control().out_of_time();
        ++i) {
-    const Student more = teach(beside(out.fit.form, lesson));
+    const Student more = teach(lesson_beside(out.fit.form, lesson));
     if (more.relative_mse > kTrained) break;
     ToRounding next = trials_.polish_on_known(more);
     if (!next.left.empty() && next.left.size() >= out.left.size()) break;
@@ -340,7 +340,7 @@ void LayerByLayer::polish_last(const Student& student, const Lesson& lesson) {
 }
 
 // A student that holds all units of the form, with some beside them in every layer above the first.
-Lesson LayerByLayer::beside(const Form& form, const Lesson& lesson) const {
+Lesson LayerByLayer::lesson_beside(const Form& form, const Lesson& lesson) const {
   Lesson on = lesson;
   on.widths = form.widths();
   for (std::size_t l = 1; l < form.depth(); ++l) on.widths[l] += spare(on.widths[l]);

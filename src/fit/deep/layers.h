@@ -30,11 +30,11 @@ class KnownLayers {
   explicit KnownLayers(Trials& trials) : trials_(trials) {}
 
   // The first layer is given, up to scale and sign: searches until the network is found or time ends.
-  void above(const Matrix& first);
+  void search_above(const Matrix& first);
   // Keeps the first layer of a polished student.
   void remember(const Polished& polished);
   // Searches above the units that students agree on, if there are any. number: of the student before.
-  void above_recurring(std::uint64_t number);
+  void search_above_recurring(std::uint64_t number);
 
  private:
   struct First {
@@ -45,7 +45,7 @@ class KnownLayers {
   };
 
   [[nodiscard]] Matrix recurring() const;
-  double units_above(const Matrix& first, Index units, std::uint64_t number);
+  double polish_units_above(const Matrix& first, Index units, std::uint64_t number);
 
   Trials& trials_;
   std::vector<First> firsts_;
@@ -72,7 +72,7 @@ class LayerByLayer {
 
   // Students from nothing as the lesson says, then on what they agree on, and the polish of the last one.
   // Returns the error of the first.
-  double round(const Lesson& lesson);
+  double run_round(const Lesson& lesson);
 
  private:
   // What a student, or a polish, says of every layer.
@@ -84,10 +84,10 @@ class LayerByLayer {
 
   Student teach(const Lesson& lesson);
   void remember(const Form& form, const std::vector<Matrix>& held, double error, bool certain);
-  [[nodiscard]] Matrix agreed(const Form& lower) const;
+  [[nodiscard]] Matrix agreed_units(const Form& lower) const;
   [[nodiscard]] bool recurs(std::size_t said, std::size_t l, const Vector& q) const;
-  [[nodiscard]] Lesson above(const Form& lower, const Lesson& lesson, Index beside) const;
-  [[nodiscard]] Lesson beside(const Form& form, const Lesson& lesson) const;
+  [[nodiscard]] Lesson lesson_above(const Form& lower, const Lesson& lesson, Index beside) const;
+  [[nodiscard]] Lesson lesson_beside(const Form& form, const Lesson& lesson) const;
   void polish_last(const Student& student, const Lesson& lesson);
 
   Trials& trials_;

@@ -20,7 +20,7 @@ constexpr double kEquationsMet = 1e-6;  // of their norm, by signs that are righ
 constexpr Index kNobody = -1;
 
 // For every input the unit whose weight it leaves open, or nobody; nothing where it is more than one.
-std::optional<std::vector<Index>> open_at(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
+std::optional<std::vector<Index>> find_open_weights(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
   const FormRows rows(form, h);
   const Matrix above = (rows.Q(0).array() > 0).cast<double>(), below = 1 - above.array();
   const Matrix active = (h.array() != 0).cast<double>();
@@ -41,7 +41,7 @@ std::optional<std::vector<Index>> open_at(const Form& form, const Eigen::Ref<con
 
 std::optional<OpenSigns> signs_with_open_weights(const Form& form, const Eigen::Ref<const RowMatrix>& h) {
   const Index k = form.V[0].rows(), m = form.C.cols();
-  const std::optional<std::vector<Index>> open = open_at(form, h);
+  const std::optional<std::vector<Index>> open = find_open_weights(form, h);
   if (!open) return std::nullopt;
   std::vector<Index> told, others;
   for (Index a = 0; a < h.cols(); ++a)
@@ -82,7 +82,7 @@ constexpr double kEquationsTrue = 1e-9;  // of their norm, by signs that are rig
 constexpr Index kMostLeft = 12;          // of which each may be there for another reason
 
 // All of these rows are those on which the unit is off.
-std::optional<Matrix> with_unit_off_on(const Form& form, const DeepData& left) {
+std::optional<Matrix> add_unit_off_on(const Form& form, const DeepData& left) {
   const Index k = form.V[0].rows(), c = form.V[0].cols() - 1, m = form.C.cols(), rows = left.rows();
   if (rows < kLeastRows || k == 0) return std::nullopt;
   const Matrix E = left.y - evaluate(form, left.x);
@@ -119,14 +119,14 @@ std::optional<Matrix> with_unit_off_on(const Form& form, const DeepData& left) {
 
 }  // namespace
 
-std::optional<Matrix> with_nearly_linear_unit(const Form& form, const DeepData& left) {
-  std::optional<Matrix> out = with_unit_off_on(form, left);
+std::optional<Matrix> add_nearly_linear_unit(const Form& form, const DeepData& left) {
+  std::optional<Matrix> out = add_unit_off_on(form, left);
   if (left.rows() > kMostLeft) return out;
   // One of them may show something else: a weight that the other rows leave open, say.
   for (Index i = 0; i < left.rows() && !out; ++i) {
     DeepData others = left;
     static_cast<void>(others.take_out({i}));
-    out = with_unit_off_on(form, others);
+    out = add_unit_off_on(form, others);
   }
   return out;
 }
@@ -172,7 +172,7 @@ Expressed express(const Matrix& P, const Vector& q, const std::vector<Index>& of
 }
 
 // q in the columns of P: on all rows, or on that side of its kink where it goes better.
-Vector expressed(const Matrix& P, const Vector& q) {
+Vector express_on_best_side(const Matrix& P, const Vector& q) {
   std::vector<Index> all, above, below;
   for (Index i = 0; i < q.size(); ++i) {
     all.push_back(i);
@@ -215,7 +215,7 @@ DeepData rows_on_all_sides(const Form& form, const DeepData& data, double each) 
 }
 
 // The layers above the first, in its outputs h.
-Form on_outputs(const Form& form, const FormRows& rows, const Matrix& h) {
+Form express_on_outputs(const Form& form, const FormRows& rows, const Matrix& h) {
   Form out;
   out.inputs = h.cols();
   Matrix P(h.rows(), h.cols() + 1);
@@ -223,7 +223,7 @@ Form on_outputs(const Form& form, const FormRows& rows, const Matrix& h) {
   for (std::size_t u = 1; u < form.depth(); ++u) {
     const Index k = form.V[u].rows();
     Matrix V(k, P.cols());
-    for (Index j = 0; j < k; ++j) V.row(j) = expressed(P, rows.Q(u).col(j)).transpose();
+    for (Index j = 0; j < k; ++j) V.row(j) = express_on_best_side(P, rows.Q(u).col(j)).transpose();
     Matrix next(P.rows(), k + P.cols());
     next << (P * V.transpose()).cwiseAbs(), P;
     P = std::move(next);
@@ -232,7 +232,7 @@ Form on_outputs(const Form& form, const FormRows& rows, const Matrix& h) {
   return out;
 }
 
-PolishOptions until(double exact) {
+PolishOptions layer_polish(double exact) {
   DeepPolishOptions polishing;
   polishing.max_iterations = kLayerSteps;
   polishing.hope = 6;
@@ -243,13 +243,13 @@ PolishOptions until(double exact) {
 
 // The first layer of the form, every unit turned as its sign says; x: its inputs; left: rows that it does not
 // reproduce.
-Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* left) {
+Matrix turn_first_layer(const Form& form, const RowMatrix& x, const DeepData* left) {
   const Matrix above = on_first_layer(form);
   const Index k = form.V[0].rows();
   const LayerSigns signs = robust_signs(form.V[0], above.leftCols(k), above.rightCols(above.cols() - k));
   if (form.depth() == 1 && !(signs.off < kSignsMet)) {
     if (left) {
-      if (std::optional<Matrix> more = with_nearly_linear_unit(form, *left)) return *std::move(more);
+      if (std::optional<Matrix> more = add_nearly_linear_unit(form, *left)) return *std::move(more);
     }
     if (const std::optional<OpenSigns> open = signs_with_open_weights(form, x))
       return open->s.asDiagonal() * open->V;
@@ -260,8 +260,8 @@ Matrix first_layer_turned(const Form& form, const RowMatrix& x, const DeepData* 
 // The signs of all layers but the last as the form stands, every unit in the outputs h of the layer below,
 // and then the last layer on these: fewer weights than in all that is passed on, and rows that leave those
 // open may tell these.
-std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double exact,
-                                 const Control& control) {
+std::optional<Form> find_by_all_signs(const Form& form, const DeepData& rows, double exact,
+                                      const Control& control) {
   Form plain;
   plain.given = form.given;
   plain.plain = true;
@@ -277,7 +277,7 @@ std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double 
     Matrix V = form.V[l];
     if (l > 0) {
       V.resize(k, P.cols());
-      for (Index j = 0; j < k; ++j) V.row(j) = expressed(P, view.Q(l).col(j)).transpose();
+      for (Index j = 0; j < k; ++j) V.row(j) = express_on_best_side(P, view.Q(l).col(j)).transpose();
     }
     if (l + 1 == form.depth()) {
       last.inputs = on.x.cols();
@@ -291,18 +291,18 @@ std::optional<Form> by_all_signs(const Form& form, const DeepData& rows, double 
     on = DeepData((P * V.transpose()).cwiseMax(0.0), rows.y);
     plain.V.push_back(std::move(V));
   }
-  const Polished top = polish(last, on, until(exact), control);
+  const Polished top = polish(last, on, layer_polish(exact), control);
   if (!(top.relative_mse < exact)) return std::nullopt;
-  plain.V.push_back(first_layer_turned(top.form, on.x, nullptr));
-  Polished polished = polish(plain, rows, until(exact), control);
+  plain.V.push_back(turn_first_layer(top.form, on.x, nullptr));
+  Polished polished = polish(plain, rows, layer_polish(exact), control);
   if (!(polished.relative_mse < exact)) return std::nullopt;
   return std::move(polished.form);
 }
 
 }  // namespace
 
-std::optional<Form> plain_by_rows(const Form& sign_free, const DeepData& data, const DeepData* left,
-                                  double each, double exact, const Control& control) {
+std::optional<Form> find_plain_by_rows(const Form& sign_free, const DeepData& data, const DeepData* left,
+                                       double each, double exact, const Control& control) {
   Form now = sign_free;
   normalise(now);
   Form plain;
@@ -311,20 +311,20 @@ std::optional<Form> plain_by_rows(const Form& sign_free, const DeepData& data, c
   plain.inputs = now.inputs;
   DeepData rows = rows_on_all_sides(now, data, each);
   if (now.depth() > 2) {
-    if (std::optional<Form> found = by_all_signs(now, rows, exact, control)) return found;
+    if (std::optional<Form> found = find_by_all_signs(now, rows, exact, control)) return found;
   }
   std::optional<DeepData> others;
   if (left) others = *left;
   while (now.depth() > 0) {
     if (now.V[0].rows() == 0) return std::nullopt;
-    now.V[0] = first_layer_turned(now, rows.x, others ? &*others : nullptr);
+    now.V[0] = turn_first_layer(now, rows.x, others ? &*others : nullptr);
     if (others) others = DeepData(FormRows(now, others->x).Q(0).cwiseMax(0.0), others->y);
     const FormRows view(now, rows.x);
     const Matrix h = view.Q(0).cwiseMax(0.0);
-    Form upper = on_outputs(now, view, h);
+    Form upper = express_on_outputs(now, view, h);
     plain.V.push_back(now.V[0]);
     rows = DeepData(h, rows.y);
-    const Polished polished = polish(upper, rows, until(exact), control);
+    const Polished polished = polish(upper, rows, layer_polish(exact), control);
     // Weights that were open come to fewer digits; a polish of the plain network follows.
     if (!(polished.relative_mse < (upper.depth() > 0 ? exact : kExpressed))) return std::nullopt;
     now = polished.form;

@@ -21,10 +21,10 @@ namespace exhume {
 
 // Nothing where a layer is not reproduced to `exact` (relative mean square). each: equations per unknown.
 // left: rows that the form does not reproduce, if any; they may show a unit that is on for all others
-// (with_nearly_linear_unit).
-[[nodiscard]] std::optional<Form> plain_by_rows(const Form& sign_free, const DeepData& data,
-                                                const DeepData* left, double each, double exact,
-                                                const Control& control);
+// (add_nearly_linear_unit).
+[[nodiscard]] std::optional<Form> find_plain_by_rows(const Form& sign_free, const DeepData& data,
+                                                     const DeepData* left, double each, double exact,
+                                                     const Control& control);
 
 // The signs of the last layer's units where the rows leave some of their weights open.
 //
@@ -62,6 +62,6 @@ struct OpenSigns {
 // form: one hidden layer; left: the rows that it does not reproduce, in its inputs. The rows of V turned as
 // their signs say, and below them that unit. Nothing where no such unit explains the rows, or these do not
 // tell the signs.
-[[nodiscard]] std::optional<Matrix> with_nearly_linear_unit(const Form& form, const DeepData& left);
+[[nodiscard]] std::optional<Matrix> add_nearly_linear_unit(const Form& form, const DeepData& left);
 
 }  // namespace exhume

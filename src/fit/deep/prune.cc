@@ -44,9 +44,9 @@ class Pruning {
       : data_(data), options_(options), control_(control), now_(start) {}
 
   Pruned run() {
-    in_shares();
+    prune_in_shares();
     bool minimal = noisy() || now_.relative_mse < options_.exact;
-    if (minimal && options_.singly) minimal = singly();
+    if (minimal && options_.singly) minimal = prune_singly();
     return {now_, minimal && !control_.out_of_time()};
   }
 
@@ -113,7 +113,7 @@ class Pruning {
     return unit_worth(now_.form, l, enough_rows(data_, now_.form, kTrialEquations), control_);
   }
 
-  void in_shares() {
+  void prune_in_shares() {
     const std::size_t depth = now_.form.depth();
     std::vector<double> share(depth, 0.5);
     std::vector<bool> refused(depth, false);  // since the last change, a single unit of the layer
@@ -137,7 +137,7 @@ class Pruning {
   }
 
   // Every unit of every layer; true where none could go, false where time or `until` ended it.
-  bool singly() {
+  bool prune_singly() {
     for (bool changed = true; changed;) {
       changed = false;
       if (enough()) return false;
@@ -147,8 +147,8 @@ class Pruning {
         for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {
           if (control_.out_of_time()) return false;
           const std::size_t end = std::min(at + kTogether, order.size());
-          changed = any_of(l, {order.begin() + static_cast<std::ptrdiff_t>(at),
-                               order.begin() + static_cast<std::ptrdiff_t>(end)});
+          changed = drop_any_of(l, {order.begin() + static_cast<std::ptrdiff_t>(at),
+                                    order.begin() + static_cast<std::ptrdiff_t>(end)});
         }
       }
     }
@@ -157,7 +157,7 @@ class Pruning {
 
   // Units of layer l, each tried alone and all at the same time on few rows; the first that can go on all
   // goes.
-  bool any_of(std::size_t l, const std::vector<Index>& units) {
+  bool drop_any_of(std::size_t l, const std::vector<Index>& units) {
     if (now_.form.V[l].rows() == 1 && l == 0) return false;
     const std::vector<Polished> trials = remembered(control_, "units singly", [&] {
       std::vector<Polished> tried(units.size());

@@ -25,7 +25,7 @@ constexpr double kRounding = 1e-26;  // relative mean squared residual at which 
 constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean one, that is still rounding
 
 // All rows but those with the largest squares, in their order.
-std::vector<Index> but_the_worst(const Vector& squares, double share) {
+std::vector<Index> all_but_worst(const Vector& squares, double share) {
   std::vector<Index> rows = numbers_below(squares.size());
   const auto kept = static_cast<std::ptrdiff_t>((1 - share) * static_cast<double>(rows.size()));
   std::nth_element(rows.begin(), rows.begin() + kept, rows.end(), [&](Index i, Index j) {
@@ -77,13 +77,13 @@ MostRows polish_most(const Form& start, const DeepData& data, double each, doubl
   double before = squares.sum() / data.variation;
   double share = kLeftOut;
   for (int round = 0, slow = 0; round < rounds;) {
-    const DeepData kept = rows_of(data, but_the_worst(squares, share));
+    const DeepData kept = rows_of(data, all_but_worst(squares, share));
     const Polished polished = polish(out.fit.form, enough_rows(kept, out.fit.form, each), polishing, control);
     out.fit.form = polished.form;
     out.fit.iterations += polished.iterations;
     out.fit.in_time = polished.in_time;
     squares = data.squares(out.fit.form, control);
-    const std::vector<Index> best = but_the_worst(squares, share);
+    const std::vector<Index> best = all_but_worst(squares, share);
     out.fit.relative_mse = squares(best).sum() / data.variation;
     out.exact = out.fit.relative_mse < exact && squares(best).maxCoeff() < limit;
     if (out.exact || !out.fit.in_time) break;
@@ -95,7 +95,7 @@ MostRows polish_most(const Form& start, const DeepData& data, double each, doubl
     // More rows may be off, where the others are much better than these.
     share *= kMoreLeftOut;
     if (share > kMostLeftOut) break;
-    const std::vector<Index> fewer = but_the_worst(squares, share);
+    const std::vector<Index> fewer = all_but_worst(squares, share);
     if (sum_of(squares, fewer) > kFalls * sum_of(squares, best)) break;
     slow = 0;
   }
@@ -104,7 +104,7 @@ MostRows polish_most(const Form& start, const DeepData& data, double each, doubl
   return out;
 }
 
-bool without_rare_units(Form& form, const DeepData& data, std::vector<Index>& left) {
+bool drop_rare_units(Form& form, const DeepData& data, std::vector<Index>& left) {
   std::vector<bool> reproduced(static_cast<std::size_t>(data.rows()), true);
   for (Index i : left) reproduced[static_cast<std::size_t>(i)] = false;
   bool any = false;
@@ -262,8 +262,8 @@ Reading read_unit(const Standing& standing, const Matrix& R, const std::vector<I
 
 }  // namespace
 
-std::optional<Form> with_missing_unit(const Form& form, std::size_t l, const DeepData& left,
-                                      double tolerance) {
+std::optional<Form> add_missing_unit(const Form& form, std::size_t l, const DeepData& left,
+                                     double tolerance) {
   const FormRows rows(form, left.x);
   const Matrix R = left.y - rows.F() * form.C;
   const bool last = l + 1 == form.depth();
@@ -314,37 +314,37 @@ class Towards {
 
   ToRounding run(const Form& start, int rounds) {
     MostRows most = polish_most(start, data_, each_, exact_, rounds, control_);
-    if (!most.exact) return ended(most);
+    if (!most.exact) return outcome(most);
     // Units too many may take the rows that are left, once these have a say: but not a handful of rows each.
     const Form wide = most.fit.form;
-    without_rare_units(most.fit.form, data_, most.left);
+    drop_rare_units(most.fit.form, data_, most.left);
     const auto enough = static_cast<std::size_t>(wide.V.back().cols());
     if (most.left.empty() || most.left.size() > enough) {
-      Polished all = with_a_say(wide, most.left);
+      Polished all = polish_with_say(wide, most.left);
       if (all.relative_mse < exact_) return {std::move(all), false, {}};
     }
     // A weight that no other row shows is open without those that are left: nothing is missing there.
     for (const bool singly : {false, true}) {
-      fewer_units(most, singly);
+      prune_reproduced(most, singly);
       if (most.left.empty()) break;
-      Polished all = with_a_say(most.fit.form, most.left);
+      Polished all = polish_with_say(most.fit.form, most.left);
       if (all.relative_mse < exact_) return {std::move(all), minimal_, {}};
       if (control_.out_of_time()) break;
     }
     for (int i = 0; i < kMissing && !most.left.empty() && !control_.out_of_time(); ++i)
-      if (!explain(most)) break;
-    if (most.exact && most.left.empty()) most.fit = on_all_rows(most.fit.form);
-    return ended(most);
+      if (!explain_left(most)) break;
+    if (most.exact && most.left.empty()) most.fit = polish_all_rows(most.fit.form);
+    return outcome(most);
   }
 
  private:
-  ToRounding ended(MostRows& most) {
+  ToRounding outcome(MostRows& most) {
     most.fit.relative_mse = relative_error(most.fit.form, data_, control_);
     return {std::move(most.fit), minimal_, std::move(most.left)};
   }
 
   // On the rows that are reproduced; what is made up for a handful of them goes first, and again.
-  void fewer_units(MostRows& most, bool singly) {
+  void prune_reproduced(MostRows& most, bool singly) {
     PruneOptions pruning;
     pruning.exact = exact_;
     pruning.singly = singly;
@@ -360,18 +360,18 @@ class Towards {
       most.fit = std::move(pruned.fit);
       minimal_ = pruned.minimal && singly && most.fit.form.given == 0;
       most.left = not_reproduced(most.fit.form, data_, exact_, control_);
-    } while (!control_.out_of_time() && without_rare_units(most.fit.form, data_, most.left));
+    } while (!control_.out_of_time() && drop_rare_units(most.fit.form, data_, most.left));
   }
 
   // A unit more, so that fewer rows are left; false where no layer has one.
-  bool explain(MostRows& most) {
+  bool explain_left(MostRows& most) {
     const DeepData left = rows_of(data_, most.left);
     MostRows best = most;
     bool found = false;
     for (std::size_t l = most.fit.form.depth(); l-- > 1;) {
-      const std::optional<Form> more = with_missing_unit(most.fit.form, l, left, most_off(data_, exact_));
+      const std::optional<Form> more = add_missing_unit(most.fit.form, l, left, most_off(data_, exact_));
       if (!more) continue;
-      MostRows now = polish_most(with_a_say(*more, most.left).form, data_, each_, exact_, 1, control_);
+      MostRows now = polish_most(polish_with_say(*more, most.left).form, data_, each_, exact_, 1, control_);
       if (!now.exact || now.left.size() >= best.left.size()) continue;
       best = std::move(now);
       found = true;
@@ -385,13 +385,13 @@ class Towards {
   }
 
   // A polish that begins with the rows that are left, brought forward.
-  Polished with_a_say(const Form& form, std::vector<Index>& left) {
+  Polished polish_with_say(const Form& form, std::vector<Index>& left) {
     data_.bring_forward(form, static_cast<Index>(left.size()), 0, control_);
     left = numbers_below(static_cast<Index>(left.size()));
-    return on_all_rows(form);
+    return polish_all_rows(form);
   }
 
-  Polished on_all_rows(const Form& form) {
+  Polished polish_all_rows(const Form& form) {
     DeepPolishOptions polishing;
     polishing.max_iterations = kSteps;
     polishing.hope = 6;

@@ -43,7 +43,7 @@ struct MostRows {
 
 // Takes units above the first layer out of a sign-free form whose kink has fewer reproduced rows on one side
 // than their weights take: what they do there is made up. These rows join `left`. True where there was one.
-bool without_rare_units(Form& form, const DeepData& data, std::vector<Index>& left);
+bool drop_rare_units(Form& form, const DeepData& data, std::vector<Index>& left);
 
 // The unit that is missing, read off the rows that show it.
 //
@@ -57,8 +57,8 @@ bool without_rare_units(Form& form, const DeepData& data, std::vector<Index>& le
 // The form with one more unit in layer l (from 0), read off the rows `left` that it does not reproduce; rows
 // that are off by no more than `tolerance` agree. Nothing where they are fewer than the entries of a row of
 // V_l, or show no unit. C is left to be solved again.
-[[nodiscard]] std::optional<Form> with_missing_unit(const Form& form, std::size_t l, const DeepData& left,
-                                                    double tolerance);
+[[nodiscard]] std::optional<Form> add_missing_unit(const Form& form, std::size_t l, const DeepData& left,
+                                                   double tolerance);
 inline constexpr Index kOverFew = 3;  // rows beyond the weights of a unit, from which on they tell these
 
 // The rows that are listed, in that order.

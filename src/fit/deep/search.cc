@@ -31,7 +31,7 @@ class NoiseWatch {
 
   // form: a student as trained, or as polished. Where what it leaves is noise, the least network that leaves
   // no more is the answer (fit/deep/in_noise.h).
-  void look(const Form& form, bool polished) {
+  void look_for_noise(const Form& form, bool polished) {
     const Control& control = trials_.control();
     const StructureLeft& structure_left = trials_.options().structure_left;
     if (!structure_left || control.out_of_time()) return;
@@ -50,11 +50,11 @@ class NoiseWatch {
       lesson.widths.assign(static_cast<std::size_t>(trials_.options().depth), trials_.first_width());
       lesson.steps = kNoisySteps;
       lesson.number = kInNoise + trials_.students();
-      start = trials_.taught(lesson, false).form;
+      start = trials_.train_student(lesson, false).form;
     }
     for (std::size_t l = 0; l < start.depth(); ++l)
       start = merge_units(start, l, kTwins, trials_.rows(), control);
-    std::optional<DeepFound> found = finished_in_noise(start, trials_.rows(), structure_left, control);
+    std::optional<DeepFound> found = finish_in_noise(start, trials_.rows(), structure_left, control);
     if (found) trials_.settle(std::move(*found));
   }
   // The last student did no better on rows that it did not see than one before.
@@ -75,25 +75,25 @@ class Search {
         known_(trials_),
         by_layer_(trials_),
         noise_(trials_) {
-    trials_.tell_rough([this](const Polished& rough, bool polished) {
+    trials_.on_rough([this](const Polished& rough, bool polished) {
       if (polished) known_.remember(rough);
-      noise_.look(rough.form, polished);
+      noise_.look_for_noise(rough.form, polished);
     });
   }
 
   DeepFound run() {
     if (options_.first_layer.rows() > 0) {
-      known_.above(options_.first_layer);
+      known_.search_above(options_.first_layer);
       return trials_.result(!trials_.exact());
     }
-    const bool ended = by_students();
-    if (ended) once_more();
+    const bool ended = search_by_students();
+    if (ended) look_for_plainer();
     return trials_.result(!ended);
   }
 
  private:
   // Students, wider and longer ones, until one leads to the network; false where time ended first.
-  bool by_students() {
+  bool search_by_students() {
     lesson_.widths.assign(static_cast<std::size_t>(options_.depth), trials_.first_width());
     if (options_.widths) {
       for (std::size_t l = 0; l < lesson_.widths.size(); ++l)
@@ -104,8 +104,9 @@ class Search {
     for (; !trials_.ended(); ++lesson_.number) {
       if (control_.out_of_time()) return false;
       const bool deeper = options_.depth > 2;
-      const double trained = deeper ? by_layer_.round(lesson_) : trials_.attempt(lesson_);
-      if (!deeper && !trials_.ended() && !control_.out_of_time()) known_.above_recurring(lesson_.number);
+      const double trained = deeper ? by_layer_.run_round(lesson_) : trials_.attempt(lesson_);
+      if (!deeper && !trials_.ended() && !control_.out_of_time())
+        known_.search_above_recurring(lesson_.number);
       const Index widest = *std::max_element(lesson_.widths.begin(), lesson_.widths.end());
       if (trained > kTrained / 10 && 2 * widest <= options_.most_width && !noise_.overfits()) {
         // Of three layers a student that is not wide enough and one that has not learnt for long enough look
@@ -125,7 +126,7 @@ class Search {
 
   // Units that others could stand for are kept where no single one can go: once more on the first layer
   // alone, and once more from the beginning.
-  void once_more() {
+  void look_for_plainer() {
     const DeepFound& best = trials_.best();
     if (!trials_.exact() || best.plain || !best.minimal || best.form.V[0].rows() == 0) return;
     Lesson above;

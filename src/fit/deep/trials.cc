@@ -54,7 +54,8 @@ DeepData last_rows(DeepData& data) {
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
 // time, as long as the error with C solved again stays below `limit`; in the last layer, where units that
 // bend on few rows are worth little and no other layer makes up for them, as long as it hardly grows.
-Form lightened(Form form, std::size_t known, double limit, const DeepData& data, const Control& control) {
+Form drop_light_units(Form form, std::size_t known, double limit, const DeepData& data,
+                      const Control& control) {
   const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
     const double most = l + 1 == form.depth() ? std::min(limit, kHardlyLighter * trained) : limit;
@@ -80,7 +81,7 @@ void hold(const std::vector<Matrix>& known, Form& form) {
 
 }  // namespace
 
-Form loose(Form form) {
+Form free_all_layers(Form form) {
   form.given = 0;
   return form;
 }
@@ -109,7 +110,7 @@ Index Trials::first_width() const {
   return width;
 }
 
-Student Trials::taught(const Lesson& lesson, bool hard_rows) {
+Student Trials::train_student(const Lesson& lesson, bool hard_rows) {
   StudentOptions training;
   training.steps = static_cast<Index>(lesson.steps);
   training.batch =
@@ -127,8 +128,8 @@ Student Trials::taught(const Lesson& lesson, bool hard_rows) {
   return student;
 }
 
-Student Trials::learnt(const Lesson& lesson) {
-  Student student = taught(lesson, true);
+Student Trials::train_and_consider(const Lesson& lesson) {
+  Student student = train_student(lesson, true);
   const double trained = student.relative_mse;
   consider({student.form, trained, 0, true});
   if (trained > kTrained && lesson.known.empty() && rough_) rough_({student.form, trained, 0, true}, false);
@@ -138,12 +139,12 @@ Student Trials::learnt(const Lesson& lesson) {
 ToRounding Trials::polish_on_known(const Student& student) {
   Form form = merge_units(student.form, student.form.depth() - 1, kTwins, data_, control_);
   if (flops(form) > kMiddleFlops)
-    form = lightened(form, 0, kLittleLighter * student.relative_mse, data_, control_);
+    form = drop_light_units(form, 0, kLittleLighter * student.relative_mse, data_, control_);
   return polish_and_consider(form, kSecondPolish, false);
 }
 
 double Trials::attempt(const Lesson& lesson) {
-  Student student = learnt(lesson);
+  Student student = train_and_consider(lesson);
   const double trained = student.relative_mse;
   if (!(trained > kTrained) && !control_.out_of_time())
     polish_student(std::move(student.form), trained, lesson);
@@ -167,14 +168,14 @@ void Trials::polish_student(Form form, double trained, const Lesson& lesson) {
     // The next students may agree with this one, which costs less than a polish of all units.
     if (all && from_nothing && attempts_.size() < kStudentsFirst) break;
     if (!all && !from_nothing && !before.empty()) continue;
-    const Form begin = all ? form : lightened(form, lesson.known.size(), limit, data_, control_);
+    const Form begin = all ? form : drop_light_units(form, lesson.known.size(), limit, data_, control_);
     if (begin.widths() == before) continue;
     if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
     before = begin.widths();
     double left =
         polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, from_nothing).fit.relative_mse;
     if (lesson.fixed && !ended() && !(left < options_.exact))
-      left = polish_and_consider(loose(begin), kSecondPolish, false).fit.relative_mse;
+      left = polish_and_consider(free_all_layers(begin), kSecondPolish, false).fit.relative_mse;
     if (ended() || control_.out_of_time() || left < options_.exact) break;
   }
 }
@@ -216,14 +217,14 @@ bool Trials::learns_from_unseen(Polished& polished) {
 // Keeps what is best on rows that were not fitted. `left`: rows that it does not reproduce.
 void Trials::consider(const Polished& polished, const std::vector<Index>& left, bool minimal) {
   DeepFound now;
-  now.form = loose(polished.form);
+  now.form = free_all_layers(polished.form);
   now.relative_mse = polished.relative_mse;
   now.exact = polished.relative_mse < options_.exact;
   if (now.exact) {
-    now = finished(polished, data_, {options_.exact, minimal}, control_);
+    now = finish(polished, data_, {options_.exact, minimal}, control_);
     Polished again{now.form, now.relative_mse, 0, true};
     for (int i = 0; i < kLooks && now.exact && learns_from_unseen(again); ++i) {
-      if (!now.plain) now = finished(again, data_, {options_.exact, now.minimal}, control_);
+      if (!now.plain) now = finish(again, data_, {options_.exact, now.minimal}, control_);
       if (now.plain && again.form.plain) now.form = again.form;
       again = {now.form, now.relative_mse, 0, true};
     }
@@ -233,7 +234,7 @@ void Trials::consider(const Polished& polished, const std::vector<Index>& left, 
   }
   if (!left.empty()) {
     if (std::optional<DeepFound> most =
-            finished_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
+            finish_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
       now = std::move(*most);
   }
   const double error = unseen_error(now);

@@ -44,16 +44,16 @@ class Trials {
   // Trains a student and polishes what it found; returns the student's error.
   double attempt(const Lesson& lesson);
   // Trains a student without a polish of what it found.
-  Student learnt(const Lesson& lesson);
+  Student train_and_consider(const Lesson& lesson);
   // Polishes a student that knew the layers below the last.
   ToRounding polish_on_known(const Student& student);
   // Polishes a start that is the `trained` part of an attempt of its own, and considers what comes of it.
   Polished attempt_from(const Polished& start, int rounds);
   // Trains without a polish.
-  [[nodiscard]] Student taught(const Lesson& lesson, bool hard_rows);
+  [[nodiscard]] Student train_student(const Lesson& lesson, bool hard_rows);
   // Takes what was fitted in noise for the answer.
   void settle(DeepFound in_noise);
-  void tell_rough(Rough rough) { rough_ = std::move(rough); }
+  void on_rough(Rough rough) { rough_ = std::move(rough); }
 
   [[nodiscard]] const DeepSearchOptions& options() const { return options_; }
   [[nodiscard]] const Control& control() const { return control_; }
@@ -91,6 +91,6 @@ class Trials {
 };
 
 // A layer that is given may be so to few digits: the form with all layers free.
-[[nodiscard]] Form loose(Form form);
+[[nodiscard]] Form free_all_layers(Form form);
 
 }  // namespace exhume
