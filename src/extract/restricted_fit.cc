@@ -171,7 +171,7 @@ void RestrictedFit::leave_needless() {
     for (std::size_t i = 0; i < std::min(kMostNeedless, order.size()) && !any; ++i) {
       if (!(order[i].first < kNearlyNeedless)) break;
       const SeparableModel fewer =
-          polish(without(order[i].second), *samples, to_noise(), space_.meter->control()).model;
+          polish(without(order[i].second), *samples, to_noise(), space_.meter->control()).form;
       const double worst = worst_of(fewer);
       any = worst <= std::max(kNeedless * error_, kBelowNoise);
       if (!any) continue;

@@ -120,7 +120,7 @@ class Rounder {
     some.damping = 1e-4;
     some.least_progress = kPolishProgress;
     some.patience = kPolishPatience;
-    model_ = polish(model_, *many_, some, control_).model;
+    model_ = polish(model_, *many_, some, control_).form;
     result_.relative_mse = fit_linear_part(model_, *rows_, some, control_);
   }
 
