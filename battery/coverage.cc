@@ -37,12 +37,12 @@ void count_covered(const RecoverResult& result, const Network& truth, Index& ins
   const Network& found = result.network;
   const Network& errors = result.standard_errors;
   for (Index i = 0; i < found.hidden(); ++i) {
-    const Index j = order.match[static_cast<size_t>(i)];
-    for (Index a = 0; a < found.inputs(); ++a) count(found.W(i, a) - truth.W(j, a), errors.W(i, a));
-    count(found.b(i) - truth.b(j), errors.b(i));
-    for (Index o = 0; o < found.outputs(); ++o) count(found.A(o, i) - truth.A(o, j), errors.A(o, i));
+    const Index j = order.match[0][static_cast<size_t>(i)];
+    for (Index a = 0; a < found.inputs(); ++a) count(found.W()(i, a) - truth.W()(j, a), errors.W()(i, a));
+    count(found.b()(i) - truth.b()(j), errors.b()(i));
+    for (Index o = 0; o < found.outputs(); ++o) count(found.A()(o, i) - truth.A()(o, j), errors.A()(o, i));
   }
-  for (Index o = 0; o < found.outputs(); ++o) count(found.c(o) - truth.c(o), errors.c(o));
+  for (Index o = 0; o < found.outputs(); ++o) count(found.c()(o) - truth.c()(o), errors.c()(o));
 }
 
 int coverage(int runs, std::uint64_t first) {

@@ -37,9 +37,9 @@ Instance far_columns(std::uint64_t seed) {
     const double scale = std::pow(10.0, 1.2 * static_cast<double>(a) - 3);
     drawn.x.col(a) *= scale;
     drawn.fresh.col(a) *= scale;
-    network.W.col(a) /= scale;
+    network.W().col(a) /= scale;
   }
-  network.W.rowwise().normalize();
+  network.W().rowwise().normalize();
   network = with_biases_at(network, drawn.x);
   return samples_of(network, std::move(drawn));
 }
@@ -65,7 +65,7 @@ Vector kinks(Index k, double size, std::uint64_t seed) {
 
 Instance one_input(Index k, std::uint64_t seed) {
   Network network = random_network(1, k, 1, 0, seed);
-  network.b = -network.W.col(0).cwiseProduct(kinks(k, 1.8, seed));
+  network.b() = -network.W().col(0).cwiseProduct(kinks(k, 1.8, seed));
   return samples_of(network, draw(gaussian(1), 3000, seed));
 }
 
@@ -74,7 +74,7 @@ Instance along_curve(std::uint64_t seed) {
   Network network = random_network(3, 4, 1, 0, seed);
   const Vector t = kinks(4, 1.3, seed);
   for (Index i = 0; i < 4; ++i)
-    network.b(i) = -network.W.row(i).dot(Eigen::RowVector3d(t(i), t(i) * t(i), t(i) * t(i) * t(i)));
+    network.b()(i) = -network.W().row(i).dot(Eigen::RowVector3d(t(i), t(i) * t(i), t(i) * t(i) * t(i)));
   return samples_of(network, draw(cubic_curve(), 3000, seed));
 }
 
@@ -83,9 +83,10 @@ Instance along_curve(std::uint64_t seed) {
 Instance balanced(std::uint64_t seed) {
   Drawn drawn = draw(gaussian(6), 6000, seed);
   Network network = random_network(6, 3, 1, 0.5, seed);
-  const Eigen::RowVectorXd rest = network.A(0, 0) * network.W.row(0) + network.A(0, 1) * network.W.row(1);
-  network.W.row(2) = rest.normalized();
-  network.A(0, 2) = -rest.norm();
+  const Eigen::RowVectorXd rest =
+      network.A()(0, 0) * network.W().row(0) + network.A()(0, 1) * network.W().row(1);
+  network.W().row(2) = rest.normalized();
+  network.A()(0, 2) = -rest.norm();
   return samples_of(network, std::move(drawn));
 }
 
@@ -93,12 +94,12 @@ Instance balanced(std::uint64_t seed) {
 Instance leaky(std::uint64_t seed) {
   const Network half = random_network(6, 4, 1, 0.5, seed);
   Network network = half;
-  network.W.resize(8, 6);
-  network.W << half.W, -half.W;
-  network.b.resize(8);
-  network.b << half.b, -half.b;
-  network.A.resize(1, 8);
-  network.A << half.A, -0.1 * half.A;
+  network.W().resize(8, 6);
+  network.W() << half.W(), -half.W();
+  network.b().resize(8);
+  network.b() << half.b(), -half.b();
+  network.A().resize(1, 8);
+  network.A() << half.A(), -0.1 * half.A();
   return samples_of(network, draw(gaussian(6), 4000, seed));
 }
 

@@ -26,7 +26,7 @@ double certified_weights_off(const RecoverResult& result, const Network& teacher
   const Alignment alignment = align(result.network, teacher);
   if (!alignment.comparable) return std::numeric_limits<double>::infinity();
   const Network truth = canonical(teacher);
-  const double scale = std::max({1.0, truth.b.cwiseAbs().maxCoeff(), truth.A.cwiseAbs().maxCoeff()});
+  const double scale = std::max({1.0, truth.b().cwiseAbs().maxCoeff(), truth.A().cwiseAbs().maxCoeff()});
   const double delta = result.identifiability ? result.identifiability->delta : 0;
   return alignment.worst_error / std::max(delta, kWeightError * scale);
 }
@@ -34,7 +34,7 @@ double certified_weights_off(const RecoverResult& result, const Network& teacher
 // The largest difference of a weight from the truth, in standard errors.
 double largest_deviation(const RecoverResult& result, const Network& teacher) {
   const Network truth = canonical(teacher), &found = result.network, &errors = result.standard_errors;
-  if (errors.W.size() == 0) return 0;  // none stated
+  if (errors.W().size() == 0) return 0;  // none stated
   const Alignment order = align(found, truth);
   if (!order.comparable) return std::numeric_limits<double>::infinity();
   double most = 0;
@@ -43,12 +43,12 @@ double largest_deviation(const RecoverResult& result, const Network& teacher) {
     most = std::max(most, std::abs(difference) / std::max(error, rounding));
   };
   for (Index i = 0; i < found.hidden(); ++i) {
-    const Index j = order.match[static_cast<size_t>(i)];
-    for (Index a = 0; a < found.inputs(); ++a) look(found.W(i, a) - truth.W(j, a), errors.W(i, a));
-    look(found.b(i) - truth.b(j), errors.b(i));
-    for (Index o = 0; o < found.outputs(); ++o) look(found.A(o, i) - truth.A(o, j), errors.A(o, i));
+    const Index j = order.match[0][static_cast<size_t>(i)];
+    for (Index a = 0; a < found.inputs(); ++a) look(found.W(i, a) - truth.W()(j, a), errors.W()(i, a));
+    look(found.b(i) - truth.b()(j), errors.b()(i));
+    for (Index o = 0; o < found.outputs(); ++o) look(found.A(o, i) - truth.A()(o, j), errors.A()(o, i));
   }
-  for (Index o = 0; o < found.outputs(); ++o) look(found.c(o) - truth.c(o), errors.c(o));
+  for (Index o = 0; o < found.outputs(); ++o) look(found.c(o) - truth.c()(o), errors.c()(o));
   return most;
 }
 
@@ -94,7 +94,7 @@ Judgement judge(const Kind& kind, std::uint64_t seed) {
     for (const Attempt& attempt : result.tried)
       out.tried += fmt::format("  {}: {}\n", attempt.route, attempt.outcome);
     out.bound = result.functional_error_bound;
-    if (result.network.A.size() + result.network.c.size() > 0 && result.status != Status::kRefused) {
+    if (result.network.A().size() + result.network.c().size() > 0 && result.status != Status::kRefused) {
       out.error = (evaluate(result.network, instance.fresh_x) - instance.fresh_f).squaredNorm() /
                   static_cast<double>(instance.fresh_f.rows());
       out.right_units =

@@ -42,24 +42,25 @@ Instance tiled(Seed seed) {
 // Turning all units around changes f by a constant only: sum a_i w_i = 0.
 Instance balanced(Seed seed) {
   Network network = random_network(6, 3, 1, 0.5, seed);
-  const Eigen::RowVectorXd rest = network.A(0, 0) * network.W.row(0) + network.A(0, 1) * network.W.row(1);
-  network.W.row(2) = rest.normalized();
-  network.A(0, 2) = -rest.norm();
+  const Eigen::RowVectorXd rest =
+      network.A()(0, 0) * network.W().row(0) + network.A()(0, 1) * network.W().row(1);
+  network.W().row(2) = rest.normalized();
+  network.A()(0, 2) = -rest.norm();
   return with_noise(samples_of(network, draw(gaussian(6), 10000, seed)), 0.1, seed);
 }
 
 // The same of two of five units: w and -w, equal amplitudes, each its own bias.
 Instance balanced_pair(Seed seed) {
   Network network = random_network(6, 5, 1, 0.5, seed);
-  network.W.row(1) = -network.W.row(0);
-  network.A(0, 1) = network.A(0, 0);
+  network.W().row(1) = -network.W().row(0);
+  network.A()(0, 1) = network.A()(0, 0);
   return with_noise(samples_of(network, draw(gaussian(6), 10000, seed)), 0.1, seed);
 }
 
 // The last unit is active where w.x > 3.719: on one row in 10,000.
 Instance seldom_active(Seed seed) {
   Network network = random_network(6, 5, 1, 0.5, seed);
-  network.b(4) = -3.719;
+  network.b()(4) = -3.719;
   return with_noise(samples_of(network, draw(gaussian(6), 20000, seed)), 0.1, seed);
 }
 

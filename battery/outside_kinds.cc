@@ -61,13 +61,13 @@ Instance noisy_inputs(Seed seed) {
   const double r = 1 / (1 + kNoise * kNoise), tau = kNoise * std::sqrt(r);
   const Network network = random_network(6, 4, 1, 0.5, seed);
   const auto f = [&](const RowMatrix& x) {
-    Matrix z = (r * x * network.W.transpose()).rowwise() + network.b.transpose();
+    Matrix z = (r * x * network.W().transpose()).rowwise() + network.b().transpose();
     z = z.unaryExpr([tau](double mu) {
            const double t = mu / tau;
            return mu * 0.5 * std::erfc(-t / std::sqrt(2.0)) +
                   tau * std::exp(-0.5 * t * t) / std::sqrt(2 * M_PI);
          }).eval();
-    return RowMatrix((z * network.A.transpose()).rowwise() + network.c.transpose());
+    return RowMatrix((z * network.A().transpose()).rowwise() + network.c().transpose());
   };
   Drawn drawn = draw(gaussian(6), 10000, seed);
   const RowMatrix y = evaluate(network, drawn.x);
@@ -122,8 +122,8 @@ Instance two_hidden_layers(Seed seed) {
 Instance hyperbolic_tangents(Seed seed) {
   const Network network = random_network(6, 4, 1, 0.5, seed);
   const auto f = [&](const RowMatrix& x) {
-    const Matrix z = (x * network.W.transpose()).rowwise() + network.b.transpose();
-    return RowMatrix(z.array().tanh().matrix() * network.A.transpose());
+    const Matrix z = (x * network.W().transpose()).rowwise() + network.b().transpose();
+    return RowMatrix(z.array().tanh().matrix() * network.A().transpose());
   };
   return samples_of(f, draw(gaussian(6), 2000, seed));
 }
@@ -146,7 +146,7 @@ Instance linear(Seed seed) {
 
 Instance skip_term(Seed seed) {
   Network network = random_network(6, 4, 1, 0.5, seed);
-  network.L = Stream(seed, "L").normal_matrix(1, 6);
+  network.L() = Stream(seed, "L").normal_matrix(1, 6);
   return without_teacher(samples_of(network, draw(gaussian(6), 4000, seed)));
 }
 

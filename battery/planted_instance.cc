@@ -32,24 +32,24 @@ Drawn draw(const Inputs& inputs, Index n, std::uint64_t seed) {
 
 Network random_network(Index d, Index k, Index m, double bias, std::uint64_t seed) {
   Network network;
-  network.W = Stream(seed, "W").normal_matrix(k, d);
-  network.W.rowwise().normalize();
-  network.b = Stream(seed, "b").uniform_vector(k, -bias, bias);
-  network.A.resize(m, k);
-  for (Index i = 0; i < network.A.size(); ++i) {
+  network.W() = Stream(seed, "W").normal_matrix(k, d);
+  network.W().rowwise().normalize();
+  network.b() = Stream(seed, "b").uniform_vector(k, -bias, bias);
+  network.A().resize(m, k);
+  for (Index i = 0; i < network.A().size(); ++i) {
     const auto [size, sign] = Stream(seed, "A").uniforms(static_cast<std::uint64_t>(i), 0);
-    network.A.data()[i] = (sign < 0.5 ? -1 : 1) * (0.5 + size);
+    network.A().data()[i] = (sign < 0.5 ? -1 : 1) * (0.5 + size);
   }
-  network.c = Stream(seed, "c").normal_matrix(m, 1).col(0);
+  network.c() = Stream(seed, "c").normal_matrix(m, 1).col(0);
   return network;
 }
 
 Network with_biases_at(Network network, const RowMatrix& x) {
   const Eigen::RowVectorXd mean = x.colwise().mean();
-  const Matrix projected = (x.rowwise() - mean) * network.W.transpose();
+  const Matrix projected = (x.rowwise() - mean) * network.W().transpose();
   for (Index i = 0; i < network.hidden(); ++i) {
     const double spread = std::sqrt(projected.col(i).squaredNorm() / static_cast<double>(x.rows()));
-    network.b(i) = network.b(i) * spread - network.W.row(i).dot(mean);
+    network.b()(i) = network.b()(i) * spread - network.W().row(i).dot(mean);
   }
   return network;
 }

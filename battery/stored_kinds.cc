@@ -43,7 +43,7 @@ Instance stored(const Rounding& rounding, std::uint64_t seed) {
   drawn.x = RowMatrix((drawn.x.array() + rounding.offset).matrix()).unaryExpr(rounding.inputs).eval();
   drawn.fresh = RowMatrix((drawn.fresh.array() + rounding.offset).matrix()).unaryExpr(rounding.inputs).eval();
   Network network = with_biases_at(random_network(8, 6, 2, 0.6, seed), drawn.x);
-  network.c.array() += 100 * rounding.offset;
+  network.c().array() += 100 * rounding.offset;
   Instance out = samples_of(network, std::move(drawn));
   out.y = out.y.unaryExpr(rounding.outputs).eval();
   return out;
@@ -55,12 +55,12 @@ Instance computed_in_single(std::uint64_t seed) {
   drawn.x = drawn.x.unaryExpr(&single).eval();
   drawn.fresh = drawn.fresh.unaryExpr(&single).eval();
   Network network = with_biases_at(random_network(8, 6, 2, 0.6, seed), drawn.x);
-  const Eigen::MatrixXf W = network.W.cast<float>(), A = network.A.cast<float>();
-  const Eigen::VectorXf b = network.b.cast<float>(), c = network.c.cast<float>();
-  network.W = W.cast<double>();
-  network.A = A.cast<double>();
-  network.b = b.cast<double>();
-  network.c = c.cast<double>();
+  const Eigen::MatrixXf W = network.W().cast<float>(), A = network.A().cast<float>();
+  const Eigen::VectorXf b = network.b().cast<float>(), c = network.c().cast<float>();
+  network.W() = W.cast<double>();
+  network.A() = A.cast<double>();
+  network.b() = b.cast<double>();
+  network.c() = c.cast<double>();
   Instance out = samples_of(network, std::move(drawn));
   for (Index i = 0; i < out.x.rows(); ++i) {
     for (Index o = 0; o < A.rows(); ++o) {

@@ -285,8 +285,8 @@ void success_against_samples(Bench& bench, Index d, Index k) {
 // Six units in R^6, the first four in the plane of the first two coordinates.
 Network degenerate(std::uint64_t seed) {
   Network network = teacher(6, 6, seed);
-  network.W.topRightCorner(4, 4).setZero();
-  network.W.rowwise().normalize();
+  network.W().topRightCorner(4, 4).setZero();
+  network.W().rowwise().normalize();
   return network;
 }
 
@@ -322,7 +322,7 @@ void smoothed(Bench& bench) {
     for (int i = 0; i < instances; ++i) {
       const std::uint64_t seed = instance_seed(bench, i);
       const Network network = perturbed(degenerate(seed), tau, seed);
-      for (int l = 1; l <= 2; ++l) values[l - 1].push_back(khatri_rao_singular_values(network.W, l)(5));
+      for (int l = 1; l <= 2; ++l) values[l - 1].push_back(khatri_rao_singular_values(network.W(), l)(5));
       good[0] +=
           worst_error(full_rank_network(population_hermite_tensors(network, 4)).network, network) < 1e-6;
       Depth2JennrichOptions six;

@@ -145,7 +145,7 @@ class Study {
       V = symmetric_units(samples, s.k, from, options_.control);
     }
     if (rough != nullptr) {
-      const Matrix cosines = (V.leftCols(s.d).rowwise().normalized() * it.truth.W.transpose()).cwiseAbs();
+      const Matrix cosines = (V.leftCols(s.d).rowwise().normalized() * it.truth.W().transpose()).cwiseAbs();
       *rough = V.rows() == 0 ? 1 : std::sqrt(std::max(0.0, 2 - 2 * cosines.colwise().maxCoeff().minCoeff()));
     }
     return pattern_finish(V, s.k, it.x, it.y, f, {}, options_.control);

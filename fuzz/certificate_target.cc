@@ -23,10 +23,10 @@ SamplePtr samples(const StoredModel& model) {
 
 Network small_network() {
   Network network;
-  network.W = Matrix{{1, 2}, {-1, 0.5}};
-  network.b = Vector{{0.25, 0}};
-  network.A = Matrix{{1, -2}};
-  network.c = Vector{{0.5}};
+  network.W() = Matrix{{1, 2}, {-1, 0.5}};
+  network.b() = Vector{{0.25, 0}};
+  network.A() = Matrix{{1, -2}};
+  network.c() = Vector{{0.5}};
   return network;
 }
 

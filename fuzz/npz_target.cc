@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "io/deep_tensors.h"
 #include "io/digest.h"
+#include "io/tensors.h"
 #include "io/weight_names.h"
 #include "target.h"
 
@@ -44,8 +44,8 @@ void npz(std::string_view bytes) {
   }
   Network network;
   if (accepted([&] { network = read_network_npz(file, kLittle); })) network.validate();
-  DeepNetwork deep;
-  if (accepted([&] { deep = to_deep_network(read_npz(file, kLittle), "input.npz"); })) deep.validate();
+  Network deep;
+  if (accepted([&] { deep = to_network(read_npz(file, kLittle), "input.npz"); })) deep.validate();
   if (accepted([&] { deep = network_of_weights(read_npz(file, kLittle), "input.npz"); })) deep.validate();
 }
 

@@ -8,10 +8,10 @@ namespace exhume::fuzz {
 namespace {
 
 void onnx(std::string_view bytes) {
-  DeepNetwork network;
+  Network network;
   if (!accepted([&] { network = parse_onnx(bytes, "input.onnx", {.largest_product = 1 << 16}); })) return;
   network.validate();
-  DeepNetwork again;
+  Network again;
   expect(accepted([&] { again = parse_onnx(onnx_bytes(network), "again.onnx"); }),
          "a network that was written is refused");
   expect(again.layers.size() == network.layers.size(),

@@ -6,8 +6,8 @@
 
 #include "certify/certificate_check.h"
 #include "exhume/samples.h"
-#include "io/deep_tensors.h"
 #include "io/open.h"
+#include "io/tensors.h"
 #include "target.h"
 
 namespace exhume::fuzz {
@@ -44,12 +44,12 @@ void safetensors(std::string_view bytes) {
     expect(again.metadata == tensors.metadata, "metadata that were written and read again differ");
     expect(safetensors_bytes(again) == written, "tensors that were written and read again differ");
   }
-  DeepNetwork network;
-  if (accepted([&] { network = open_deep_network(file); })) {
+  Network network;
+  if (accepted([&] { network = open_network(file); })) {
     network.validate();
     const std::string written = network_bytes(network);
     const Tensors again = read_safetensors(file_with(written, "again.safetensors"));
-    expect(network_bytes(to_deep_network(again, "again")) == written,
+    expect(network_bytes(to_network(again, "again")) == written,
            "a network that was written and read again differs");
   }
   StoredModel model;

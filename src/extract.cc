@@ -130,7 +130,6 @@ class Extraction {
     result_.status = Status::kRefused;
     result_.reason = std::move(reason);
     result_.network = {};
-    result_.deep = {};
   }
 
   [[nodiscard]] std::string expected_words() const {
@@ -286,10 +285,10 @@ class Extraction {
       form = completed(whole, within.planes, form, std::move(asked), std::move(answers), seed).form;
       clock_.lap("climbs");
     }
-    result_.deep = canonical(to_deep(form));
+    result_.network = canonical(to_network(form));
     result_.signs_identifiable = within.plain;
     result_.activation = within.plain ? "relu" : "relu with skip terms";
-    Vector far = result_.deep.layers.front().b.cwiseAbs();
+    Vector far = result_.network.layers.front().b.cwiseAbs();
     std::sort(far.data(), far.data() + far.size());
     if (far.size() > 0)
       result_.spread =
@@ -312,8 +311,7 @@ class Extraction {
     const SamplePtr fresh = memory_samples(x, y);
     StoredPrecision stored;
     if (result_.reading == "outputs") stored = stored_precision(*logged, control_);
-    const EntryModel model =
-        result_.is_deep() ? EntryModel(result_.deep, nullptr) : EntryModel(result_.network, nullptr, nullptr);
+    const EntryModel model(result_.network, nullptr, nullptr);
     const auto check = [&](const SampleSource& rows, bool unseen) {
       return check_entries(model, rows, stored, unseen, {}, control_);
     };
@@ -322,7 +320,7 @@ class Extraction {
     result_.fresh_worst = last.worst;
     result_.precision = stored.words();
     if (all.computed_in_single || last.computed_in_single) result_.precision = "single precision";
-    const RowMatrix f = result_.is_deep() ? evaluate(result_.deep, x) : evaluate(result_.network, x);
+    const RowMatrix f = evaluate(result_.network, x);
     const RowMatrix centred = y.rowwise() - y.colwise().mean();
     result_.fresh_relative_mse = (y - f).squaredNorm() / std::max(centred.squaredNorm(), kTiny);
     result_.predicted = f.topRows(std::min(kShown, f.rows()));
@@ -375,7 +373,7 @@ class Extraction {
                    "the questions are answered only with terms that pass a layer by: the function is found, "
                    "its weights are not");
     if (!result_.signs_identifiable) return;
-    const std::vector<double> seen = seen_by_questions(result_.deep, logged, kSeen, control_);
+    const std::vector<double> seen = seen_by_questions(result_.network, logged, kSeen, control_);
     for (std::size_t l = 0; l < seen.size(); ++l) {
       checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kSeen, seen[l] >= kSeen,
                      fmt::format("other weights of layer {} answer all questions as well (smallest singular "

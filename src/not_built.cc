@@ -42,8 +42,7 @@ DeepResult recover_deep(const SamplePtr&, const DeepOptions&, const Control&) {
 CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");
 }
-CertificateCheck check_extraction(const std::string&, const DeepNetwork&, const std::string&,
-                                  const Control&) {
+CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");
 }
 

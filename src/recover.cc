@@ -43,17 +43,17 @@ Network errors_in_order(const Network& errors, const Network& from, const Networ
     double least = std::numeric_limits<double>::infinity();
     for (Index j = 0; j < from.hidden(); ++j) {
       if (used[static_cast<size_t>(j)]) continue;
-      const double distance = (from.W.row(j).normalized() - to.W.row(i)).squaredNorm() +
-                              std::pow(from.b(j) / from.W.row(j).norm() - to.b(i), 2);
+      const double distance = (from.W().row(j).normalized() - to.W().row(i)).squaredNorm() +
+                              std::pow(from.b()(j) / from.W().row(j).norm() - to.b()(i), 2);
       if (distance < least) {
         least = distance;
         best = j;
       }
     }
     used[static_cast<size_t>(best)] = true;
-    out.W.row(i) = errors.W.row(best);
-    out.b(i) = errors.b(best);
-    out.A.col(i) = errors.A.col(best);
+    out.W().row(i) = errors.W().row(best);
+    out.b()(i) = errors.b()(best);
+    out.A().col(i) = errors.A().col(best);
   }
   return out;
 }
@@ -381,8 +381,8 @@ class Judge {
     support.rows = rows_beside(model, *rows);
     const Network& errors = result_.standard_errors;
     for (Index j = 0; j < errors.hidden(); ++j) {
-      const double output = result_.network.A.col(j).norm();
-      support.error = std::max({support.error, errors.W.row(j).norm(), errors.A.col(j).norm() / output});
+      const double output = result_.network.A().col(j).norm();
+      support.error = std::max({support.error, errors.W().row(j).norm(), errors.A().col(j).norm() / output});
     }
     return support;
   }
@@ -456,7 +456,8 @@ class Judge {
     const SamplePtr rows = spread_subset(*data_.training(), 4 * kCurvatureRows);
     SampleBlock block;
     rows->read(0, rows->rows(), block);
-    const RowMatrix z = (block.x() * result_.network.W.transpose()).rowwise() + result_.network.b.transpose();
+    const RowMatrix z =
+        (block.x() * result_.network.W().transpose()).rowwise() + result_.network.b().transpose();
     result_.activity = (z.array() > 0).cast<double>().colwise().mean().transpose();
   }
 

@@ -51,7 +51,7 @@ TEST(CertificateCheck, DrawsTheHeldOutRowsAgain) {
     };
     EXPECT_TRUE(bad(json, result.network).empty());
     Network other = result.network;
-    other.A(0, 1) *= 1.001;
+    other.A()(0, 1) *= 1.001;
     EXPECT_FALSE(bad(json, other).empty());
     auto edited = nlohmann::ordered_json::parse(json);
     edited["heldout_mean_square"] = edited["heldout_mean_square"].get<double>() * 1.1 + 1e-12;
@@ -82,10 +82,10 @@ TEST(Bounds, DeltaBoundsWhatASmallChangeOfTheFunctionDoesToTheWeights) {
   // Moved weights, and how far the function moves: delta / epsilon must be no less than their ratio.
   for (std::uint64_t s = 1; s <= 20; ++s) {
     Network moved = result.network;
-    moved.W += 1e-5 * Stream(s, "W").normal_matrix(4, 5);
-    moved.b += 1e-5 * Stream(s, "b").normal_matrix(4, 1).col(0);
-    moved.A += 1e-5 * Stream(s, "A").normal_matrix(2, 4);
-    moved.W.rowwise().normalize();
+    moved.W() += 1e-5 * Stream(s, "W").normal_matrix(4, 5);
+    moved.b() += 1e-5 * Stream(s, "b").normal_matrix(4, 1).col(0);
+    moved.A() += 1e-5 * Stream(s, "A").normal_matrix(2, 4);
+    moved.W().rowwise().normalize();
     const double weights = align(moved, result.network).worst_error;
     const Verification v = verify(moved, *samples);
     EXPECT_LE(weights, 1.05 * factor * v.rms_error * std::sqrt(2.0)) << s;
@@ -97,22 +97,22 @@ TEST(Recover, AUnitDoesNotComeOutAsTwo) {
   // between their kinks.
   const std::uint64_t seed = 107631;
   Network network;
-  network.W = Stream(seed, "W").normal_matrix(8, 8);
-  network.W.rowwise().normalize();
-  network.A.resize(3, 8);
-  for (Index i = 0; i < network.A.size(); ++i) {
+  network.W() = Stream(seed, "W").normal_matrix(8, 8);
+  network.W().rowwise().normalize();
+  network.A().resize(3, 8);
+  for (Index i = 0; i < network.A().size(); ++i) {
     const auto [size, sign] = Stream(seed, "A").uniforms(static_cast<std::uint64_t>(i), 0);
-    network.A.data()[i] = (sign < 0.5 ? -1 : 1) * (0.5 + size);
+    network.A().data()[i] = (sign < 0.5 ? -1 : 1) * (0.5 + size);
   }
-  network.c = Stream(seed, "c").normal_matrix(3, 1).col(0);
+  network.c() = Stream(seed, "c").normal_matrix(3, 1).col(0);
   RowMatrix x(4000, 8);
   Stream(seed, "x").fill_normal(0, x);
   for (Index i = 0; i < x.rows(); ++i) x.row(i).array() += i % 2 == 0 ? 1.5 : -1.5;
   const Eigen::RowVectorXd mean = x.colwise().mean();
-  const Matrix projected = (x.rowwise() - mean) * network.W.transpose();
+  const Matrix projected = (x.rowwise() - mean) * network.W().transpose();
   const Vector spread = (projected.colwise().squaredNorm() / 4000.0).cwiseSqrt();
-  network.b =
-      Stream(seed, "b").uniform_vector(8, -0.8, 0.8).cwiseProduct(spread) - network.W * mean.transpose();
+  network.b() =
+      Stream(seed, "b").uniform_vector(8, -0.8, 0.8).cwiseProduct(spread) - network.W() * mean.transpose();
   const RowMatrix y = evaluate(network, x);
   RecoverOptions options;
   options.seed = seed;

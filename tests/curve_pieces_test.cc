@@ -13,10 +13,10 @@ constexpr double kExactUnits = 1e-9;
 
 Network with_units(const Matrix& W, const Vector& b, std::uint64_t seed) {
   Network network;
-  network.W = W.rowwise().normalized();
-  network.b = b.cwiseQuotient(W.rowwise().norm());
-  network.A = Stream(seed, "A").uniform_vector(b.size(), 0.5, 1.5).transpose();
-  network.c = Vector::Ones(1);
+  network.W() = W.rowwise().normalized();
+  network.b() = b.cwiseQuotient(W.rowwise().norm());
+  network.A() = Stream(seed, "A").uniform_vector(b.size(), 0.5, 1.5).transpose();
+  network.c() = Vector::Ones(1);
   return network;
 }
 
@@ -25,7 +25,7 @@ double worst(const Network& network, const Matrix& V) {
   double most = 0;
   for (Index i = 0; i < network.hidden(); ++i) {
     Vector unit(network.inputs() + 1);
-    unit << network.W.row(i).transpose(), network.b(i);
+    unit << network.W().row(i).transpose(), network.b()(i);
     double least = 1e300;
     for (Index j = 0; j < V.rows(); ++j) {
       least = std::min({least, (V.row(j).transpose() - unit).norm(), (V.row(j).transpose() + unit).norm()});

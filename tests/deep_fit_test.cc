@@ -21,11 +21,11 @@ double apart(const RowMatrix& a, const RowMatrix& b) { return (a - b).cwiseAbs()
 
 TEST(Form, BothFormsAreTheNetwork) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 3, skips);
+    const Network network = random_deep({4, 6, 5, 3, 2}, 3, skips);
     const RowMatrix x = Stream(4, "x").normal_matrix(50, 4), y = evaluate(network, x);
     const Form free = to_sign_free_form(network);
     EXPECT_LT(apart(evaluate(free, x), y), 1e-12 * y.cwiseAbs().maxCoeff());
-    EXPECT_LT(apart(evaluate(to_deep(free), x), y), 1e-11 * y.cwiseAbs().maxCoeff());
+    EXPECT_LT(apart(evaluate(to_network(free), x), y), 1e-11 * y.cwiseAbs().maxCoeff());
     Form unit = free;
     normalise(unit);
     EXPECT_LT(apart(evaluate(unit, x), y), 1e-12 * y.cwiseAbs().maxCoeff());
@@ -33,7 +33,7 @@ TEST(Form, BothFormsAreTheNetwork) {
     if (skips) continue;
     const Form plain = to_plain_form(network);
     EXPECT_LT(apart(evaluate(plain, x), y), 1e-13 * y.cwiseAbs().maxCoeff());
-    EXPECT_EQ(align(to_deep(plain), network).worst_error, 0);
+    EXPECT_EQ(align(to_network(plain), network).worst_error, 0);
   }
 }
 
@@ -53,7 +53,7 @@ TEST(Form, LeavesOutUnits) {
 
 TEST(FormRows, JacobianByDifferences) {
   for (bool plain : {false, true}) {
-    const DeepNetwork network = random_deep({3, 4, 3, 2, 2}, 7, false);
+    const Network network = random_deep({3, 4, 3, 2, 2}, 7, false);
     Form form = plain ? to_plain_form(network) : to_sign_free_form(network);
     const RowMatrix x = Stream(8, "x").normal_matrix(12, 3);
     const Matrix J = FormRows(form, x).jacobian(form.C.col(1));
@@ -116,7 +116,7 @@ TEST(DeepStudent, IsTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(DeepSigns, ThoseOfAPlainNetworkAndOfNoOther) {
-  const DeepNetwork network = Planted({6, 7, 5, 4, 2}, 10, 17).network;
+  const Network network = Planted({6, 7, 5, 4, 2}, 10, 17).network;
   Form form = to_sign_free_form(network);
   // A unit at another scale and sign.
   form.V[1].row(2) *= -3;
@@ -125,7 +125,7 @@ TEST(DeepSigns, ThoseOfAPlainNetworkAndOfNoOther) {
   normalise(form);
   const DeepSigns signs = find_signs(form);
   ASSERT_TRUE(signs.plain);
-  EXPECT_LT(align(to_deep(signs.form), network).worst_error, 1e-11);
+  EXPECT_LT(align(to_network(signs.form), network).worst_error, 1e-11);
   for (const LayerSigns& layer : signs.layers) EXPECT_LT(layer.off, 1e-10);
   // The same function with a unit too many: one more direction in the first layer, taken back above.
   Form more = form;
@@ -203,7 +203,7 @@ TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
   EXPECT_TRUE(found.plain);
   EXPECT_EQ(found.left, 0);
   EXPECT_EQ(found.form.widths(), (std::vector<Index>{6, 5}));
-  EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
+  EXPECT_LT(align(to_network(found.form), planted.network).worst_error, 1e-9);
 }
 
 TEST(DeepStudent, HeldUnitsStayAsTheyStart) {
@@ -245,7 +245,7 @@ TEST(DeepSearch, AWrongFirstLayerLeadsToNothing) {
   const DeepFound found = deep_search(*memory_samples(planted.x, planted.y), options, Control().within(10));
   EXPECT_FALSE(found.exact);
   EXPECT_EQ(found.form.depth(), 2u);
-  EXPECT_EQ(to_deep(found.form).outputs(), 1);
+  EXPECT_EQ(to_network(found.form).outputs(), 1);
 }
 
 TEST(DeepSigns, ALayerWithoutUnits) {
@@ -263,7 +263,7 @@ TEST(DeepDetermined, SaysWhichLayerIsOpen) {
   const Determined good = how_determined(to_plain_form(planted.network), planted.data(), {});
   EXPECT_GT(good.least(), 1e-3);
   // A unit twice, sharing what stands on it: the shares are open.
-  DeepNetwork twice = planted.network;
+  Network twice = planted.network;
   Layer &first = twice.layers[0], &second = twice.layers[1];
   first.W.conservativeResize(5, Eigen::NoChange);
   first.W.row(4) = first.W.row(0);
@@ -284,7 +284,7 @@ TEST(DeepDetermined, ARowOnTheKinkShowsNoWeight) {
     if (i % 3 != 1) x(i, 1) *= -1;
   }
   const double w = 0.1 * (1 + 1e-13) / x.col(0).maxCoeff();
-  DeepNetwork network;
+  Network network;
   network.layers.resize(3);
   network.layers[0].W = Matrix::Identity(2, 2);
   network.layers[0].b = Vector::Constant(2, 1e-3);
@@ -309,7 +309,7 @@ TEST(DeepSearch, RecoversASmallNetworkAndFindsItsWidths) {
   EXPECT_TRUE(found.plain);
   EXPECT_TRUE(found.minimal);
   EXPECT_EQ(found.form.widths(), (std::vector<Index>{4, 3}));
-  EXPECT_LT(align(to_deep(found.form), planted.network).worst_error, 1e-9);
+  EXPECT_LT(align(to_network(found.form), planted.network).worst_error, 1e-9);
 }
 
 }  // namespace

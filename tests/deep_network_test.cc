@@ -1,4 +1,4 @@
-#include "model/deep_network.h"
+#include "exhume/network.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace exhume {
 namespace {
 
 // The equation of the header, one row and one number at a time.
-Vector by_hand(const DeepNetwork& network, const Vector& x) {
+Vector by_hand(const Network& network, const Vector& x) {
   std::vector<Vector> h{x};
   Vector z;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
@@ -29,15 +29,15 @@ Vector by_hand(const DeepNetwork& network, const Vector& x) {
   return z;
 }
 
-double apart(const DeepNetwork& p, const DeepNetwork& q) {
+double apart(const Network& p, const Network& q) {
   const RowMatrix x = Stream(77, "x").normal_matrix(200, p.inputs());
   const RowMatrix y = evaluate(p, x);
   return (y - evaluate(q, x)).cwiseAbs().maxCoeff() / y.cwiseAbs().maxCoeff();
 }
 
-TEST(DeepNetwork, EvaluatesItsEquation) {
+TEST(Network, EvaluatesItsEquation) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 5, skips);
+    const Network network = random_deep({4, 6, 5, 3, 2}, 5, skips);
     network.validate();
     EXPECT_EQ(network.has_skip_terms(), skips);
     EXPECT_EQ(network.widths(), (std::vector<Index>{6, 5, 3}));
@@ -47,20 +47,29 @@ TEST(DeepNetwork, EvaluatesItsEquation) {
   }
 }
 
-TEST(DeepNetwork, OneHiddenLayerIsANetwork) {
-  const DeepNetwork deep = random_deep({4, 6, 2}, 8, true);
-  const Network flat = to_network(deep);
-  const RowMatrix x = Stream(9, "x").normal_matrix(20, 4);
-  EXPECT_LT((evaluate(deep, x) - evaluate(flat, x)).cwiseAbs().maxCoeff(), 1e-14);
-  EXPECT_EQ(align(to_deep(flat), deep).worst_error, 0);
-  EXPECT_THROW((void)to_network(random_deep({4, 3, 3, 1}, 1, false)), std::invalid_argument);
+TEST(Network, OneHiddenLayerHasNamesForItsWeights) {
+  Network network = random_deep({4, 6, 2}, 8, true);
+  EXPECT_EQ(network.W(), network.layers[0].W);
+  EXPECT_EQ(network.b(), network.layers[0].b);
+  EXPECT_EQ(network.A(), network.layers[1].W);
+  EXPECT_EQ(network.c(), network.layers[1].b);
+  EXPECT_EQ(network.L(), network.layers[1].L);
+  const Network same(network.W(), network.b(), network.A(), network.c(), network.L());
+  EXPECT_EQ(align(same, network).worst_error, 0);
+  Network empty;
+  EXPECT_TRUE(empty.empty());
+  EXPECT_THROW((void)std::as_const(empty).W(), std::logic_error);
+  empty.c() = Vector::Ones(2);
+  EXPECT_EQ(empty.depth(), 1);
+  Network deep = random_deep({4, 3, 3, 1}, 1, false);
+  EXPECT_THROW((void)deep.W(), std::logic_error);
 }
 
-TEST(DeepNetwork, TurningUnitsKeepsTheFunction) {
+TEST(Network, TurningUnitsKeepsTheFunction) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 11, skips);
+    const Network network = random_deep({4, 6, 5, 3, 2}, 11, skips);
     for (Index l = 0; l < 3; ++l) {
-      const DeepNetwork turned = with_units_turned(network, l, {0, 2});
+      const Network turned = with_units_turned(network, l, {0, 2});
       turned.validate();
       EXPECT_LT(apart(network, turned), 1e-13);
       EXPECT_GT(align(network, turned).worst_error, 0.1);
@@ -68,10 +77,10 @@ TEST(DeepNetwork, TurningUnitsKeepsTheFunction) {
   }
 }
 
-TEST(DeepNetwork, AlignmentUndoesPermutationScaleAndSigns) {
+TEST(Network, AlignmentUndoesPermutationScaleAndSigns) {
   for (bool skips : {false, true}) {
-    const DeepNetwork network = random_deep({4, 6, 5, 2}, 21, skips);
-    DeepNetwork other = network;
+    const Network network = random_deep({4, 6, 5, 2}, 21, skips);
+    Network other = network;
     for (Index i = 0; i < 6; ++i) {
       const Index j = (5 * i + 2) % 6;
       const double s = 0.5 + static_cast<double>(i);
@@ -81,11 +90,11 @@ TEST(DeepNetwork, AlignmentUndoesPermutationScaleAndSigns) {
       if (skips) other.layers[2].L.col(4 + j) = network.layers[2].L.col(4 + i) / s;
     }
     EXPECT_LT(apart(network, other), 1e-13);
-    const DeepAlignment same = align(network, other);
+    const Alignment same = align(network, other);
     EXPECT_TRUE(same.comparable);
     EXPECT_LT(same.worst_error, 1e-13);
     EXPECT_EQ(same.worst_of_layer.size(), 3u);
-    const DeepNetwork turned = with_units_turned(with_units_turned(other, 1, {3}), 0, {1, 4});
+    const Network turned = with_units_turned(with_units_turned(other, 1, {3}), 0, {1, 4});
     EXPECT_LT(apart(network, turned), 1e-13);
     EXPECT_LT(align(turned, network, {.free_signs = true}).worst_error, 1e-12);
     other.layers[1].b(2) += 0.25;
@@ -93,15 +102,15 @@ TEST(DeepNetwork, AlignmentUndoesPermutationScaleAndSigns) {
   }
 }
 
-TEST(DeepNetwork, CanonicalKeepsTheFunctionAndDropsIdleUnits) {
+TEST(Network, CanonicalKeepsTheFunctionAndDropsIdleUnits) {
   for (bool skips : {false, true}) {
-    DeepNetwork network = random_deep({4, 6, 5, 3, 2}, 31, skips);
+    Network network = random_deep({4, 6, 5, 3, 2}, 31, skips);
     network.layers[0].W.row(2).setZero();  // a constant
     network.layers[1].W.row(1).setZero();
     if (skips) network.layers[1].L.row(1).setZero();
     network.layers[2].W.col(3).setZero();  // nothing stands on unit 3
     if (skips) network.layers[3].L.col(4 + 6 + 3).setZero();
-    const DeepNetwork form = canonical(network);
+    const Network form = canonical(network);
     EXPECT_EQ(form.widths(), (std::vector<Index>{5, 3, 3}));
     EXPECT_LT(apart(network, form), 1e-13);
     for (std::size_t l = 0; l < 3; ++l) {
@@ -110,14 +119,14 @@ TEST(DeepNetwork, CanonicalKeepsTheFunctionAndDropsIdleUnits) {
         EXPECT_NEAR(layer.W.row(i).norm(), 1, 1e-14);
       }
     }
-    const DeepNetwork again = canonical(form);
+    const Network again = canonical(form);
     EXPECT_LT(align(form, again).worst_error, 1e-14);
     EXPECT_FALSE(align(network, random_deep({4, 6, 5, 3, 2}, 31, skips)).comparable);
   }
 }
 
-TEST(DeepNetwork, RefusesShapesThatDoNotFit) {
-  DeepNetwork network = random_deep({4, 6, 5, 2}, 41, false);
+TEST(Network, RefusesShapesThatDoNotFit) {
+  Network network = random_deep({4, 6, 5, 2}, 41, false);
   network.layers[1].b.conservativeResize(4);
   EXPECT_THROW(network.validate(), std::invalid_argument);
   network = random_deep({4, 6, 5, 2}, 41, true);

@@ -14,19 +14,19 @@ RowMatrix noisy(const Planted& planted, std::uint64_t seed) {
          kNoiseShare * RowMatrix(Stream(seed, "noise").normal_matrix(planted.y.rows(), planted.y.cols()));
 }
 
-DeepNetwork fitted(const Planted& planted, const RowMatrix& y) {
+Network fitted(const Planted& planted, const RowMatrix& y) {
   const Form start = to_plain_form(planted.network);
-  return canonical(to_deep(polish(start, DeepData(planted.x, y), noisy_polish(), {}).form));
+  return canonical(to_network(polish(start, DeepData(planted.x, y), noisy_polish(), {}).form));
 }
 
 // Standard errors are the spread of the weights over draws of the noise.
 TEST(DeepNoise, StandardErrorsAreTheSpreadOfTheFits) {
   constexpr int kDraws = 60;
   const Planted planted = lively({4, 4, 3, 2}, 3000, 81);
-  const DeepNetwork truth = canonical(planted.network);
+  const Network truth = canonical(planted.network);
   const Vector weights = Vector::Ones(2);
   Vector squares, stated;
-  const auto entries = [](const DeepNetwork& network) {
+  const auto entries = [](const Network& network) {
     Vector all(network.parameters());
     Index at = 0;
     for (const Layer& layer : network.layers) {
@@ -39,14 +39,14 @@ TEST(DeepNoise, StandardErrorsAreTheSpreadOfTheFits) {
   int used = 0;
   for (int i = 0; i < kDraws; ++i) {
     const RowMatrix y = noisy(planted, 100 + static_cast<std::uint64_t>(i));
-    const DeepNetwork now = fitted(planted, y);
-    const DeepAlignment pairs = align(now, truth);
+    const Network now = fitted(planted, y);
+    const Alignment pairs = align(now, truth);
     // Only fits whose units stand in the truth's order are compared entry by entry.
     bool same = pairs.comparable;
     for (const std::vector<Index>& layer : pairs.match)
       for (std::size_t j = 0; j < layer.size(); ++j) same = same && layer[j] == static_cast<Index>(j);
     if (!same) continue;
-    const DeepNetwork errors = weight_errors(now, DeepData(planted.x, y), planted.x.rows(), weights, {});
+    const Network errors = weight_errors(now, DeepData(planted.x, y), planted.x.rows(), weights, {});
     ASSERT_FALSE(errors.layers.empty());
     const Vector off = (entries(now) - entries(truth)).cwiseAbs2();
     const Vector expected = entries(errors).cwiseAbs2();
@@ -78,7 +78,7 @@ TEST(DeepNoise, UnitsThatChanceExplainsGo) {
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->noise && found->plain && found->minimal);
   EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 3}));
-  EXPECT_LT(align(canonical(to_deep(found->form)), canonical(planted.network)).worst_error, 0.1);
+  EXPECT_LT(align(canonical(to_network(found->form)), canonical(planted.network)).worst_error, 0.1);
   // Where structure is left nothing is returned.
   EXPECT_FALSE(finish_in_noise(wide, data, [](const Form&) { return 10.0; }, {}));
 }

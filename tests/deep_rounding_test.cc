@@ -95,7 +95,7 @@ TEST(DeepMostRows, ReadsAMissingUnitBelowTheLastLayer) {
 TEST(DeepToRounding, AWeightThatFewRowsShow) {
   // Rows that only one weight keeps from being reproduced: no unit is missing.
   const Planted planted = lively({5, 4, 3, 1}, 6000, 57);
-  DeepNetwork other = planted.network;
+  Network other = planted.network;
   other.layers[1].W(0, 1) += 0.1;
   const Form open = to_sign_free_form(other);
   DeepData data = planted.data();
@@ -195,7 +195,7 @@ TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
     EXPECT_EQ(found->left, 0);
     EXPECT_TRUE(found->plain);
     EXPECT_TRUE(found->minimal);
-    EXPECT_LT(align(to_deep(found->form), planted.network).worst_error, 1e-9);
+    EXPECT_LT(align(to_network(found->form), planted.network).worst_error, 1e-9);
   }
 }
 
@@ -229,7 +229,7 @@ TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
   form.C.row(1) /= 2;
   const std::optional<Form> plain = find_plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
   ASSERT_TRUE(plain);
-  EXPECT_LT(align(to_deep(*plain), planted.network).worst_error, 1e-9);
+  EXPECT_LT(align(to_network(*plain), planted.network).worst_error, 1e-9);
   // Skip terms that no network without them has.
   Form skip = form;
   skip.C.bottomRows(6) += Matrix::Ones(6, 2);
@@ -240,7 +240,7 @@ TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
 TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {
   // One output, as many equations as signs; unit 0 is off where input 2 is zero, and there alone.
   const Index k = 5;
-  DeepNetwork network = random_deep({k, k, 1}, 68, false);
+  Network network = random_deep({k, k, 1}, 68, false);
   Layer& layer = network.layers[0];
   RowMatrix h = Stream(69, "h").normal_matrix(400, k).cwiseMax(0.0);
   for (Index j = 1; j < k; ++j)  // both signs, so that every unit is on at times and off at times

@@ -24,7 +24,7 @@ std::vector<std::shared_ptr<Device>> devices() {
 }
 
 struct Rows {
-  DeepNetwork network = random_deep({5, 7, 6, 2}, 3, false);
+  Network network = random_deep({5, 7, 6, 2}, 3, false);
   RowMatrix x = Stream(1, "x").normal_matrix(700, 5), y = evaluate(network, x);
   Rows() { y.rowwise() -= y.colwise().mean().eval(); }
 };

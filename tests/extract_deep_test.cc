@@ -28,7 +28,7 @@
 namespace exhume {
 namespace {
 
-DeepNetwork planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
+Network planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
   PlantedDeepOptions options;
   options.inputs = d;
   options.widths = std::move(widths);
@@ -45,7 +45,7 @@ struct Asked {
   Meter meter;
   Space space;
 
-  explicit Asked(const DeepNetwork& network, Index s = 10)
+  explicit Asked(const Network& network, Index s = 10)
       : frame(network.inputs(), std::min(s, network.inputs()), 7, {}),
         meter(network_oracle(network), frame, 0, log, {}, control),
         space{&meter, {1e-15, 0, 1}, false} {}
@@ -122,7 +122,7 @@ TEST(Restricted, DepthIsSeenAfterAFewLines) {
 }
 
 TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
-  const DeepNetwork network = planted(12, {8, 8}, 1, 3);
+  const Network network = planted(12, {8, 8}, 1, 3);
   Asked asked(network);
   Planes planes;
   PlanesOptions options;
@@ -149,13 +149,13 @@ TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
 TEST(Extract, TwoHiddenLayersExactly) {
   int exact = 0;
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
-    const DeepNetwork network = planted(10, {8, 8}, 1, seed);
+    const Network network = planted(10, {8, 8}, 1, seed);
     ExtractOptions options;
     options.seed = seed;
     options.queries = 8192;
     const ExtractResult result = extract(network_oracle(network), options);
     if (result.status != Status::kCertified || !result.is_deep()) continue;
-    const DeepAlignment apart = align(canonical(network), result.deep);
+    const Alignment apart = align(canonical(network), result.network);
     if (apart.comparable && apart.worst_error < 1e-9) ++exact;
     EXPECT_LE(result.queries, 8192);
   }
@@ -163,17 +163,17 @@ TEST(Extract, TwoHiddenLayersExactly) {
 }
 
 TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
-  const DeepNetwork network = planted(20, {6, 5}, 3, 5);
+  const Network network = planted(20, {6, 5}, 3, 5);
   ExtractOptions options;
   options.seed = 5;
   const ExtractResult result = extract(network_oracle(network), options);
   ASSERT_EQ(result.status, Status::kCertified) << result.reason;
   ASSERT_TRUE(result.is_deep());
-  EXPECT_LT(align(canonical(network), result.deep).worst_error, 1e-9);
-  const CertificateCheck again = check_extraction(to_json(result), result.deep, result.log);
+  EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
+  const CertificateCheck again = check_extraction(to_json(result), result.network, result.log);
   for (const Finding& finding : again.findings)
     EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
-  DeepNetwork other = result.deep;
+  Network other = result.network;
   other.layers[1].W(0, 0) += 1e-3;
   bool bad = false;
   for (const Finding& finding : check_extraction(to_json(result), other, result.log).findings)
@@ -182,7 +182,7 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
 }
 
 TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
-  const DeepNetwork network = planted(12, {8, 5}, 4, 3);
+  const Network network = planted(12, {8, 5}, 4, 3);
   double least = 0, most = 0;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
@@ -199,11 +199,11 @@ TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
   EXPECT_LE(most, 2);
   ASSERT_EQ(result.status, Status::kCertified) << result.reason;
   ASSERT_TRUE(result.is_deep());
-  EXPECT_LT(align(canonical(network), result.deep).worst_error, 1e-9);
+  EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
 }
 
 TEST(Extract, TwoHiddenLayersInABoxFromProbabilities) {
-  const DeepNetwork network = planted(12, {8, 5}, 4, 4);
+  const Network network = planted(12, {8, 5}, 4, 4);
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
         RowMatrix y = evaluate(network, x);
@@ -220,11 +220,11 @@ TEST(Extract, TwoHiddenLayersInABoxFromProbabilities) {
   ASSERT_EQ(result.status, Status::kCertified) << result.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_EQ(result.reading, "logits");
-  DeepNetwork centred = network;  // logits less their mean
+  Network centred = network;  // logits less their mean
   Layer& last = centred.layers.back();
   last.W.rowwise() -= last.W.colwise().mean().eval();
   last.b.array() -= last.b.mean();
-  EXPECT_LT(align(canonical(centred), result.deep).worst_error, 1e-9);
+  EXPECT_LT(align(canonical(centred), result.network).worst_error, 1e-9);
 }
 
 TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
@@ -312,7 +312,7 @@ TEST(Frame, TurnsAreOtherSubspacesOfTheSameFrameAndTheLogKeepsThem) {
 
 // A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such unit.
 TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
-  const DeepNetwork network = planted(8, {5, 3}, 1, 11);
+  const Network network = planted(8, {5, 3}, 1, 11);
   Asked asked(network, 8);
   asked.space.whole = true;
   const Layer &first = network.layers[0], &second = network.layers[1];
@@ -358,7 +358,7 @@ TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
 // Near the middle such a unit is a linear function of the layer below, and the function is found with terms that pass it by.
 TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
   for (const std::uint64_t seed : {1, 2, 3}) {
-    DeepNetwork network = planted(8, {8, 6}, 1, seed);
+    Network network = planted(8, {8, 6}, 1, seed);
     Layer& second = network.layers[1];
     second.W.row(0) = second.W.row(0).cwiseAbs();
     second.W(0, 3) *= -2;
@@ -367,13 +367,13 @@ TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
     options.seed = seed;
     const ExtractResult result = extract(network_oracle(network), options);
     EXPECT_EQ(result.status, Status::kCertified) << seed << " " << result.reason;
-    ASSERT_EQ(result.deep.widths(), network.widths()) << seed;
-    EXPECT_LT(align(network, result.deep).worst_error, 1e-9) << seed;
+    ASSERT_EQ(result.network.widths(), network.widths()) << seed;
+    EXPECT_LT(align(network, result.network).worst_error, 1e-9) << seed;
   }
 }
 
 TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
-  const DeepNetwork network = planted(12, {6, 5}, 1, 4);
+  const Network network = planted(12, {6, 5}, 1, 4);
   Asked asked(network, 12);
   asked.space.whole = true;
   Planes planes;
@@ -393,7 +393,7 @@ TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
 }
 
 TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
-  const DeepNetwork network = planted(8, {6, 5}, 1, 1);
+  const Network network = planted(8, {6, 5}, 1, 1);
   Asked asked(network, 8);
   asked.space.whole = true;
   Planes planes;
@@ -411,7 +411,7 @@ TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
 }
 
 TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
-  DeepNetwork network = planted(8, {6, 5}, 1, 1);
+  Network network = planted(8, {6, 5}, 1, 1);
   Layer& second = network.layers[1];
   // On only where the first unit is on, and few others.
   second.W.row(4) = Eigen::RowVectorXd::Constant(6, -2);
@@ -439,7 +439,7 @@ TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
 }
 
 TEST(Extract, NoQuestionOfADeepNetworkIsAskedTwiceOverAllAttempts) {
-  const DeepNetwork network = planted(14, {6, 4, 3}, 1, 21);
+  const Network network = planted(14, {6, 4, 3}, 1, 21);
   std::multiset<std::string> asked;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Index kInputs = 14, kKinks = 6;
 
-DeepNetwork three_layers(std::uint64_t seed) {
+Network three_layers(std::uint64_t seed) {
   PlantedDeepOptions options;
   options.inputs = kInputs;
   options.widths = {10, 6, 4};
@@ -22,7 +22,7 @@ DeepNetwork three_layers(std::uint64_t seed) {
 }
 
 // z of unit j of layer l, from 0, and its slope.
-KnownLayers::Value unit_at(const DeepNetwork& network, std::size_t l, Index j, const Vector& u) {
+KnownLayers::Value unit_at(const Network& network, std::size_t l, Index j, const Vector& u) {
   Vector h = u, z;
   Matrix slopes = Matrix::Identity(u.size(), u.size());
   for (std::size_t i = 0; i <= l; ++i) {
@@ -39,7 +39,7 @@ KnownLayers::Value unit_at(const DeepNetwork& network, std::size_t l, Index j, c
 }
 
 // Places at which unit j of layer l switches, with their normals.
-std::vector<UpperKink> kinks_of(const DeepNetwork& network, std::size_t l, Index j) {
+std::vector<UpperKink> kinks_of(const Network& network, std::size_t l, Index j) {
   const Stream random(17 * l + static_cast<std::uint64_t>(j), "ends");
   std::vector<UpperKink> out;
   for (std::uint64_t i = 0; i < 400 && out.size() < static_cast<std::size_t>(kKinks); ++i) {
@@ -64,7 +64,7 @@ Matrix rows(const Layer& layer) {
 }
 
 TEST(SameUnit, KinksOfOneUnitAgreeAndOthersDoNot) {
-  const DeepNetwork network = three_layers(1);
+  const Network network = three_layers(1);
   const Matrix V = rows(network.layers[0]);
   const Index k = V.rows();
   Matrix plain(k, k + kInputs + 1);  // max(q, 0) = (|q| + q) / 2
@@ -89,7 +89,7 @@ TEST(SameUnit, KinksOfOneUnitAgreeAndOthersDoNot) {
 }
 
 TEST(SameUnit, SignsOfALayerFromKinksAboveIt) {
-  const DeepNetwork network = three_layers(2);
+  const Network network = three_layers(2);
   const Matrix V = rows(network.layers[0]);
   const Layer& second = network.layers[1];
   const Index k = V.rows(), units = second.W.rows();

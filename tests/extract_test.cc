@@ -16,11 +16,11 @@ namespace {
 
 Network planted(Index d, Index k, Index m, std::uint64_t seed) {
   Network network;
-  network.W = Stream(seed, "W").normal_matrix(k, d);
-  network.W.rowwise().normalize();
-  network.b = 0.3 * Stream(seed, "b").normal_matrix(k, 1);
-  network.A = Stream(seed, "A").normal_matrix(m, k);
-  network.c = Stream(seed, "c").normal_matrix(m, 1);
+  network.W() = Stream(seed, "W").normal_matrix(k, d);
+  network.W().rowwise().normalize();
+  network.b() = 0.3 * Stream(seed, "b").normal_matrix(k, 1);
+  network.A() = Stream(seed, "A").normal_matrix(m, k);
+  network.c() = Stream(seed, "c").normal_matrix(m, 1);
   return network;
 }
 
@@ -28,10 +28,10 @@ Network planted(Index d, Index k, Index m, std::uint64_t seed) {
 OraclePtr leaky(const Network& n, double slope) {
   return function_oracle(
       [n, slope](const Eigen::Ref<const RowMatrix>& x) {
-        Matrix z = x * n.W.transpose();
-        z.rowwise() += n.b.transpose();
-        RowMatrix y = z.cwiseMax(slope * z) * n.A.transpose();
-        y.rowwise() += n.c.transpose();
+        Matrix z = x * n.W().transpose();
+        z.rowwise() += n.b().transpose();
+        RowMatrix y = z.cwiseMax(slope * z) * n.A().transpose();
+        y.rowwise() += n.c().transpose();
         return y;
       },
       n.inputs(), "leaky");
@@ -91,7 +91,7 @@ TEST(Extract, FewQuestionsForManyInputs) {
 
 TEST(Extract, AUnitThatHardlyActsHasAsManyDigits) {
   Network network = planted(200, 50, 1, 9);
-  network.A(0, 17) = 2e-5;
+  network.A()(0, 17) = 2e-5;
   const ExtractResult result = extract(network_oracle(network), {});
   EXPECT_EQ(result.status, Status::kCertified) << result.reason;
   EXPECT_LT(align(network, result.network).worst_error, 1e-10);
@@ -115,7 +115,7 @@ TEST(Extract, LeakyUnitsAndAbsoluteValues) {
 
 TEST(Extract, EveryQuestionLiesInTheBox) {
   Network network = planted(64, 16, 3, 6);
-  network.b -= 0.5 * network.W.rowwise().sum();
+  network.b() -= 0.5 * network.W().rowwise().sum();
   double low = 1, high = 0;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
@@ -152,7 +152,7 @@ TEST(Extract, ProbabilitiesAreReadAsLogits) {
 
 TEST(Extract, ProbabilitiesThatVanishInACornerOfTheBoxAreRefusedAtOnce) {
   Network network = planted(20, 8, 3, 7);
-  network.A *= 60;
+  network.A() *= 60;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
         RowMatrix y = evaluate(network, x);
@@ -176,10 +176,10 @@ TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
   const Network n = planted(60, 10, 1, 11);
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
-        Eigen::MatrixXf z = x.cast<float>() * n.W.transpose().cast<float>();
-        z.rowwise() += n.b.transpose().cast<float>();
-        Eigen::MatrixXf y = z.cwiseMax(0.0F) * n.A.transpose().cast<float>();
-        y.rowwise() += n.c.transpose().cast<float>();
+        Eigen::MatrixXf z = x.cast<float>() * n.W().transpose().cast<float>();
+        z.rowwise() += n.b().transpose().cast<float>();
+        Eigen::MatrixXf y = z.cwiseMax(0.0F) * n.A().transpose().cast<float>();
+        y.rowwise() += n.c().transpose().cast<float>();
         return RowMatrix(y.cast<double>());
       },
       60);
@@ -199,11 +199,12 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
     return result.reason;
   };
   EXPECT_NE(
-      refused([&](const auto& x) { return RowMatrix((x * n.W.transpose()).array().tanh()); }).find("curve"),
+      refused([&](const auto& x) { return RowMatrix((x * n.W().transpose()).array().tanh()); }).find("curve"),
       std::string::npos);
-  EXPECT_NE(
-      refused([&](const auto& x) { return RowMatrix((x * n.W.transpose()).array().sign()); }).find("labels"),
-      std::string::npos);
+  EXPECT_NE(refused([&](const auto& x) {
+              return RowMatrix((x * n.W().transpose()).array().sign());
+            }).find("labels"),
+            std::string::npos);
   int call = 0;
   EXPECT_NE(refused([&](const auto& x) {
               return RowMatrix((evaluate(n, x).array() + 0.1 * ++call));
@@ -255,8 +256,8 @@ TEST(Extract, GoesOnFromItsLogWithoutAskingAgain) {
     const ExtractResult result = extract(counted(1 << 20), options);
     EXPECT_EQ(result.status, Status::kCertified) << result.reason;
     EXPECT_EQ(asked, whole.queries);
-    EXPECT_EQ(result.network.W, whole.network.W);
-    EXPECT_EQ(result.network.A, whole.network.A);
+    EXPECT_EQ(result.network.W(), whole.network.W());
+    EXPECT_EQ(result.network.A(), whole.network.A());
     ExtractOptions other = options;
     other.seed = 1;
     expect_refused<DataError>([&] { (void)extract(counted(1 << 20), other); }, {"seed 0, now it is 1"});
@@ -267,12 +268,12 @@ TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
   const Network network = planted(30, 6, 2, 11);
   ExtractResult result = extract(network_oracle(network), {});
   const ExtractResult again = replay_extraction(result.log);
-  EXPECT_EQ(again.network.W, result.network.W);
+  EXPECT_EQ(again.network.W(), result.network.W());
   const std::string json = to_json(result);
   for (const Finding& finding : check_extraction(json, result.network, result.log).findings)
     EXPECT_EQ(finding.outcome, Outcome::kGood) << finding.part << ": " << finding.words;
   Network wrong = result.network;
-  wrong.W(0, 0) += 1e-5;
+  wrong.W()(0, 0) += 1e-5;
   bool caught = false;
   for (const Finding& finding : check_extraction(json, wrong, result.log).findings)
     caught = caught || finding.bad();

@@ -47,8 +47,8 @@ Planted planted(Index d, Index k, Index m, Index rows, std::uint64_t seed) {
 // The true units of unit norm, off by `error`, every second one turned around.
 Matrix rough_units(const Network& network, double error, std::uint64_t seed) {
   Matrix V(network.hidden(), network.inputs() + 1);
-  V << network.W, network.b;
-  for (Index j = 0; j < V.rows(); ++j) V.row(j) /= (j % 2 == 0 ? 1 : -1) * network.W.row(j).norm();
+  V << network.W(), network.b();
+  for (Index j = 0; j < V.rows(); ++j) V.row(j) /= (j % 2 == 0 ? 1 : -1) * network.W().row(j).norm();
   return V + error * Stream(seed, "rough").normal_matrix(V.rows(), V.cols());
 }
 
@@ -96,7 +96,7 @@ TEST(Fit, AUnitThatTheFirstSubsetHardlySeesIsFound) {
   // The third unit is active on about 1 row in 150 and the first subset has 2,000 of 40,000 rows.
   Network network =
       plant({.inputs = 4, .hidden = 3, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 15});
-  network.b(2) = -2.5;
+  network.b()(2) = -2.5;
   const Planted p = standardised(network, planted_samples(network, {.samples = 40000, .seed = 16}));
   expect_exact(fit_units(rough_units(p.network, 0.05, 15), p.samples, {}, {}), p, "a seldom unit");
 }
@@ -231,10 +231,10 @@ TEST(Fit, FreeParametersAreTheRankOfTheJacobian) {
     Matrix J = Matrix::Zero(n * m, k * w + m * k + m);
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < k; ++j) {
-        const double z = network.W.row(j).dot(x.row(i)) + network.b(j);
+        const double z = network.W().row(j).dot(x.row(i)) + network.b()(j);
         for (Index o = 0; o < m && z > 0; ++o) {
-          for (Index a = 0; a < d; ++a) J(i * m + o, j * w + a) = network.A(o, j) * x(i, a);
-          J(i * m + o, j * w + d) = network.A(o, j);
+          for (Index a = 0; a < d; ++a) J(i * m + o, j * w + a) = network.A()(o, j) * x(i, a);
+          J(i * m + o, j * w + d) = network.A()(o, j);
           J(i * m + o, k * w + o * k + j) = z;
         }
       }

@@ -6,11 +6,11 @@
 
 #include "corruption.h"
 #include "exhume/error.h"
-#include "io/deep_tensors.h"
 #include "io/npz.h"
 #include "io/onnx.h"
 #include "io/open.h"
 #include "io/safetensors.h"
+#include "io/tensors.h"
 #include "io/weight_names.h"
 #include "property.h"
 #include "random_deep.h"
@@ -38,9 +38,9 @@ TEST(IoDeep, NamesAreTheDocumentedOnes) {
 
 TEST(IoDeep, OneHiddenLayerKeepsItsBytes) {
   for (const bool skips : {false, true}) {
-    const DeepNetwork network = random_deep({3, 4, 2}, 2, skips);
-    EXPECT_EQ(network_bytes(network, {{"a", "b"}}), network_bytes(to_network(network), {{"a", "b"}}));
-    EXPECT_EQ(onnx_bytes(network), onnx_bytes(to_network(network)));
+    const Network network = random_deep({3, 4, 2}, 2, skips);
+    EXPECT_EQ(network_bytes(network, {{"a", "b"}}), network_bytes(to_one_layer(network), {{"a", "b"}}));
+    EXPECT_EQ(onnx_bytes(network), onnx_bytes(to_one_layer(network)));
   }
 }
 
@@ -49,14 +49,14 @@ TEST(IoDeep, FilesOfAnyDepthReadBackBitForBit) {
   for (const std::vector<Index>& sizes :
        {std::vector<Index>{3, 4, 2}, {1, 1, 1, 1}, {3, 4, 5, 2}, {2, 7, 1, 3, 4}, {3, 2, 2, 2, 2, 1}}) {
     for (const bool skips : {false, true}) {
-      const DeepNetwork network = random_deep(sizes, 3, skips);
+      const Network network = random_deep(sizes, 3, skips);
       write_network(dir / "n.safetensors", network, {{"tool", "exhume"}});
       write_npz(dir / "n.npz", to_tensors(network));
       write_onnx(dir / "n.onnx", network);
       for (const char* name : {"n.safetensors", "n.npz", "n.onnx"}) {
-        EXPECT_TRUE(same_weights(open_deep_network(dir / name), network)) << name << " " << sizes.size();
+        EXPECT_TRUE(same_weights(open_network(dir / name), network)) << name << " " << sizes.size();
         const StoredModel model = open_model(dir / name);
-        EXPECT_EQ(std::holds_alternative<DeepNetwork>(model), network.depth() > 1) << name;
+        EXPECT_EQ(std::holds_alternative<Network>(model), network.depth() > 1) << name;
       }
     }
   }
@@ -64,12 +64,12 @@ TEST(IoDeep, FilesOfAnyDepthReadBackBitForBit) {
 
 TEST(IoDeep, NoHiddenLayerIsOneWithoutUnits) {
   const TempDir dir;
-  const DeepNetwork network = random_deep({3, 2}, 4, false);
+  const Network network = random_deep({3, 2}, 4, false);
   write_network(dir / "n.safetensors", network);
   const Network found = open_network(dir / "n.safetensors");
   EXPECT_EQ(found.hidden(), 0);
-  EXPECT_EQ(found.L, network.layers[0].W);
-  EXPECT_EQ(found.c, network.layers[0].b);
+  EXPECT_EQ(found.L(), network.layers[0].W);
+  EXPECT_EQ(found.c(), network.layers[0].b);
 }
 
 class IoDeepRefusals : public testing::Test {
@@ -78,7 +78,7 @@ class IoDeepRefusals : public testing::Test {
   void refuse(const Change& change, std::initializer_list<const char*> words) {
     Tensors tensors = to_tensors(random_deep({3, 4, 5, 2}, 5, true));
     change(tensors);
-    expect_refused<DataError>([&] { (void)to_deep_network(tensors, "bad.npz"); }, words);
+    expect_refused<DataError>([&] { (void)to_network(tensors, "bad.npz"); }, words);
   }
   static StoredTensor& at(Tensors& tensors, const std::string& name) {
     return *const_cast<StoredTensor*>(tensors.find(name));
@@ -125,14 +125,14 @@ TEST(IoDeepProperty, DamageIsRefusedOrHarmlessNeverFatal) {
   EXPECT_TRUE(property_holds([&] {
     const auto path = dir.put("n.safetensors", corrupted(good));
     try {
-      open_deep_network(path).validate();
+      open_network(path).validate();
     } catch (const DataError&) {
     }
   }));
 }
 
 // Weights of the layers under these names, "" for a bias that is left out.
-Tensors named(const DeepNetwork& network, const std::vector<std::pair<std::string, std::string>>& as) {
+Tensors named(const Network& network, const std::vector<std::pair<std::string, std::string>>& as) {
   Tensors tensors;
   for (std::size_t l = as.size(); l-- > 0;) {  // backwards: order in the file means nothing
     tensors.add(as[l].first, network.layers[l].W);
@@ -142,7 +142,7 @@ Tensors named(const DeepNetwork& network, const std::vector<std::pair<std::strin
 }
 
 TEST(IoWeightNames, NumberedAndStateDicts) {
-  const DeepNetwork network = random_deep({3, 4, 5, 2}, 7, false);
+  const Network network = random_deep({3, 4, 5, 2}, 7, false);
   for (const auto& as : std::vector<std::vector<std::pair<std::string, std::string>>>{
            {{"W1", "b1"}, {"W2", "b2"}, {"W3", "b3"}},
            {{"0.weight", "0.bias"}, {"2.weight", "2.bias"}, {"10.weight", "10.bias"}},
@@ -154,20 +154,20 @@ TEST(IoWeightNames, NumberedAndStateDicts) {
     const TempDir dir;
     write_npz(dir / "n.npz", tensors);
     write_safetensors(dir / "n.safetensors", tensors);
-    EXPECT_TRUE(same_weights(open_deep_network(dir / "n.npz"), network));
-    EXPECT_TRUE(same_weights(open_deep_network(dir / "n.safetensors"), network));
+    EXPECT_TRUE(same_weights(open_network(dir / "n.npz"), network));
+    EXPECT_TRUE(same_weights(open_network(dir / "n.safetensors"), network));
   }
 }
 
 TEST(IoWeightNames, BiasesThatAreNotThereAreZero) {
-  DeepNetwork network = random_deep({3, 4, 2}, 8, false);
+  Network network = random_deep({3, 4, 2}, 8, false);
   network.layers[0].b.setZero();
   EXPECT_TRUE(same_weights(
       network_of_weights(named(network, {{"0.weight", ""}, {"2.weight", "2.bias"}}), "n"), network));
 }
 
 TEST(IoWeightNames, Refusals) {
-  const DeepNetwork network = random_deep({3, 4, 5, 2}, 9, false);
+  const Network network = random_deep({3, 4, 5, 2}, 9, false);
   const auto refuse = [](const Tensors& tensors, std::initializer_list<const char*> words) {
     expect_refused<DataError>([&] { (void)network_of_weights(tensors, "n.npz"); }, words);
   };

@@ -121,17 +121,17 @@ TEST(IoNpz, FortranOrderInThreeDimensions) {
 TEST(IoNpz, NetworksAndWriting) {
   const TempDir dir;
   Network network;
-  network.W = Stream(1, "W").normal_matrix(3, 2);
-  network.b = Stream(1, "b").normal_matrix(3, 1);
-  network.A = Stream(1, "A").normal_matrix(2, 3);
-  network.c = Stream(1, "c").normal_matrix(2, 1);
+  network.W() = Stream(1, "W").normal_matrix(3, 2);
+  network.b() = Stream(1, "b").normal_matrix(3, 1);
+  network.A() = Stream(1, "A").normal_matrix(2, 3);
+  network.c() = Stream(1, "c").normal_matrix(2, 1);
   write_npz(dir / "n.npz", to_tensors(network));
   const Network found = read_network_npz(dir / "n.npz");
-  EXPECT_EQ(found.W, network.W);
-  EXPECT_EQ(found.b, network.b);
-  EXPECT_EQ(found.A, network.A);
-  EXPECT_EQ(found.c, network.c);
-  EXPECT_FALSE(found.has_linear_term());
+  EXPECT_EQ(found.W(), network.W());
+  EXPECT_EQ(found.b(), network.b());
+  EXPECT_EQ(found.A(), network.A());
+  EXPECT_EQ(found.c(), network.c());
+  EXPECT_FALSE(found.has_skip_terms());
   EXPECT_EQ(npz_bytes(to_tensors(network)), npz_bytes(to_tensors(network)));
   Tensors twice;
   twice.add("a", Vector(Vector::Ones(1)));

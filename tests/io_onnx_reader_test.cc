@@ -23,8 +23,8 @@ namespace {
 using One = std::int64_t;
 
 // f of a graph with one hidden layer of 2 units on 3 inputs, one output; `first` and `last` write its layers.
-const DeepNetwork& teacher() {
-  static const DeepNetwork network = random_deep({3, 2, 1}, 1, false);
+const Network& teacher() {
+  static const Network network = random_deep({3, 2, 1}, 1, false);
   return network;
 }
 
@@ -40,7 +40,7 @@ OnnxGraph graph_of_teacher() {
   return graph;
 }
 
-DeepNetwork parsed(const OnnxGraph& graph) { return parse_onnx(graph.bytes(), "n.onnx"); }
+Network parsed(const OnnxGraph& graph) { return parse_onnx(graph.bytes(), "n.onnx"); }
 
 void expect_teacher(const OnnxGraph& graph) { EXPECT_TRUE(same_weights(parsed(graph), teacher())); }
 
@@ -82,7 +82,7 @@ TEST(IoOnnxReader, AlphaAndBetaScale) {
   graph.node("Gemm", {"x", "W", "b"}, "z", {{"transB", One{1}}, {"alpha", 0.5F}, {"beta", -2.0F}});
   graph.node("Relu", {"z"}, "h");
   last(graph);
-  DeepNetwork wanted = teacher();
+  Network wanted = teacher();
   wanted.layers[0].W *= 0.5;
   wanted.layers[0].b *= -2;
   EXPECT_TRUE(same_weights(parsed(graph), wanted));
@@ -97,15 +97,15 @@ TEST(IoOnnxReader, TwoLayersWithoutReluBecomeOne) {
   graph.constant("Q", Matrix{{1, -1, 2}});
   graph.node("Gemm", {"x", "P", "p"}, "u", {{"transB", One{1}}});
   graph.node("Gemm", {"u", "Q"}, "y", {{"transB", One{1}}});
-  const DeepNetwork network = parsed(graph);
+  const Network network = parsed(graph);
   ASSERT_EQ(network.depth(), 0);
   EXPECT_EQ(network.layers[0].W, (Matrix{{8, 10}}));
   EXPECT_EQ(network.layers[0].b, Vector{{-1}});
 }
 
 TEST(IoOnnxReader, SinglePrecisionAndTypedData) {
-  const DeepNetwork network = random_deep({3, 4, 2, 1}, 2, true);
-  const DeepNetwork single = parse_onnx(onnx_bytes(network, OnnxPrecision::kSingle), "n.onnx");
+  const Network network = random_deep({3, 4, 2, 1}, 2, true);
+  const Network single = parse_onnx(onnx_bytes(network, OnnxPrecision::kSingle), "n.onnx");
   for (std::size_t l = 0; l < 3; ++l)
     EXPECT_EQ(single.layers[l].W, network.layers[l].W.cast<float>().cast<double>());
 
@@ -140,7 +140,7 @@ TEST(IoOnnxReader, SinglePrecisionAndTypedData) {
   graph.message(11, initialiser_as_input);
   graph.message(12, y);
   model.message(7, graph);
-  const DeepNetwork found = parse_onnx(model.str(), "n.onnx");
+  const Network found = parse_onnx(model.str(), "n.onnx");
   EXPECT_EQ(found.layers[0].W, (Matrix{{1.5, -2}}));
   EXPECT_EQ(found.layers[0].b, Vector{{0.5}});
 }
@@ -148,8 +148,8 @@ TEST(IoOnnxReader, SinglePrecisionAndTypedData) {
 TEST(IoOnnxReader, LayersWithoutUnitsAreTheSameFunction) {
   for (const std::vector<Index>& sizes :
        {std::vector<Index>{2, 0, 3, 1}, {2, 3, 0, 2}, {2, 0, 0, 1}, {3, 2, 0, 2, 1}}) {
-    const DeepNetwork network = random_deep(sizes, 3, true);
-    const DeepNetwork found = parse_onnx(onnx_bytes(network), "n.onnx");
+    const Network network = random_deep(sizes, 3, true);
+    const Network found = parse_onnx(onnx_bytes(network), "n.onnx");
     const RowMatrix x = Stream(3, "x").normal_matrix(20, network.inputs());
     EXPECT_LE((evaluate(network, x) - evaluate(found, x)).cwiseAbs().maxCoeff(), 1e-13);
   }

@@ -19,11 +19,11 @@ using Names = std::vector<std::string>;
 
 Network random_network(Index d, Index k, Index m, bool linear) {
   Network network;
-  network.W = Stream(1, "W").normal_matrix(k, d);
-  network.b = Stream(1, "b").normal_matrix(k, 1);
-  network.A = Stream(1, "A").normal_matrix(m, k);
-  network.c = Stream(1, "c").normal_matrix(m, 1);
-  if (linear) network.L = Stream(1, "L").normal_matrix(m, d);
+  network.W() = Stream(1, "W").normal_matrix(k, d);
+  network.b() = Stream(1, "b").normal_matrix(k, 1);
+  network.A() = Stream(1, "A").normal_matrix(m, k);
+  network.c() = Stream(1, "c").normal_matrix(m, 1);
+  if (linear) network.L() = Stream(1, "L").normal_matrix(m, d);
   return network;
 }
 
@@ -53,7 +53,7 @@ TEST(IoOnnx, FieldsAreWhereTheFormatWantsThem) {
     if (one(tensor, 8) != "W") continue;
     seen = true;
     EXPECT_EQ(all(tensor, 1), (Names{"3", "4"}));
-    const RowMatrix rows = network.W;
+    const RowMatrix rows = network.W();
     EXPECT_EQ(one(tensor, 9), std::string(reinterpret_cast<const char*>(rows.data()), 96));
   }
   EXPECT_TRUE(seen);
@@ -88,10 +88,10 @@ TEST(IoOnnx, AttributesOfAllKinds) {
 TEST(IoOnnx, SinglePrecisionRefusesWhatItCannotHold) {
   Network network = random_network(2, 2, 1, false);
   EXPECT_NO_THROW((void)onnx_bytes(network, OnnxPrecision::kSingle));
-  network.W(0, 0) = 1e300;
+  network.W()(0, 0) = 1e300;
   expect_refused<std::invalid_argument>([&] { (void)onnx_bytes(network, OnnxPrecision::kSingle); },
                                         {"'W'", "single precision"});
-  network.b.resize(3);
+  network.b().resize(3);
   EXPECT_THROW((void)onnx_bytes(network), std::invalid_argument);
 }
 

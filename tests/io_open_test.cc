@@ -59,19 +59,19 @@ TEST(IoOpen, PairsOfAnyFormat) {
 TEST(IoOpen, Networks) {
   const TempDir dir;
   Network network;
-  network.W = Stream(1, "W").normal_matrix(2, 3);
-  network.b = Stream(1, "b").normal_matrix(2, 1);
-  network.A = Stream(1, "A").normal_matrix(1, 2);
-  network.c = Stream(1, "c").normal_matrix(1, 1);
+  network.W() = Stream(1, "W").normal_matrix(2, 3);
+  network.b() = Stream(1, "b").normal_matrix(2, 1);
+  network.A() = Stream(1, "A").normal_matrix(1, 2);
+  network.c() = Stream(1, "c").normal_matrix(1, 1);
   write_network(dir / "n.safetensors", network);
   write_npz(dir / "n.npz", to_tensors(network));
   for (const char* name : {"n.safetensors", "n.npz"}) {
     const Network found = open_network(dir / name);
-    EXPECT_EQ(found.W, network.W) << name;
-    EXPECT_EQ(found.b, network.b) << name;
-    EXPECT_EQ(found.A, network.A) << name;
-    EXPECT_EQ(found.c, network.c) << name;
-    EXPECT_FALSE(found.has_linear_term()) << name;
+    EXPECT_EQ(found.W(), network.W()) << name;
+    EXPECT_EQ(found.b(), network.b()) << name;
+    EXPECT_EQ(found.A(), network.A()) << name;
+    EXPECT_EQ(found.c(), network.c()) << name;
+    EXPECT_FALSE(found.has_skip_terms()) << name;
   }
   expect_refused<DataError>([&] { (void)open_network(dir.put("n.pt", "x")); },
                             {"n.pt", ".pt", ".safetensors"});

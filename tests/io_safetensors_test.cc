@@ -19,22 +19,22 @@ namespace {
 
 Network small_network(bool linear) {
   Network network;
-  network.W = (Matrix(3, 2) << 1, 2, 3, 4, 5, 6).finished();
-  network.b = (Vector(3) << 7, 8, 9).finished();
-  network.A = (Matrix(1, 3) << 10, 11, 12).finished();
-  network.c = (Vector(1) << 13).finished();
-  if (linear) network.L = (Matrix(1, 2) << 14, 15).finished();
+  network.W() = (Matrix(3, 2) << 1, 2, 3, 4, 5, 6).finished();
+  network.b() = (Vector(3) << 7, 8, 9).finished();
+  network.A() = (Matrix(1, 3) << 10, 11, 12).finished();
+  network.c() = (Vector(1) << 13).finished();
+  if (linear) network.L() = (Matrix(1, 2) << 14, 15).finished();
   return network;
 }
 
 void expect_same(const Network& a, const Network& b) {
-  EXPECT_EQ(a.W, b.W);
-  EXPECT_EQ(a.b, b.b);
-  EXPECT_EQ(a.A, b.A);
-  EXPECT_EQ(a.c, b.c);
-  ASSERT_EQ(a.has_linear_term(), b.has_linear_term());
-  if (a.has_linear_term()) {
-    EXPECT_EQ(a.L, b.L);
+  EXPECT_EQ(a.W(), b.W());
+  EXPECT_EQ(a.b(), b.b());
+  EXPECT_EQ(a.A(), b.A());
+  EXPECT_EQ(a.c(), b.c());
+  ASSERT_EQ(a.has_skip_terms(), b.has_skip_terms());
+  if (a.has_skip_terms()) {
+    EXPECT_EQ(a.L(), b.L());
   }
 }
 
@@ -67,10 +67,10 @@ TEST(IoSafetensors, BytesAreTheDocumentedOnes) {
 TEST(IoSafetensors, NetworkWithoutHiddenUnits) {
   const TempDir dir;
   Network network;
-  network.W.resize(0, 3);
-  network.A.resize(2, 0);
-  network.c = Vector::Ones(2);
-  network.L = Matrix::Constant(2, 3, 0.1);
+  network.W().resize(0, 3);
+  network.A().resize(2, 0);
+  network.c() = Vector::Ones(2);
+  network.L() = Matrix::Constant(2, 3, 0.1);
   write_network(dir / "n.safetensors", network);
   const Network found = read_network(dir / "n.safetensors");
   expect_same(found, network);
@@ -103,7 +103,7 @@ TEST(IoSafetensors, WriterRefusesWhatCannotBeRead) {
   tensors.list[1] = {"b", {3}, {1, 2}};
   expect_refused<std::invalid_argument>([&] { (void)safetensors_bytes(tensors); }, {"2 numbers", "(3,)"});
   Network bad = small_network(false);
-  bad.b.resize(2);
+  bad.b().resize(2);
   EXPECT_THROW((void)network_bytes(bad), std::invalid_argument);
 }
 

@@ -157,16 +157,16 @@ TEST(IoTarget, MessagesSayNames) {
 TEST(IoTarget, OnnxCarriesNames) {
   const TempDir dir;
   Network network;
-  network.W = Matrix::Identity(2, 2);
-  network.b = Vector::Zero(2);
-  network.A = Matrix::Ones(1, 2);
-  network.c = Vector::Zero(1);
+  network.W() = Matrix::Identity(2, 2);
+  network.b() = Vector::Zero(2);
+  network.A() = Matrix::Ones(1, 2);
+  network.c() = Vector::Zero(1);
   const std::string plain = onnx_bytes(network);
   EXPECT_EQ(with_names(plain, {}, {}), plain);
   const std::string named = with_names(plain, {"age", "a \"b\""}, {"\xff"});
   EXPECT_NE(named.find(R"(["age","a \"b\""])"), std::string::npos);
   EXPECT_NE(named.find("output_names"), std::string::npos);
-  EXPECT_EQ(to_network(read_onnx(dir.put("n.onnx", named))).W, network.W);
+  EXPECT_EQ(read_onnx(dir.put("n.onnx", named)).W(), network.W());
 }
 
 }  // namespace

@@ -30,15 +30,15 @@ Network one_output(Index d, Index k, double bias, std::uint64_t seed) {
 // Worst difference of (w, b, a) over the true units, each up to the sign of (w, b); infinite if the number
 // differs.
 double unsigned_error(const UnsignedUnits& found, const Network& truth) {
-  if (found.W.rows() != truth.hidden()) return std::numeric_limits<double>::infinity();
+  if (found.W().rows() != truth.hidden()) return std::numeric_limits<double>::infinity();
   double worst = 0;
   for (Index i = 0; i < truth.hidden(); ++i) {
     double best = std::numeric_limits<double>::infinity();
-    for (Index j = 0; j < found.W.rows(); ++j) {
+    for (Index j = 0; j < found.W().rows(); ++j) {
       for (const double sign : {1.0, -1.0}) {
-        best = std::min(best, std::max({(sign * found.W.row(j) - truth.W.row(i)).cwiseAbs().maxCoeff(),
-                                        std::abs(sign * found.b(j) - truth.b(i)),
-                                        (found.A.col(j) - truth.A.col(i)).cwiseAbs().maxCoeff()}));
+        best = std::min(best, std::max({(sign * found.W().row(j) - truth.W().row(i)).cwiseAbs().maxCoeff(),
+                                        std::abs(sign * found.b()(j) - truth.b()(i)),
+                                        (found.A().col(j) - truth.A().col(i)).cwiseAbs().maxCoeff()}));
       }
     }
     worst = std::max(worst, best);
@@ -178,7 +178,7 @@ TEST(HermiteTensors, EstimatesApproachLemma35) {
   constexpr double kTail = 6;
   constexpr Index kRows = 50000;
   Network network = plant({.inputs = 3, .hidden = 4, .outputs = 2, .bias = 1, .seed = 3});
-  network.c << 0.5, -1;
+  network.c() << 0.5, -1;
   const HermiteTensors truth = population_hermite_tensors(network, 6);
   const SamplePtr samples = planted_samples(network, {.samples = kRows, .seed = 3});
   SampleBlock block;
@@ -228,7 +228,7 @@ TEST(Depth2, Algorithms1And2OfOrder1OnExactTensors) {
 
 TEST(Depth2, UnitsThatOneOrderMissesAreFoundThroughTheOther) {
   Network network = one_output(6, 6, 0, 4);
-  network.b << 0, 1, -1, 0, 1, -1;  // He_1 vanishes at 0 (order 3), He_2 at +-1 (order 4)
+  network.b() << 0, 1, -1, 0, 1, -1;  // He_1 vanishes at 0 (order 3), He_2 at +-1 (order 4)
   const UnsignedUnits units = exact_units(population_hermite_tensors(network, 4));
   EXPECT_EQ(units.rank_odd, 4);
   EXPECT_EQ(units.rank_even, 2);
@@ -248,17 +248,17 @@ TEST(Depth2, Algorithms1And2OfOrder2OnExactTensors) {
 TEST(Depth2, Algorithm2AloneFromTrueDirectionsWithWrongSigns) {
   const Network network = one_output(4, 7, 2, 11);
   const HermiteTensors tensors = population_hermite_tensors(network, 6);
-  const Scalars scalars = recover_scalars(2, -network.W, tensors);
-  EXPECT_LT((scalars.b + network.b).cwiseAbs().maxCoeff(), kExact);
-  EXPECT_LT((scalars.A - network.A).cwiseAbs().maxCoeff(), kExact);
+  const Scalars scalars = recover_scalars(2, -network.W(), tensors);
+  EXPECT_LT((scalars.b + network.b()).cwiseAbs().maxCoeff(), kExact);
+  EXPECT_LT((scalars.A - network.A()).cwiseAbs().maxCoeff(), kExact);
 }
 
 TEST(Depth2, Algorithm3TurnsUnitsTheRightWay) {
   const Network network = one_output(7, 7, 1, 12);
   Vector turn(7);
   turn << 1, -1, -1, 1, -1, 1, 1;
-  const FixedSigns signs = fix_signs(turn.asDiagonal() * network.W, turn.cwiseProduct(network.b), network.A,
-                                     population_hermite_tensors(network, 1));
+  const FixedSigns signs = fix_signs(turn.asDiagonal() * network.W(), turn.cwiseProduct(network.b()),
+                                     network.A(), population_hermite_tensors(network, 1));
   EXPECT_TRUE(signs.identifiable);
   EXPECT_EQ(signs.signs, turn);
   EXPECT_LT(signs.doubt, kExact);
@@ -268,7 +268,7 @@ TEST(Depth2, Algorithm6OnExactTensors) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     Network network =
         plant({.inputs = 5, .hidden = 5, .outputs = seed % 2 ? 1 : 3, .bias = 1.2, .seed = seed});
-    network.c.setConstant(0.25);
+    network.c().setConstant(0.25);
     const FullRankResult result = full_rank_network(population_hermite_tensors(network, 4));
     EXPECT_EQ(result.outcome, FullRankOutcome::kRecovered) << "seed " << seed << " misfit " << result.misfit;
     EXPECT_LT(worst_error(result.network, network), kExact) << "seed " << seed;
@@ -278,14 +278,15 @@ TEST(Depth2, Algorithm6OnExactTensors) {
 TEST(Depth2, SignsOfDependentWeightsAreNotClaimed) {
   // Claim 4.8: a_i = beta_i with sum beta_i w_i = 0 and no biases; turning all units around changes nothing.
   Network network;
-  network.W = Stream(5, "W").normal_matrix(4, 3);
-  network.W.rowwise().normalize();
-  const Vector beta = network.W.topRows(3).transpose().inverse() * network.W.row(3).transpose();
-  network.A.resize(1, 4);
-  network.A << beta.transpose(), -1;
-  network.b = Vector::Zero(4);
-  network.c = Vector::Zero(1);
-  const FixedSigns signs = fix_signs(network.W, network.b, network.A, population_hermite_tensors(network, 1));
+  network.W() = Stream(5, "W").normal_matrix(4, 3);
+  network.W().rowwise().normalize();
+  const Vector beta = network.W().topRows(3).transpose().inverse() * network.W().row(3).transpose();
+  network.A().resize(1, 4);
+  network.A() << beta.transpose(), -1;
+  network.b() = Vector::Zero(4);
+  network.c() = Vector::Zero(1);
+  const FixedSigns signs =
+      fix_signs(network.W(), network.b(), network.A(), population_hermite_tensors(network, 1));
   EXPECT_FALSE(signs.identifiable);
   EXPECT_TRUE(std::isinf(signs.condition));
   Depth2JennrichOptions options;
@@ -329,8 +330,8 @@ TEST(Depth2, Algorithm5FoldsToTwoMoreUnits) {
                linear = Stream(5, "v").uniform_vector(d, -1, 1);
   const Network folded = fold_features(W, b, alpha, turned, linear, 0.3);
   EXPECT_EQ(folded.hidden(), k + 2);
-  EXPECT_FALSE(folded.has_linear_term());
-  EXPECT_EQ(folded.c(0), 0);
+  EXPECT_FALSE(folded.has_skip_terms());
+  EXPECT_EQ(folded.c()(0), 0);
   const RowMatrix x = Stream(6, "x").normal_matrix(50, d);
   const RowMatrix y = evaluate(folded, x);
   for (Index r = 0; r < x.rows(); ++r) {
@@ -347,15 +348,15 @@ TEST(Depth2, Algorithm5FoldsToTwoMoreUnits) {
 TEST(Depth2, Algorithm5FitsAFunctionWithLargeBiases) {
   // Two units are on nearly everywhere (|b| = 6): nothing but the linear part can carry them (Lemma D.13).
   Network network = one_output(5, 4, 0.5, 21);
-  network.b(0) = 6;
-  network.b(1) = -6;
+  network.b()(0) = 6;
+  network.b()(1) = -6;
   RegressionOptions options;
   options.residualise = true;
   const RegressionResult result =
       regression_network(planted_samples(network, {.samples = 100000, .seed = 21}), options, {});
   EXPECT_EQ(result.units.W.rows(), 2);
   EXPECT_LE(result.network.hidden(), 4);
-  EXPECT_FALSE(result.network.has_linear_term());
+  EXPECT_FALSE(result.network.has_skip_terms());
   EXPECT_FALSE(result.on_the_boundary);
   EXPECT_LT(result.relative_mse, 1e-3);
   const SamplePtr two = planted_samples(plant({.inputs = 5, .hidden = 2, .outputs = 2}), {.samples = 100});
@@ -393,14 +394,14 @@ TEST(Smoothed, PerturbedNetworksKeepUnitRowsAndMoveByTau) {
   const Network moved = perturbed(network, 0.3, 41);
   double squares = 0;
   for (Index i = 0; i < 50; ++i) {
-    EXPECT_NEAR(moved.W.row(i).norm(), 1, 1e-14);
-    const double scale = moved.A(0, i) / network.A(0, i);
-    EXPECT_NEAR(moved.b(i) * scale, network.b(i), 1e-14);
-    squares += (scale * moved.W.row(i) - network.W.row(i)).squaredNorm() / 50;
+    EXPECT_NEAR(moved.W().row(i).norm(), 1, 1e-14);
+    const double scale = moved.A()(0, i) / network.A()(0, i);
+    EXPECT_NEAR(moved.b()(i) * scale, network.b()(i), 1e-14);
+    squares += (scale * moved.W().row(i) - network.W().row(i)).squaredNorm() / 50;
   }
   // 20,000 squared normals: the mean is within 5 percent of tau^2 (five standard deviations).
   EXPECT_NEAR(squares, 0.09, 0.0045);
-  EXPECT_EQ(perturbed(network, 0, 41).W, network.W);
+  EXPECT_EQ(perturbed(network, 0, 41).W, network.W());
   EXPECT_THROW((void)perturbed(network, -1, 0), std::invalid_argument);
 }
 

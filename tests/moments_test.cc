@@ -220,14 +220,14 @@ TEST(Moments, TheEstimateFromOneRowIsThatRow) {
 
 // f_p of Lemma 3.5 at one entry, for inputs of unit variance: (-1)^p He_(p-2)(b) phi(b) for p = 2, 3, 4.
 double hermite_coefficient(const Network& network, Index o, const std::vector<Index>& at) {
-  double value = at.empty() ? network.c(o) : 0;
+  double value = at.empty() ? network.c()(o) : 0;
   for (Index i = 0; i < network.hidden(); ++i) {
-    const double b = network.b(i), density = std::exp(-b * b / 2) / std::sqrt(2 * M_PI);
+    const double b = network.b()(i), density = std::exp(-b * b / 2) / std::sqrt(2 * M_PI);
     const double distribution = std::erfc(-b / std::sqrt(2.0)) / 2;
     const double scalar[] = {b * distribution + density, distribution, density, -b * density,
                              (b * b - 1) * density};
-    double product = network.A(o, i) * scalar[at.size()];
-    for (const Index a : at) product *= network.W(i, a);
+    double product = network.A()(o, i) * scalar[at.size()];
+    for (const Index a : at) product *= network.W()(i, a);
     value += product;
   }
   return value;
@@ -354,8 +354,9 @@ TEST(Moments, TheNoiseHasTheSizeOfTheError) {
   const HermiteMoments moments = hermite_moments(*left, 2, {});
   Matrix expected = Matrix::Zero(symmetric_size(6), 2);
   for (Index i = 0; i < 4; ++i) {
-    const double density = std::exp(-network.b(i) * network.b(i) / 2) / std::sqrt(2 * M_PI);
-    expected += rank_one_coordinates(network.W.row(i).transpose()) * (density * network.A.col(i).transpose());
+    const double density = std::exp(-network.b()(i) * network.b()(i) / 2) / std::sqrt(2 * M_PI);
+    expected +=
+        rank_one_coordinates(network.W().row(i).transpose()) * (density * network.A().col(i).transpose());
   }
   SampleBlock block;
   left->read(0, kRows, block);

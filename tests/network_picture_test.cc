@@ -20,7 +20,7 @@ std::size_t count(const std::string& text, std::string_view word) {
 }
 
 TEST(NetworkPicture, OneCircleAUnitAndOneLineAWeight) {
-  DeepNetwork network;
+  Network network;
   network.layers = {{Matrix{{1, -1}, {2, 2}, {1, 0}}, Vector{{0, 0, 0}}, Matrix()},
                     {Matrix{{1, -2, 3}, {2, 1, -1}}, Vector{{1, 1}}, Matrix()},
                     {Matrix{{1, 1}}, Vector{{0}}, Matrix()}};

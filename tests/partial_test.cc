@@ -29,8 +29,8 @@ Sites sites(Index d, Index k, Index m, const std::vector<Index>& rows) {
   PlantedData data = planted_data(d, k, m, total, 5);
   // Away from the origin, and on other scales than one.
   for (Index a = 0; a < d; ++a) data.x.col(a) = (data.x.col(a) * (1.0 + a)).array() + 10.0 * a;
-  data.network.W = data.network.W * Vector::LinSpaced(d, 1, d).cwiseInverse().asDiagonal();
-  data.network.b -= data.network.W * (10 * Vector::LinSpaced(d, 0, d - 1));
+  data.network.W() = data.network.W() * Vector::LinSpaced(d, 1, d).cwiseInverse().asDiagonal();
+  data.network.b() -= data.network.W() * (10 * Vector::LinSpaced(d, 0, d - 1));
   Sites out{data.network, memory_samples(data.x, data.y), {}};
   Index first = 0;
   for (const Index n : rows) {
@@ -90,8 +90,9 @@ TEST(PartialSums, RoundsOfSumsPolishToRounding) {
   const Sites here = sites(5, 4, 2, {2'000, 3'333, 4'000});
   Network network = here.network;
   const Stream random(3, "a rough guess");
-  network.W += 0.02 * random.normal_matrix(network.W.rows(), network.W.cols()).cwiseProduct(network.W);
-  network.A += 0.02 * random.normal_matrix(network.A.rows(), network.A.cols());
+  network.W() +=
+      0.02 * random.normal_matrix(network.W().rows(), network.W().cols()).cwiseProduct(network.W());
+  network.A() += 0.02 * random.normal_matrix(network.A().rows(), network.A().cols());
   std::vector<double> left;
   for (int round = 0; round < 8; ++round) {
     PartialSums sums = partial_sums(network, here.parts[0], {});
@@ -111,7 +112,7 @@ TEST(PartialSums, OtherNetworksAndFewRowsAreRefused) {
   const Sites here = sites(3, 2, 1, {2'000, 2'000});
   PartialSums sums = partial_sums(here.network, here.parts[0], {});
   Network other = here.network;
-  other.b(0) += 1e-9;
+  other.b()(0) += 1e-9;
   expect_refused<DataError>([&] { sums.merge(partial_sums(other, here.parts[1], {})); },
                             {"different networks"});
   expect_refused<DataError>([&] { (void)stepped(other, sums, 0); }, {"another network"});

@@ -14,7 +14,7 @@ namespace exhume {
 
 // A network as experiments draw it: unit rows, then normal times sqrt(2/k); outputs of variance 1.
 struct Planted {
-  DeepNetwork network;
+  Network network;
   RowMatrix x, y;
 
   Planted(const std::vector<Index>& sizes, Index rows, std::uint64_t seed) {

@@ -14,7 +14,7 @@ namespace exhume {
 namespace {
 
 TEST(PlantedDeep, LayersAreDrawnAsStated) {
-  const DeepNetwork network = plant_deep({.inputs = 30, .widths = {80, 60}, .outputs = 3, .seed = 5});
+  const Network network = plant_deep({.inputs = 30, .widths = {80, 60}, .outputs = 3, .seed = 5});
   EXPECT_EQ(network.widths(), (std::vector<Index>{80, 60}));
   EXPECT_EQ(network.inputs(), 30);
   EXPECT_EQ(network.outputs(), 3);
@@ -33,7 +33,7 @@ TEST(PlantedDeep, BiasesOfTheFirstLayerAreMeasuredAtTheCentre) {
   const PlantedDeepOptions at_zero{.inputs = 4, .widths = {6, 5}, .seed = 6};
   PlantedDeepOptions at_two = at_zero;
   at_two.centre = 2;
-  const DeepNetwork p = plant_deep(at_zero), q = plant_deep(at_two);
+  const Network p = plant_deep(at_zero), q = plant_deep(at_two);
   EXPECT_LE((q.layers[0].W * Vector::Constant(4, 2) + q.layers[0].b - p.layers[0].b).cwiseAbs().maxCoeff(),
             1e-14);
   EXPECT_EQ(q.layers[1].b, p.layers[1].b);
@@ -53,7 +53,7 @@ TEST(PlantedDeep, Refusals) {
 
 TEST(PlantedDeep, SamplesAreTheNetworksAndDoNotDependOnTheBlock) {
   for (const bool skips : {false, true}) {
-    const DeepNetwork network = random_deep({4, 5, 3, 6, 2}, 7, skips);
+    const Network network = random_deep({4, 5, 3, 6, 2}, 7, skips);
     const SamplePtr samples =
         planted_samples(network, {.samples = 5000, .mean = 1, .condition = 4, .seed = 7});
     const SampleBlock whole = read(*samples, 0, 300);
@@ -65,14 +65,6 @@ TEST(PlantedDeep, SamplesAreTheNetworksAndDoNotDependOnTheBlock) {
     }
     EXPECT_LE(verify(network, *samples).relative_mse, 1e-29);
   }
-}
-
-TEST(PlantedDeep, OneHiddenLayerGivesTheSameBits) {
-  const Network network = plant({.inputs = 5, .hidden = 9, .outputs = 3, .leak = 0.2, .seed = 8});
-  const SamplingOptions options{.samples = 100, .noise = 0.1, .noise_relative = 0.1, .seed = 8};
-  const SampleBlock p = read(*planted_samples(network, options), 0, 100);
-  const SampleBlock q = read(*planted_samples(to_deep(network), options), 0, 100);
-  EXPECT_EQ(RowMatrix(p.y()), RowMatrix(q.y()));
 }
 
 }  // namespace

@@ -16,25 +16,25 @@ TEST(Planted, HasUnitRowsAndBiasesInRange) {
   EXPECT_EQ(network.inputs(), 7);
   EXPECT_EQ(network.hidden(), 50);
   EXPECT_EQ(network.outputs(), 3);
-  for (Index i = 0; i < 50; ++i) EXPECT_NEAR(network.W.row(i).norm(), 1, 1e-15);
-  EXPECT_LE(network.b.cwiseAbs().maxCoeff(), 0.8);
-  EXPECT_GT(network.b.cwiseAbs().maxCoeff(), 0.5);
-  EXPECT_EQ(network.c.cwiseAbs().maxCoeff(), 0);
+  for (Index i = 0; i < 50; ++i) EXPECT_NEAR(network.W().row(i).norm(), 1, 1e-15);
+  EXPECT_LE(network.b().cwiseAbs().maxCoeff(), 0.8);
+  EXPECT_GT(network.b().cwiseAbs().maxCoeff(), 0.5);
+  EXPECT_EQ(network.c().cwiseAbs().maxCoeff(), 0);
 }
 
 TEST(Planted, SignsHaveBothSignsAndSizesBetweenAHalfAndOneAndAHalf) {
   const Network network =
       plant({.inputs = 2, .hidden = 200, .outputs = 2, .amplitudes = Amplitudes::kSigns, .seed = 6});
-  EXPECT_GE(network.A.cwiseAbs().minCoeff(), 0.5);
-  EXPECT_LE(network.A.cwiseAbs().maxCoeff(), 1.5);
-  const double positive = (network.A.array() > 0).cast<double>().mean();
+  EXPECT_GE(network.A().cwiseAbs().minCoeff(), 0.5);
+  EXPECT_LE(network.A().cwiseAbs().maxCoeff(), 1.5);
+  const double positive = (network.A().array() > 0).cast<double>().mean();
   EXPECT_NEAR(positive, 0.5, 0.15);  // six standard deviations of 400 fair coins
 }
 
 TEST(Planted, BiasesAreMeasuredAtTheCentre) {
   const Network network =
       plant({.inputs = 5, .hidden = 40, .outputs = 1, .bias = 0.5, .centre = 2, .seed = 7});
-  const Vector at_centre = network.W * Vector::Constant(5, 2) + network.b;
+  const Vector at_centre = network.W() * Vector::Constant(5, 2) + network.b();
   EXPECT_LE(at_centre.cwiseAbs().maxCoeff(), 0.5 + 1e-14);
 }
 
@@ -52,7 +52,7 @@ TEST(Planted, RowsDoNotDependOnTheBlockTheyAreReadIn) {
 
 TEST(Planted, WithoutNoiseTheOutputsAreTheNetworks) {
   Network network = plant({.inputs = 4, .hidden = 6, .outputs = 2, .seed = 9});
-  network.L = Stream(9, "L").normal_matrix(2, 4);
+  network.L() = Stream(9, "L").normal_matrix(2, 4);
   const SamplePtr samples = planted_samples(network, {.samples = 300, .seed = 9});
   const SampleBlock block = read(*samples, 0, 300);
   EXPECT_LT((RowMatrix(block.y()) - evaluate(network, RowMatrix(block.x()))).cwiseAbs().maxCoeff(), 1e-13);

@@ -21,7 +21,7 @@ namespace {
 
 Form sign_free_start(const Network& network, double error, std::uint64_t seed) {
   Matrix V(network.hidden(), network.inputs() + 1);
-  V << network.W, network.b;
+  V << network.W(), network.b();
   V += error * Stream(seed, "start").normal_matrix(V.rows(), V.cols());
   for (Index j = 0; j < V.rows(); j += 2) V.row(j) *= -1;  // the sign must not matter
   return one_layer(V);
@@ -455,10 +455,10 @@ TEST(Signs, FoundByEnumerationWhereUnitsOutnumberInputs) {
   const Network network =
       plant({.inputs = 4, .hidden = 11, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 71});
   Form model = one_layer(Matrix(11, 5));
-  model.V[0] << network.W, network.b;
+  model.V[0] << network.W(), network.b();
   model.C = Matrix::Zero(11 + 5, 1);
-  model.C.topRows(11) = network.A.transpose() / 2;
-  model.C.block(11, 0, 4, 1) = network.W.transpose() * network.A.transpose() / 2;
+  model.C.topRows(11) = network.A().transpose() / 2;
+  model.C.block(11, 0, 4, 1) = network.W().transpose() * network.A().transpose() / 2;
   for (Index j = 0; j < 11; j += 3) model.V[0].row(j) *= -1;
   const SignDecision decision = decide_signs(model, {});
   ASSERT_EQ(decision.outcome, SignOutcome::kUnique);
@@ -468,7 +468,7 @@ TEST(Signs, FoundByEnumerationWhereUnitsOutnumberInputs) {
 TEST(Signs, UndecidedWhereALinearTermIsLeftOver) {
   const Network network = plant({.inputs = 4, .hidden = 3, .outputs = 1, .seed = 72});
   Form model = one_layer(Matrix(3, 5));
-  model.V[0] << network.W, network.b;
+  model.V[0] << network.W(), network.b();
   model.C = Stream(73, "C").normal_matrix(3 + 5, 1);
   const SignDecision decision = decide_signs(model, {});
   EXPECT_EQ(decision.outcome, SignOutcome::kUndecided);
@@ -489,17 +489,17 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
   SampleBlock block;
   samples->read(0, 4000, block);
   Matrix J(4000, 4);
-  const Vector w = network.W.row(0).transpose(), tangent = (Vector(2) << -w(1), w(0)).finished();
+  const Vector w = network.W().row(0).transpose(), tangent = (Vector(2) << -w(1), w(0)).finished();
   for (Index i = 0; i < 4000; ++i) {
-    const double z = block.x().row(i).dot(w) + network.b(0), active = z > 0 ? 1 : 0;
-    J.row(i) << network.A(0, 0) * active * block.x().row(i).dot(tangent), network.A(0, 0) * active,
+    const double z = block.x().row(i).dot(w) + network.b()(0), active = z > 0 ? 1 : 0;
+    J.row(i) << network.A()(0, 0) * active * block.x().row(i).dot(tangent), network.A()(0, 0) * active,
         z * active, 1;
   }
   const Matrix covariance = 0.25 * (J.transpose() * J).inverse();
-  EXPECT_NEAR(found.errors.W(0, 0), std::sqrt(covariance(0, 0)) * std::abs(tangent(0)), 1e-9);
-  EXPECT_NEAR(found.errors.b(0), std::sqrt(covariance(1, 1)), 1e-9);
-  EXPECT_NEAR(found.errors.A(0, 0), std::sqrt(covariance(2, 2)), 1e-9);
-  EXPECT_NEAR(found.errors.c(0), std::sqrt(covariance(3, 3)), 1e-9);
+  EXPECT_NEAR(found.errors.W()(0, 0), std::sqrt(covariance(0, 0)) * std::abs(tangent(0)), 1e-9);
+  EXPECT_NEAR(found.errors.b()(0), std::sqrt(covariance(1, 1)), 1e-9);
+  EXPECT_NEAR(found.errors.A()(0, 0), std::sqrt(covariance(2, 2)), 1e-9);
+  EXPECT_NEAR(found.errors.c()(0), std::sqrt(covariance(3, 3)), 1e-9);
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/random.h"
-#include "model/deep_network.h"
+#include "exhume/network.h"
 
 namespace exhume {
 
 // d-k_1-...-m; skip terms above the first layer where asked for.
-inline DeepNetwork random_deep(const std::vector<Index>& sizes, std::uint64_t seed, bool skips) {
-  DeepNetwork network;
+inline Network random_deep(const std::vector<Index>& sizes, std::uint64_t seed, bool skips) {
+  Network network;
   Index lower = 0;
   for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
     const std::string name = std::to_string(l);
@@ -27,7 +27,7 @@ inline DeepNetwork random_deep(const std::vector<Index>& sizes, std::uint64_t se
 }
 
 // Whether two networks have the same numbers.
-inline bool same_weights(const DeepNetwork& p, const DeepNetwork& q) {
+inline bool same_weights(const Network& p, const Network& q) {
   if (p.layers.size() != q.layers.size()) return false;
   for (std::size_t l = 0; l < p.layers.size(); ++l) {
     const Layer &a = p.layers[l], &b = q.layers[l];

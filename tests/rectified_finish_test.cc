@@ -83,7 +83,7 @@ TEST(PatternFinish, RoughDirectionsOfEitherSignBecomeExact) {
   for (const std::uint64_t seed : {11, 12, 13}) {
     const PlantedRows rows = planted_rows(6, 4, 5, 3000, seed);
     Matrix V = Matrix::Zero(4, 7);
-    V.leftCols(6) = rows.truth.W + 0.05 * Stream(seed, "rough").normal_matrix(4, 6);
+    V.leftCols(6) = rows.truth.W() + 0.05 * Stream(seed, "rough").normal_matrix(4, 6);
     V.row(1) *= -1;
     V.row(3) *= -1;
     const PatternFinish finish = pattern_finish(V, 4, rows.x, rows.y, rectified_power(1), {}, {});
@@ -95,11 +95,11 @@ TEST(PatternFinish, RoughDirectionsOfEitherSignBecomeExact) {
 
 TEST(PatternFinish, BiasesAndAConstantComeAtNoCost) {
   PlantedRows rows = planted_rows(5, 3, 4, 3000, 21);
-  rows.truth.b << 0.4, -0.3, 0.1;
-  rows.truth.c << 1, -2, 0.5, 3;
+  rows.truth.b() << 0.4, -0.3, 0.1;
+  rows.truth.c() << 1, -2, 0.5, 3;
   rows.y = evaluate(rows.truth, rectified_power(1), rows.x);
   Matrix V(3, 6);
-  V << rows.truth.W + 0.03 * Stream(21, "rough").normal_matrix(3, 5), Vector::Zero(3);
+  V << rows.truth.W() + 0.03 * Stream(21, "rough").normal_matrix(3, 5), Vector::Zero(3);
   const PatternFinish finish = pattern_finish(V, 3, rows.x, rows.y, rectified_power(1), {}, {});
   EXPECT_EQ(finish.outcome, PatternOutcome::kExact);
   EXPECT_LT(align(finish.network, rows.truth).worst_error, kExact);
@@ -108,7 +108,7 @@ TEST(PatternFinish, BiasesAndAConstantComeAtNoCost) {
 TEST(PatternFinish, SaysWhenTheRankIsWrongOrThereIsNoise) {
   PlantedRows rows = planted_rows(5, 3, 4, 1000, 31);
   Matrix V = Matrix::Zero(3, 6);
-  V.leftCols(5) = rows.truth.W;
+  V.leftCols(5) = rows.truth.W();
   EXPECT_EQ(pattern_finish(V, 4, rows.x, rows.y, rectified_power(1), {}, {}).outcome,
             PatternOutcome::kRankDeficient);
   EXPECT_EQ(pattern_finish(V, 2, rows.x, rows.y, rectified_power(1), {}, {}).outcome,
@@ -201,7 +201,7 @@ TEST(Polish, WorksWithEveryRectifiedActivation) {
     Form model = one_layer(Matrix::Zero(3, 5));
     model.plain = true;
     model.rectifier = f;
-    model.V[0].leftCols(4) = rows.truth.W + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
+    model.V[0].leftCols(4) = rows.truth.W() + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
     const Polished summary = polish(model, *memory_samples(rows.x, rows.y), {}, {});
     EXPECT_LT(summary.relative_mse, 1e-25) << name;
     EXPECT_LT(align(to_network(summary.form), rows.truth).worst_error, kExact) << name;
@@ -216,7 +216,7 @@ TEST(Polish, MatrixFreeStepsLeaveAScaleThatIsNotFreeAlone) {
   Form model = one_layer(Matrix::Zero(3, 5));
   model.plain = true;
   model.rectifier = f;
-  model.V[0].leftCols(4) = rows.truth.W + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
+  model.V[0].leftCols(4) = rows.truth.W() + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
   PolishOptions options;
   options.dense_limit = 0;
   EXPECT_LT(polish(model, *memory_samples(rows.x, rows.y), options, {}).relative_mse, 1e-25);

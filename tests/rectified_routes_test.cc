@@ -144,7 +144,7 @@ TEST(FewOutputs, OneOutputIsRefused) {
 TEST(NoiseSigns, ResidualsMatchANaiveProjection) {
   const PlantedRows rows = planted_rows(4, 2, 3, 200, 111);
   Matrix V = Matrix::Zero(2, 5);
-  V.leftCols(4) = rows.truth.W;
+  V.leftCols(4) = rows.truth.W();
   V.row(1) *= -1;
   const RowMatrix y = rows.y + 0.2 * Stream(111, "noise").normal_matrix(200, 3);
   const NoiseSigns got = recover_signs(V, *memory_samples(rows.x, y), rectified_power(1), {});

@@ -18,15 +18,15 @@ constexpr double kExactWeights = 1e-9;
 // Amplitudes over two orders of magnitude, biases up to +-1.5: units of trained networks.
 Network trained_like(Index d, Index k, std::uint64_t seed) {
   Network network;
-  network.W = Stream(seed, "W").normal_matrix(k, d);
-  network.W.rowwise().normalize();
-  network.b = Stream(seed, "b").uniform_vector(k, -1.5, 1.5);
-  network.A = Stream(seed, "A").normal_matrix(1, k);
+  network.W() = Stream(seed, "W").normal_matrix(k, d);
+  network.W().rowwise().normalize();
+  network.b() = Stream(seed, "b").uniform_vector(k, -1.5, 1.5);
+  network.A() = Stream(seed, "A").normal_matrix(1, k);
   for (Index i = 0; i < k; ++i) {
-    const double sign = network.A(0, i) < 0 ? -1 : 1;
-    network.A(0, i) = sign * std::pow(100.0, -static_cast<double>(i) / static_cast<double>(k - 1));
+    const double sign = network.A()(0, i) < 0 ? -1 : 1;
+    network.A()(0, i) = sign * std::pow(100.0, -static_cast<double>(i) / static_cast<double>(k - 1));
   }
-  network.c = Vector::Zero(1);
+  network.c() = Vector::Zero(1);
   return network;
 }
 
@@ -45,7 +45,7 @@ Index among(const Network& network, const Matrix& V, double tolerance) {
   Index found = 0;
   for (Index i = 0; i < network.hidden(); ++i) {
     Vector unit(network.inputs() + 1);
-    unit << network.W.row(i).transpose(), network.b(i);
+    unit << network.W().row(i).transpose(), network.b()(i);
     double least = 1e300;
     for (Index j = 0; j < V.rows(); ++j) {
       const Vector v = V.row(j) / V.row(j).head(network.inputs()).norm();
@@ -106,7 +106,7 @@ TEST(ResidualRounds, KeepNoMoreUnitsThanAsked) {
 
 TEST(ResidualRounds, EndInNoise) {
   Network network = trained_like(6, 3, 5);
-  network.A.setOnes();
+  network.A().setOnes();
   const SamplePtr samples = samples_of(network, 20000, 5, 0.1);
   const Rounds rounds =
       residual_rounds(stacked_start(samples, {}, two_threads()).V, samples, {}, two_threads());
@@ -118,7 +118,7 @@ TEST(ResidualRounds, LeaveTheStartAloneWithoutUnitsOrRows) {
   const Network network = trained_like(6, 3, 6);
   const SamplePtr few = samples_of(network, 100, 6);
   Matrix V(3, 7);
-  V << network.W, network.b;
+  V << network.W(), network.b();
   EXPECT_EQ(residual_rounds(V, few, {}, two_threads()).V, V);
   EXPECT_EQ(residual_rounds(Matrix(0, 7), few, {}, two_threads()).V.rows(), 0);
 }

@@ -84,11 +84,11 @@ TEST(Engine, ReadsTheInspectionBeforeARouteIsTried) {
 TEST(Engine, TheExampleRouteOfTheGuideFindsANetwork) {
   // Each unit reads two neighbouring inputs.
   Network network;
-  network.W = Matrix::Zero(4, 4);
-  for (Index i = 0; i < 4; ++i) network.W(i, i) = 0.9, network.W(i, (i + 1) % 4) = 0.3;
-  network.b = Vector::LinSpaced(4, -0.4, 0.4);
-  network.A = (Matrix(1, 4) << 1, -1.2, 0.8, 1.1).finished();
-  network.c = Vector::Ones(1);
+  network.W() = Matrix::Zero(4, 4);
+  for (Index i = 0; i < 4; ++i) network.W()(i, i) = 0.9, network.W()(i, (i + 1) % 4) = 0.3;
+  network.b() = Vector::LinSpaced(4, -0.4, 0.4);
+  network.A() = (Matrix(1, 4) << 1, -1.2, 0.8, 1.1).finished();
+  network.c() = Vector::Ones(1);
   const Route axis = axis_route();
   Plan plan = plan_for("axis");
   plan.only = &axis;

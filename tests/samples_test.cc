@@ -138,11 +138,11 @@ TEST(Standardise, GivesMeanZeroAndCovarianceOneAndComesBack) {
   EXPECT_LT(after.mean.norm(), 1e-9);
   EXPECT_LT((after.covariance_x() - Matrix::Identity(3, 3)).norm(), 1e-8);
   Network network;
-  network.W = Stream(12, "W").normal_matrix(4, 3);
-  network.b = Stream(12, "b").normal_matrix(4, 1).col(0);
-  network.A = Stream(12, "A").normal_matrix(2, 4);
-  network.c = Stream(12, "c").normal_matrix(2, 1).col(0);
-  network.L = Stream(12, "L").normal_matrix(2, 3);
+  network.W() = Stream(12, "W").normal_matrix(4, 3);
+  network.b() = Stream(12, "b").normal_matrix(4, 1).col(0);
+  network.A() = Stream(12, "A").normal_matrix(2, 4);
+  network.c() = Stream(12, "c").normal_matrix(2, 1).col(0);
+  network.L() = Stream(12, "L").normal_matrix(2, 3);
   EXPECT_LT(align(standard.to_user(standard.from_user(network)), network).worst_error, 1e-6);
 }
 

@@ -123,8 +123,8 @@ TEST(EntryCheck, NoiseAmongHugeRowsIsNotCertified) {
 
 TEST(EntryCheck, ValuesComputedInSinglePrecisionAreRecognised) {
   PlantedData data = planted_data(6, 5, 3, 2000, 9);
-  const Eigen::MatrixXf W = data.network.W.cast<float>(), A = data.network.A.cast<float>();
-  const Eigen::VectorXf b = data.network.b.cast<float>(), c = data.network.c.cast<float>();
+  const Eigen::MatrixXf W = data.network.W().cast<float>(), A = data.network.A().cast<float>();
+  const Eigen::VectorXf b = data.network.b().cast<float>(), c = data.network.c().cast<float>();
   data.x = data.x.cast<float>().cast<double>();
   const Eigen::MatrixXf z = (data.x.cast<float>() * W.transpose()).rowwise() + b.transpose();
   data.y = ((z.cwiseMax(0) * A.transpose()).rowwise() + c.transpose()).cast<double>();

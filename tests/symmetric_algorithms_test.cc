@@ -41,7 +41,7 @@ TEST(Symmetric, Algorithm1RecoversASingleUnit) {
     // One unit an output, with its scale: A = I.
     auto population = symmetric_population(4, 3, 3, 30, 0, 0, 31);
     const RowMatrix points = testing::symmetric_points(4, 30, 31);
-    const Matrix W = 1.7 * population.network.W, z = points * W.transpose();
+    const Matrix W = 1.7 * population.network.W(), z = points * W.transpose();
     const SamplePtr samples = memory_samples(points, z.array().max(leak * z.array()).matrix());
     EXPECT_LE((single_layer(*samples, leak, {}) - W).cwiseAbs().maxCoeff(), kExact) << leak;
   }
@@ -90,8 +90,8 @@ TEST(Symmetric, IterativeMethodsAreExactWhereTheVectorsAreOrthogonal) {
   // the route whitens them for the same reason.
   for (const Index k : {2, 3, 5}) {
     auto population = symmetric_population(5, k, k, 90, 0, 0, 40 + static_cast<std::uint64_t>(k));
-    const Matrix inverse = population.network.A.inverse();
-    population.network.A = Matrix::Identity(k, k);
+    const Matrix inverse = population.network.A().inverse();
+    population.network.A() = Matrix::Identity(k, k);
     for (const SpanMethod method : {SpanMethod::kAls, SpanMethod::kPower}) {
       PrintedOptions options;
       options.span = method;
@@ -202,10 +202,10 @@ TEST(Symmetric, GradientDescentWithTheRightSecondLayerFindsTheFirst) {
   Network truth;
   const SamplePtr samples = orthonormal_samples(truth, 5, 2000, Distribution::kGaussian, 0, 8);
   Network start = truth;
-  start.W += 0.1 * Stream(8, "push").normal_matrix(5, 5);
+  start.W() += 0.1 * Stream(8, "push").normal_matrix(5, 5);
   LayerDescentOptions options;
   options.iterations = 2000;
-  EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W - truth.W).cwiseAbs().maxCoeff(), 1e-6);
+  EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W - truth.W()).cwiseAbs().maxCoeff(), 1e-6);
 }
 
 TEST(Symmetric, SaysWhereItDoesNotApply) {
@@ -222,11 +222,11 @@ TEST(Symmetric, SaysWhereItDoesNotApply) {
 
 TEST(Symmetric, PairedErrorIsTheSquaredDistanceAfterNormalising) {
   Network a = testing::bias_free(2, 2, 2, 1);
-  a.W << 3, 0, 0, 1;
-  a.A << 1, 0, 0, 2;
+  a.W() << 3, 0, 0, 1;
+  a.A() << 1, 0, 0, 2;
   Network b = a;
-  b.W << 0, 5, 2, 2;
-  b.A << 0, 1, 1, 0;
+  b.W() << 0, 5, 2, 2;
+  b.A() << 0, 1, 1, 0;
   const PairedError error = paired_error(a, b);
   EXPECT_NEAR(error.W, 2 - std::sqrt(2.0), 1e-14);
   EXPECT_NEAR(error.A, 0, 1e-14);

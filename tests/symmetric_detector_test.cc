@@ -30,7 +30,7 @@ TEST(Detector, NullSpaceIsTheSpanOfThePureNeurons) {
       const CrossMoments moments = cross_moments(*population.samples, {});
       const Matrix T = pure_neuron_detector(moments, moments.linear_part(), {noise > 0, 0});
       const NullSpace space = null_space(T, k);
-      const Matrix truth = neuron_span(population.network.A);
+      const Matrix truth = neuron_span(population.network.A());
       EXPECT_LE((space.basis - truth * (truth.transpose() * space.basis)).norm(), kExact)
           << "k " << k << " noise " << noise;
       EXPECT_GT(space.gap(), 1e6);
@@ -47,12 +47,12 @@ TEST(Detector, CoefficientsAreTheDistinguishingMatrix) {
       const auto population = testing::symmetric_population(5, k, k, 70, cancel ? 0.4 : 0, leak, 21);
       const CrossMoments moments = cross_moments(*population.samples, {});
       const Matrix T = pure_neuron_detector(moments, moments.linear_part(), {cancel, leak});
-      const Matrix N = distinguishing_matrix(population.network.W, *population.samples, {});
-      const Vector products = opposite_products(population.network.W, *population.samples, {});
+      const Matrix N = distinguishing_matrix(population.network.W(), *population.samples, {});
+      const Vector products = opposite_products(population.network.W(), *population.samples, {});
       const Vector xx = to_coordinates(moments.mean_xx());
       for (int trial = 0; trial < 5; ++trial) {
         const Vector u = Stream(static_cast<std::uint64_t>(trial), "u").normal_matrix(k, 1);
-        const Vector c = population.network.A.transpose() * u;
+        const Vector c = population.network.A().transpose() * u;
         Vector expected = Vector::Zero(xx.size());
         for (Index j = 1, at = 0; j < k; ++j) {
           for (Index i = 0; i < j; ++i, ++at) {

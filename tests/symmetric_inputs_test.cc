@@ -104,13 +104,13 @@ TEST(Planted, OrthonormalWeightsHaveTheConditionAskedFor) {
   options.orthonormal = true;
   options.weights_condition = 10;
   const Network network = plant(options);
-  const Matrix AA = network.A.transpose() * network.A;
+  const Matrix AA = network.A().transpose() * network.A();
   EXPECT_LE((AA - Matrix::Identity(6, 6)).cwiseAbs().maxCoeff(), 1e-13);
   // Singular values 10^(-i/5): the sum of squares and the product are known.
   double squares = 0;
   for (int i = 0; i < 6; ++i) squares += std::pow(10.0, -2.0 * i / 5);
-  EXPECT_NEAR(network.W.squaredNorm(), squares, 1e-12);
-  EXPECT_NEAR(std::log10((network.W * network.W.transpose()).determinant()), -2 * 15.0 / 5, 1e-10);
+  EXPECT_NEAR(network.W().squaredNorm(), squares, 1e-12);
+  EXPECT_NEAR(std::log10((network.W() * network.W().transpose()).determinant()), -2 * 15.0 / 5, 1e-10);
   options.hidden = 8;
   EXPECT_THROW((void)plant(options), std::invalid_argument);
 }
@@ -125,8 +125,8 @@ TEST(Planted, ALeakIsALinearTerm) {
   options.leak = 0;
   const Network plain = plant(options);
   const RowMatrix x = draw(Distribution::kGaussian, 20, 3, 0, 1);
-  const Matrix z = (x * plain.W.transpose()).rowwise() + plain.b.transpose();
-  const RowMatrix expected = z.array().max(0.2 * z.array()).matrix() * plain.A.transpose();
+  const Matrix z = (x * plain.W().transpose()).rowwise() + plain.b().transpose();
+  const RowMatrix expected = z.array().max(0.2 * z.array()).matrix() * plain.A().transpose();
   EXPECT_LE((evaluate(leaky, x) - expected).cwiseAbs().maxCoeff(), 1e-14);
 }
 

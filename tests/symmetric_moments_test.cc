@@ -108,10 +108,10 @@ TEST(CrossMoments, AgreeWithThePopulationWithinTheirSamplingError) {
     const Matrix basis =
         Eigen::HouseholderQR<Matrix>(Stream(seed, "W").normal_matrix(kInputs, kInputs)).householderQ();
     Network network;
-    network.W = basis.leftCols(2).transpose();
-    network.A = Stream(seed, "A").normal_matrix(kOutputs, 2);
-    network.b = Vector::Zero(2);
-    network.c = Vector::Zero(kOutputs);
+    network.W() = basis.leftCols(2).transpose();
+    network.A() = Stream(seed, "A").normal_matrix(kOutputs, 2);
+    network.b() = Vector::Zero(2);
+    network.c() = Vector::Zero(kOutputs);
     const RowMatrix x = Stream(seed, "x").normal_matrix(kRows, kInputs), y = evaluate(network, x);
     const CrossMoments moments = cross_moments(*memory_samples(x, y), {});
     double errors = 0, sizes = 0;
@@ -133,9 +133,9 @@ TEST(CrossMoments, AgreeWithThePopulationWithinTheirSamplingError) {
             // = w / 2.
             double expected = 0;
             for (Index i = 0; i < 2; ++i) {
-              const auto w = network.W.row(i);
+              const auto w = network.W().row(i);
               expected +=
-                  network.A(o, i) / 2 * ((a == b ? w(c) : 0) + (a == c ? w(b) : 0) + (b == c ? w(a) : 0));
+                  network.A()(o, i) / 2 * ((a == b ? w(c) : 0) + (a == c ? w(b) : 0) + (b == c ? w(a) : 0));
             }
             check(xx.cwiseProduct(x.col(c)).cwiseProduct(y.col(o)), third(at, c * kOutputs + o) / root,
                   expected);
@@ -154,7 +154,7 @@ TEST(CrossMoments, AgreeWithThePopulationWithinTheirSamplingError) {
                   inner(0, 0) = inner(1, 1) = 2 * half_mean * half_mean;
                   inner(0, 1) = inner(1, 0) = 0.25;
                 }
-                expected += network.A(o, i) * network.A(r, j) * (basis * inner * basis.transpose())(a, b);
+                expected += network.A()(o, i) * network.A()(r, j) * (basis * inner * basis.transpose())(a, b);
               }
             }
             const double scale = root * (o == r ? 1 : std::sqrt(2.0));
@@ -182,7 +182,7 @@ TEST(CrossMoments, DoNotDependOnThreads) {
 TEST(CrossMoments, LinearPartsAgreeOnASymmetricPopulation) {
   const auto population = testing::symmetric_population(4, 3, 5, 60, 0, 0, 7);
   const CrossMoments moments = cross_moments(*population.samples, {});
-  const Matrix truth = population.network.A * population.network.W / 2;
+  const Matrix truth = population.network.A() * population.network.W() / 2;
   EXPECT_LE((moments.linear_part() - truth).cwiseAbs().maxCoeff(), 1e-12);
   EXPECT_LE((moments.linear_part_controlled() - truth).cwiseAbs().maxCoeff(), 1e-8);  // its ridge is 1e-10
 }

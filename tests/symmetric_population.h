@@ -28,11 +28,11 @@ inline RowMatrix symmetric_points(Index d, Index half, std::uint64_t seed) {
 
 inline Network bias_free(Index d, Index k, Index m, std::uint64_t seed) {
   Network network;
-  network.W = Stream(seed, "W").normal_matrix(k, d);
-  network.W.rowwise().normalize();
-  network.A = Stream(seed, "A").normal_matrix(m, k);
-  network.b = Vector::Zero(k);
-  network.c = Vector::Zero(m);
+  network.W() = Stream(seed, "W").normal_matrix(k, d);
+  network.W().rowwise().normalize();
+  network.A() = Stream(seed, "A").normal_matrix(m, k);
+  network.b() = Vector::Zero(k);
+  network.c() = Vector::Zero(m);
   return network;
 }
 
@@ -42,8 +42,8 @@ inline Population symmetric_population(Index d, Index k, Index m, Index half, do
   Population out;
   out.network = bias_free(d, k, m, seed);
   const RowMatrix points = symmetric_points(d, half, seed);
-  const Matrix z = points * out.network.W.transpose();
-  const RowMatrix clean = z.array().max(leak * z.array()).matrix() * out.network.A.transpose();
+  const Matrix z = points * out.network.W().transpose();
+  const RowMatrix clean = z.array().max(leak * z.array()).matrix() * out.network.A().transpose();
   if (noise == 0) {
     out.samples = memory_samples(points, clean);
     return out;

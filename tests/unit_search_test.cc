@@ -34,10 +34,10 @@ TEST(UnitSearch, StallsOnASmoothFunction) {
 
 TEST(UnitSearch, ANetworkNeitherStallsNorRunsOutOfTime) {
   Network network;
-  network.W = Stream(2, "W").normal_matrix(3, 3).rowwise().normalized();
-  network.b = Vector::Zero(3);
-  network.A = Matrix::Ones(1, 3);
-  network.c = Vector::Zero(1);
+  network.W() = Stream(2, "W").normal_matrix(3, 3).rowwise().normalized();
+  network.b() = Vector::Zero(3);
+  network.A() = Matrix::Ones(1, 3);
+  network.c() = Vector::Zero(1);
   const RowMatrix x = gaussian(1000, 3, 2);
   const SearchResult found =
       search_units(Matrix(0, 4), *memory_samples(x, evaluate(network, x)), SearchOptions(), {});

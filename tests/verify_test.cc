@@ -11,11 +11,11 @@ namespace {
 
 TEST(Verify, IntegersExactly) {
   Network network;
-  network.W = (Matrix(2, 2) << 1, -1, 2, 0).finished();
-  network.b = (Vector(2) << 0, -3).finished();
-  network.A = (Matrix(1, 2) << 2, -1).finished();
-  network.c = (Vector(1) << 5).finished();
-  network.L = (Matrix(1, 2) << 1, 1).finished();
+  network.W() = (Matrix(2, 2) << 1, -1, 2, 0).finished();
+  network.b() = (Vector(2) << 0, -3).finished();
+  network.A() = (Matrix(1, 2) << 2, -1).finished();
+  network.c() = (Vector(1) << 5).finished();
+  network.L() = (Matrix(1, 2) << 1, 1).finished();
   RowMatrix x = (RowMatrix(3, 2) << 3, 1, 0, 4, 1, 1).finished();
   RowMatrix y = (RowMatrix(3, 1) << 10, 9, 7).finished();  // f = 10, 9, 7
   Verification v = verify(network, *memory_samples(x, y));
@@ -32,7 +32,7 @@ TEST(Verify, IntegersExactly) {
 }
 
 TEST(Verify, SeveralLayersWithSkipTermsOfIntegersExactly) {
-  DeepNetwork network;
+  Network network;
   network.layers = {{Matrix{{1, -1}, {2, 0}}, Vector{{0, -3}}, Matrix()},
                     {Matrix{{1, 1}}, Vector{{-1}}, Matrix{{1, 0}}},
                     {Matrix{{2}}, Vector{{5}}, Matrix{{0, 1, 1, -1}}}};
@@ -63,7 +63,7 @@ TEST(Verify, PlantedSamplesAgreeToRounding) {
 TEST(Verify, FindsATamperedWeight) {
   Network network = plant({.inputs = 6, .hidden = 9, .outputs = 3, .seed = 3});
   const SamplePtr samples = planted_samples(network, {.samples = 1000, .seed = 3});
-  network.A(1, 4) += 1e-6;
+  network.A()(1, 4) += 1e-6;
   const Verification v = verify(network, *samples);
   EXPECT_GT(v.relative_mse, 1e-16);
   EXPECT_EQ(v.worst_output, 1);
@@ -79,7 +79,7 @@ TEST(Verify, ConstantOutputs) {
   Network network = plant({.inputs = 2, .hidden = 2, .outputs = 1});
   EXPECT_TRUE(std::isinf(
       verify(network, *memory_samples(RowMatrix::Ones(3, 2), RowMatrix::Zero(3, 1))).relative_mse));
-  network.A.setZero();
+  network.A().setZero();
   EXPECT_EQ(verify(network, *memory_samples(RowMatrix::Ones(3, 2), RowMatrix::Zero(3, 1))).relative_mse, 0);
 }
 

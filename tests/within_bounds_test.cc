@@ -21,8 +21,8 @@ struct Rounded {
 // Four decimals: where no unit is active all rows have the same rounding error.
 Rounded rounded(Index d, Index k, Index m, Index n, std::uint64_t seed) {
   PlantedData data = planted_data(d, k, m, n, seed);
-  data.network.b.array() -= 1;
-  data.network.c.setConstant(0.4 * kUnit);
+  data.network.b().array() -= 1;
+  data.network.c().setConstant(0.4 * kUnit);
   Rounded out;
   out.truth = to_signed_form(data.network);
   const RowMatrix y =

@@ -13,7 +13,6 @@
 #include "exhume/error.h"
 #include "exhume/network.h"
 #include "io/open.h"
-#include "model/deep_network.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -34,16 +33,16 @@ std::vector<UnitDifference> unit_differences(const Network& first, const Network
   Network p = canonical(first);
   const Network q = canonical(second);
   std::vector<Index> turn;
-  for (std::size_t i = 0; i < alignment.turned.size(); ++i) {
-    if (alignment.turned[i]) turn.push_back(static_cast<Index>(i));
+  for (std::size_t i = 0; i < alignment.turned[0].size(); ++i) {
+    if (alignment.turned[0][i]) turn.push_back(static_cast<Index>(i));
   }
-  p = with_units_turned(p, turn);
+  p = with_units_turned(p, 0, turn);
   std::vector<UnitDifference> list;
   for (Index i = 0; i < p.hidden(); ++i) {
-    const Index j = alignment.match[static_cast<std::size_t>(i)];
-    list.push_back({i, j, alignment.turned[static_cast<std::size_t>(i)],
-                    (p.W.row(i) - q.W.row(j)).cwiseAbs().maxCoeff(), std::abs(p.b(i) - q.b(j)),
-                    (p.A.col(i) - q.A.col(j)).cwiseAbs().maxCoeff()});
+    const Index j = alignment.match[0][static_cast<std::size_t>(i)];
+    list.push_back({i, j, alignment.turned[0][static_cast<std::size_t>(i)],
+                    (p.W().row(i) - q.W().row(j)).cwiseAbs().maxCoeff(), std::abs(p.b()(i) - q.b()(j)),
+                    (p.A().col(i) - q.A().col(j)).cwiseAbs().maxCoeff()});
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.worst() > b.worst(); });
@@ -52,7 +51,7 @@ std::vector<UnitDifference> unit_differences(const Network& first, const Network
 
 std::string shape(const Network& network) {
   return fmt::format("{} → {} → {}{}", network.inputs(), network.hidden(), network.outputs(),
-                     network.has_linear_term() ? " with a linear term" : "");
+                     network.has_skip_terms() ? " with a linear term" : "");
 }
 
 class Compare final : public Command {
@@ -77,8 +76,8 @@ class Compare final : public Command {
 
   int run(const Session& session) override {
     StoredModel models[] = {open_model(first_), open_model(second_)};
-    if (std::holds_alternative<DeepNetwork>(models[0]) || std::holds_alternative<DeepNetwork>(models[1])) {
-      const DeepNetwork first = deep(models[0], first_), second = deep(models[1], second_);
+    if (is_deep(models[0]) || is_deep(models[1])) {
+      const Network first = deep(models[0], first_), second = deep(models[1], second_);
       return run_deep(first, second, session);
     }
     const auto [first, activation] = one_layer(std::move(models[0]), first_);
@@ -100,6 +99,11 @@ class Compare final : public Command {
   }
 
  private:
+  static bool is_deep(const StoredModel& model) {
+    const auto* network = std::get_if<Network>(&model);
+    return network != nullptr && network->depth() > 1;
+  }
+
   // A network of one hidden layer, with the activation that its file names.
   static std::pair<Network, std::string> one_layer(StoredModel model, const std::string& path) {
     if (auto* network = std::get_if<Network>(&model)) return {std::move(*network), "relu"};
@@ -109,15 +113,14 @@ class Compare final : public Command {
   }
 
   // A network of ReLUs of any depth.
-  static DeepNetwork deep(const StoredModel& model, const std::string& path) {
-    if (const auto* network = std::get_if<DeepNetwork>(&model)) return *network;
-    if (const auto* network = std::get_if<Network>(&model)) return to_deep(*network);
+  static Network deep(const StoredModel& model, const std::string& path) {
+    if (const auto* network = std::get_if<Network>(&model)) return *network;
     throw DataError(
         fmt::format("{} is not a network of ReLUs, but the other one is; give two of a kind", path));
   }
 
-  int run_deep(const DeepNetwork& first, const DeepNetwork& second, const Session& session) const {
-    const DeepAlignment alignment = align(first, second, {.free_signs = free_signs_});
+  int run_deep(const Network& first, const Network& second, const Session& session) const {
+    const Alignment alignment = align(first, second, {.free_signs = free_signs_});
     const bool good = alignment.comparable && !(alignment.worst_error > tolerance_);
     const LayerComparison found{alignment, canonical(first), canonical(second)};
     if (session.json) {

@@ -13,7 +13,7 @@ std::string name(std::size_t layer, std::size_t count) {
 
 }  // namespace
 
-std::string shape_of_layers(const DeepNetwork& network) {
+std::string shape_of_layers(const Network& network) {
   std::string out = fmt::format("{}", network.inputs());
   for (const Layer& layer : network.layers) out += fmt::format(" → {}", layer.W.rows());
   return out + (network.has_skip_terms() ? " with skip terms" : "");
@@ -30,14 +30,14 @@ std::string layers_as_text(const LayerComparison& comparison) {
   return out;
 }
 
-Json units_of_layers(const DeepNetwork& network) {
+Json units_of_layers(const Network& network) {
   Json list = Json::array();
   for (const Layer& layer : network.layers) list.push_back(layer.W.rows());
   return list;
 }
 
 Json layers_as_json(const LayerComparison& comparison) {
-  const DeepAlignment& alignment = comparison.alignment;
+  const Alignment& alignment = comparison.alignment;
   Json layers = Json::array();
   for (std::size_t l = 0; l < alignment.worst_of_layer.size(); ++l) {
     Json layer = {{"layer", l + 1},

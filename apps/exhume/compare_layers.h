@@ -4,19 +4,19 @@
 #include <string>
 
 #include "base/json.h"
-#include "model/deep_network.h"
+#include "exhume/network.h"
 
 namespace exhume::cli {
 
 struct LayerComparison {
-  DeepAlignment alignment;
-  DeepNetwork first, second;  // in canonical form, so without units that do nothing
+  Alignment alignment;
+  Network first, second;  // in canonical form, so without units that do nothing
 };
 
 // "10 → 20 → 20 → 1", and whether there are skip terms.
-[[nodiscard]] std::string shape_of_layers(const DeepNetwork& network);
+[[nodiscard]] std::string shape_of_layers(const Network& network);
 // Units of every layer, outputs last.
-[[nodiscard]] Json units_of_layers(const DeepNetwork& network);
+[[nodiscard]] Json units_of_layers(const Network& network);
 // One line a layer: its units and its worst error.
 [[nodiscard]] std::string layers_as_text(const LayerComparison& comparison);
 // One object a layer; none where the networks cannot be compared.

@@ -71,7 +71,7 @@ class Diagnose final : public Command {
             fmt::format("{} has {} inputs, but the samples have {}; give the network of these samples",
                         network_, network.inputs(), samples->inputs()));
       }
-      const DistinguishingSummary s = distinguishing_summary(network.W, *samples, session.control);
+      const DistinguishingSummary s = distinguishing_summary(network.W(), *samples, session.control);
       json["distinguishing_least"] = s.least_n;
       json["distinguishing_largest"] = s.largest_n;
       json["augmented_least"] = s.least_m;

@@ -93,10 +93,8 @@ class Extract final : public Command {
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
     if (delivery.writes() && result.status != Status::kRefused) {
-      delivery.add("network", "network.safetensors",
-                   result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network));
-      delivery.add("network for other programs", "network.onnx",
-                   result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network));
+      delivery.add("network", "network.safetensors", network_bytes(result.network));
+      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
     }
     if (delivery.writes()) delivery.add("questions and answers", "questions.log", result.log);
     return delivery.finish(result);
@@ -105,7 +103,7 @@ class Extract final : public Command {
  private:
   [[nodiscard]] OraclePtr open_oracle() const {
     if (!network_.empty()) {
-      DeepNetwork network = open_deep_network(network_);
+      Network network = open_network(network_);
       if (inputs_ != 0 && inputs_ != network.inputs()) {
         throw std::invalid_argument(
             fmt::format("--inputs is {}, but {} has {}", inputs_, network_, network.inputs()));

@@ -16,11 +16,11 @@
 #include "exhume/error.h"
 #include "generate_formula.h"
 #include "generate_threshold.h"
-#include "io/deep_tensors.h"
 #include "io/npy.h"
 #include "io/open.h"
 #include "io/output_folder.h"
 #include "io/safetensors.h"
+#include "io/tensors.h"
 #include "overwrite.h"
 #include "terminal.h"
 
@@ -145,7 +145,7 @@ class Generate final : public Command {
           "--model threshold has a single layer of units: give --hidden, not --layers");
     }
     if (threshold_.wanted()) return run_threshold(session);
-    const DeepNetwork network = perturb(teacher());
+    const Network network = perturb(teacher());
     sampling_.seed = seed_;
     sampling_.distribution = parse_distribution(distribution_);
     if (rows_.empty() == (sampling_.distribution == Distribution::kRows)) {
@@ -197,13 +197,13 @@ class Generate final : public Command {
     return kOk;
   }
 
-  DeepNetwork teacher() {
+  Network teacher() {
     if (!file_.empty()) {
       refuse_beside("--network", {hidden_, layers_, bias_, bias_at_option_});
       refuse_beside("--network", shape_);
       refuse_beside("--network", drawn_);
-      DeepNetwork network = open_deep_network(file_);
-      return network.depth() > 0 ? network : to_deep(to_one_layer(network));
+      Network network = open_network(file_);
+      return network.depth() > 0 ? network : to_one_layer(network);
     }
     const bool deep = layers_->count() > 0;
     if (deep && hidden_->count() > 0) {
@@ -229,7 +229,7 @@ class Generate final : public Command {
     network_.seed = seed_;
     network_.amplitudes = parse_amplitudes(amplitudes_);
     network_.centre = centre;
-    return to_deep(plant(network_));
+    return plant(network_);
   }
 
   // Options about random networks of one hidden layer that were given beside another source of the network.
@@ -242,8 +242,8 @@ class Generate final : public Command {
     }
   }
 
-  [[nodiscard]] DeepNetwork perturb(DeepNetwork network) const {
-    if (network.depth() == 1) return to_deep(perturbed(to_network(network), perturb_, seed_));
+  [[nodiscard]] Network perturb(Network network) const {
+    if (network.depth() == 1) return perturbed(network, perturb_, seed_);
     if (perturb_ != 0) {
       throw std::invalid_argument(
           "--perturb moves the weights of networks of one hidden layer: leave it away");
@@ -251,7 +251,7 @@ class Generate final : public Command {
     return network;
   }
 
-  void say(const Session& session, const DeepNetwork& network) const {
+  void say(const Session& session, const Network& network) const {
     const char* names[] = {"x.npy", "y.npy", "network.safetensors"};
     const std::vector<Index> widths = network.widths();
     if (session.json) {

@@ -300,12 +300,9 @@ class Verify final : public Command {
   // A network that was asked: against the log of its questions, which lies beside it.
   void check_extracted(const StoredModel& model, const Control& control) {
     const auto* network = std::get_if<Network>(&model);
-    const auto* deep = std::get_if<DeepNetwork>(&model);
-    if (network == nullptr && deep == nullptr)
-      throw DataError(fmt::format("{} is not a network of ReLUs", model_));
+    if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
     const std::string log = read_bytes(folder_ / "questions.log");
-    const CertificateCheck found = deep != nullptr ? check_extraction(text_, *deep, log, control)
-                                                   : check_extraction(text_, *network, log, control);
+    const CertificateCheck found = check_extraction(text_, *network, log, control);
     whole_ = found.whole;
     findings_.insert(findings_.end(), found.findings.begin(), found.findings.end());
     compare_export(model);
@@ -366,7 +363,6 @@ class Verify final : public Command {
     std::string bytes;
     if (const auto* network = std::get_if<Network>(&model)) bytes = onnx_bytes(*network);
     if (const auto* network = std::get_if<QuadraticNetwork>(&model)) bytes = onnx_bytes(*network);
-    if (const auto* network = std::get_if<DeepNetwork>(&model)) bytes = onnx_bytes(*network);
     if (!bytes.empty())
       bytes = with_names(std::move(bytes), stated_names("input_names"), stated_names("output_names"));
     if (!bytes.empty() && sha256_file(path) == sha256(bytes)) {

@@ -24,7 +24,6 @@
 #include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/oracle.h"
-#include "model/deep_network.h"
 #include "oracle/meter.h"
 
 namespace exhume {
@@ -42,8 +41,7 @@ struct ExtractOptions {
 };
 
 struct ExtractResult : Certificate {
-  Network network;   // canonical form; empty where refused, or where it has several hidden layers:
-  DeepNetwork deep;  // then this one, canonical too; no layers otherwise
+  Network network;                  // canonical form; empty where refused
   std::string activation = "relu";  // relu, leaky relu, absolute value, relu with a linear term
   double slope = 0;                 // of leaky units below zero
   bool signs_identifiable = true;
@@ -66,7 +64,7 @@ struct ExtractResult : Certificate {
   std::string log;          // its bytes
   std::string resumed;      // what became of an earlier log, in words; empty where there was none
 
-  [[nodiscard]] bool is_deep() const { return !deep.layers.empty(); }
+  [[nodiscard]] bool is_deep() const { return network.depth() > 1; }
 
   // For pictures.
   std::vector<double> line, kinks;  // ends of the first line, and its kinks

@@ -15,7 +15,6 @@
 #include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/types.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -41,7 +40,6 @@ using OraclePtr = std::shared_ptr<Oracle>;
 
 // A network in memory.
 [[nodiscard]] OraclePtr network_oracle(Network network, std::string name = "a network in memory");
-[[nodiscard]] OraclePtr network_oracle(DeepNetwork network, std::string name = "a network in memory");
 
 // A caller's function. It is called from the thread that asks.
 using AnswerFunction = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;

@@ -1,5 +1,5 @@
 // Networks of several hidden layers: made of arrays, evaluated, compared, stored.
-#include "model/deep_network.h"
+#include "exhume/network.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -13,11 +13,11 @@
 #include "arrays.h"
 #include "call.h"
 #include "certify/verify.h"
-#include "io/deep_tensors.h"
 #include "io/npz.h"
 #include "io/onnx.h"
 #include "io/open.h"
 #include "io/safetensors.h"
+#include "io/tensors.h"
 #include "samples.h"
 #include "values.h"
 
@@ -27,15 +27,15 @@ namespace {
 using LayerIn = std::tuple<Rows, Entries, std::optional<Rows>>;
 using LayerOut = std::tuple<Array2, Array1, std::optional<Array2>>;
 
-DeepNetwork make(const std::vector<LayerIn>& layers) {
-  DeepNetwork network;
+Network make(const std::vector<LayerIn>& layers) {
+  Network network;
   for (const auto& [W, b, L] : layers)
     network.layers.push_back({map(W), map(b), L ? Matrix(map(*L)) : Matrix()});
   network.validate();
   return network;
 }
 
-std::vector<LayerOut> layers(const DeepNetwork& network) {
+std::vector<LayerOut> layers(const Network& network) {
   std::vector<LayerOut> list;
   for (const Layer& layer : network.layers) {
     std::optional<Array2> L;
@@ -50,54 +50,53 @@ OnnxPrecision precision(bool single) { return single ? OnnxPrecision::kSingle : 
 }  // namespace
 
 void bind_deep_network(nb::module_& m) {
-  nb::class_<DeepNetwork>(m, "DeepNetwork")
+  nb::class_<Network>(m, "Network")
       .def(nb::new_(&make), nb::arg("layers"))
       .def("layers", &layers, nb::rv_policy::move)
-      .def("values", &values<DeepNetwork>, nb::arg("x"), nb::arg("threads"))
-      .def("canonical", [](const DeepNetwork& n) { return canonical(n); })
+      .def("values", &values<Network>, nb::arg("x"), nb::arg("threads"))
+      .def("canonical", [](const Network& n) { return canonical(n); })
       .def("safetensors",
-           [](const DeepNetwork& n) {
+           [](const Network& n) {
              const std::string bytes = network_bytes(n);
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def(
           "onnx",
-          [](const DeepNetwork& n, bool single) {
+          [](const Network& n, bool single) {
             const std::string bytes = onnx_bytes(n, precision(single));
             return nb::bytes(bytes.data(), bytes.size());
           },
           nb::arg("single"))
       .def(
-          "save", [](const DeepNetwork& n, const std::string& path) { write_network(path, n); },
-          nb::arg("path"))
+          "save", [](const Network& n, const std::string& path) { write_network(path, n); }, nb::arg("path"))
       .def(
-          "save_npz", [](const DeepNetwork& n, const std::string& path) { write_npz(path, to_tensors(n)); },
+          "save_npz", [](const Network& n, const std::string& path) { write_npz(path, to_tensors(n)); },
           nb::arg("path"))
       .def(
           "save_onnx",
-          [](const DeepNetwork& n, const std::string& path, bool single) {
+          [](const Network& n, const std::string& path, bool single) {
             write_onnx(path, n, precision(single));
           },
           nb::arg("path"), nb::arg("single"));
 
-  nb::class_<DeepAlignment>(m, "DeepAlignment")
-      .def_ro("match", &DeepAlignment::match)
-      .def_ro("worst_of_layer", &DeepAlignment::worst_of_layer)
-      .def_ro("worst_error", &DeepAlignment::worst_error)
-      .def_ro("rms_error", &DeepAlignment::rms_error)
-      .def_ro("comparable", &DeepAlignment::comparable);
+  nb::class_<Alignment>(m, "Alignment")
+      .def_ro("match", &Alignment::match)
+      .def_ro("worst_of_layer", &Alignment::worst_of_layer)
+      .def_ro("worst_error", &Alignment::worst_error)
+      .def_ro("rms_error", &Alignment::rms_error)
+      .def_ro("comparable", &Alignment::comparable);
   m.def(
       "align_layers",
-      [](const DeepNetwork& first, const DeepNetwork& second, bool free_signs) {
+      [](const Network& first, const Network& second, bool free_signs) {
         const nb::gil_scoped_release released;
         return align(first, second, AlignOptions{free_signs});
       },
       nb::arg("first"), nb::arg("second"), nb::arg("free_signs"));
   m.def(
-      "open_deep_network", [](const std::string& path) { return open_deep_network(path); }, nb::arg("path"));
+      "open_network", [](const std::string& path) { return open_network(path); }, nb::arg("path"));
   m.def(
       "verify_layers",
-      [](const DeepNetwork& network, const Samples& samples, int threads) {
+      [](const Network& network, const Samples& samples, int threads) {
         Call call(threads, nb::none());
         return call.run([&](const Control& control) { return verify(network, *samples.source, control); });
       },

@@ -78,8 +78,8 @@ ExtractResult run_extract(nb::object function, Index inputs, const std::string& 
 
 std::string certificate(ExtractResult result) {
   if (result.status != Status::kRefused) {
-    const std::string stored = result.is_deep() ? network_bytes(result.deep) : network_bytes(result.network);
-    const std::string exported = result.is_deep() ? onnx_bytes(result.deep) : onnx_bytes(result.network);
+    const std::string stored = network_bytes(result.network);
+    const std::string exported = onnx_bytes(result.network);
     result.written = {{"network", "network.safetensors", sha256(stored)},
                       {"network for other programs", "network.onnx", sha256(exported)}};
   }
@@ -98,9 +98,9 @@ void bind_extract(nb::module_& m) {
                      return r.network;
                    })
       .def_prop_ro("deep",
-                   [](const ExtractResult& r) -> std::optional<DeepNetwork> {
+                   [](const ExtractResult& r) -> std::optional<Network> {
                      if (r.status == Status::kRefused || !r.is_deep()) return std::nullopt;
-                     return r.deep;
+                     return r.network;
                    })
       .def("certificate", &certificate)
       .def_prop_ro("log", [](const ExtractResult& r) { return nb::bytes(r.log.data(), r.log.size()); });

@@ -35,18 +35,18 @@ void bind_network(nb::module_& m) {
   nb::class_<Network>(m, "Network")
       .def(nb::new_(&make), nb::arg("W"), nb::arg("b"), nb::arg("A"), nb::arg("c"), nb::arg("L") = nb::none())
       .def_prop_ro(
-          "W", [](const Network& n) { return array(RowMatrix(n.W)); }, nb::rv_policy::move)
+          "W", [](const Network& n) { return array(RowMatrix(n.W())); }, nb::rv_policy::move)
       .def_prop_ro(
-          "b", [](const Network& n) { return array(Vector(n.b)); }, nb::rv_policy::move)
+          "b", [](const Network& n) { return array(Vector(n.b())); }, nb::rv_policy::move)
       .def_prop_ro(
-          "A", [](const Network& n) { return array(RowMatrix(n.A)); }, nb::rv_policy::move)
+          "A", [](const Network& n) { return array(RowMatrix(n.A())); }, nb::rv_policy::move)
       .def_prop_ro(
-          "c", [](const Network& n) { return array(Vector(n.c)); }, nb::rv_policy::move)
+          "c", [](const Network& n) { return array(Vector(n.c())); }, nb::rv_policy::move)
       .def_prop_ro(
           "L",
           [](const Network& n) -> std::optional<Array2> {
-            if (!n.has_linear_term()) return std::nullopt;
-            return array(RowMatrix(n.L));
+            if (!n.has_skip_terms()) return std::nullopt;
+            return array(RowMatrix(n.L()));
           },
           nb::rv_policy::move)
       .def("values", &values<Network>, nb::arg("x"), nb::arg("threads"))

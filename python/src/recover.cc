@@ -90,7 +90,7 @@ Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& pa
 }
 
 std::optional<Network> unless_empty(const Network& network) {
-  if (network.W.size() == 0 && network.A.size() == 0 && network.c.size() == 0) return std::nullopt;
+  if (network.W().size() == 0 && network.A().size() == 0 && network.c().size() == 0) return std::nullopt;
   return network;
 }
 
@@ -155,7 +155,7 @@ void bind_recover(nb::module_& m) {
       .def_prop_ro("standard_errors",
                    [](const DeepResult& r) {
                      return r.standard_errors.layers.empty() ? std::nullopt
-                                                             : std::optional<DeepNetwork>(r.standard_errors);
+                                                             : std::optional<Network>(r.standard_errors);
                    })
       .def_prop_ro(
           "predicted", [](const DeepResult& r) { return array(RowMatrix(r.predicted)); }, nb::rv_policy::move)

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -51,15 +49,20 @@ def test_a_worker_that_is_killed_is_replaced(samples, alone, tmp_path):
 
     x, y = (dask_array.from_array(rows, chunks=(7_001, -1)) for rows in samples)
     with cluster(2) as machines, distributed.Client(machines) as client:
-        pids = list(client.run(os.getpid).values())
-        killer = threading.Timer(1.0, lambda: os.kill(pids[0], signal.SIGKILL))
-        killer.start()
-        for attempt in range(5):
-            began = time.time()
-            assert saved(on_dask.recover(x, y, client=client), tmp_path / str(attempt)) == alone
-            if not killer.is_alive() and began > 0:
-                break
-        killer.cancel()
+        victim = next(iter(client.run(os.getpid).values()))
+        stages = []
+
+        def kill_in_the_second_stage(stage, _fraction):
+            if stage not in stages:
+                stages.append(stage)
+                if len(stages) == 2:
+                    os.kill(victim, signal.SIGKILL)
+
+        result = on_dask.recover(x, y, client=client, progress=kill_in_the_second_stage)
+        assert len(stages) > 2, "the work went on after the kill"
+        assert saved(result, tmp_path) == alone
+        client.wait_for_workers(2)
+        assert victim not in client.run(os.getpid).values()
 
 
 def test_data_frames_keep_their_names(samples):

@@ -37,9 +37,8 @@ Shape shape_of(const StoredModel& model) {
           return {m.network.inputs(), m.network.hidden(), m.network.outputs()};
         } else if constexpr (std::is_same_v<Model, StoredLayer>) {
           return {m.W.cols(), m.W.rows(), 1};
-        } else if constexpr (std::is_same_v<Model, DeepNetwork>) {
-          const std::vector<Index> widths = m.widths();
-          return {m.inputs(), std::accumulate(widths.begin(), widths.end(), Index{0}), m.outputs(), widths};
+        } else if constexpr (std::is_same_v<Model, Network>) {
+          return {m.inputs(), m.hidden(), m.outputs(), m.depth() > 1 ? m.widths() : std::vector<Index>{}};
         } else {
           return {m.inputs(), m.hidden(), m.outputs()};
         }
@@ -150,10 +149,10 @@ class Check {
     const auto* layer = std::get_if<StoredLayer>(&model_);
     const auto* rectified = std::get_if<RectifiedNetwork>(&model_);
     const bool memorized = std::holds_alternative<QuadraticNetwork>(model_);
-    const bool same = layer != nullptr ? kind == "lowest layer" || kind == "halfspaces"
-                      : memorized      ? kind == "memorized network"
-                      : std::holds_alternative<DeepNetwork>(model_) ? kind == "deep network"
-                                                                    : kind == "network" || kind.empty();
+    const bool same = layer != nullptr                  ? kind == "lowest layer" || kind == "halfspaces"
+                      : memorized                       ? kind == "memorized network"
+                      : shape_of(model_).widths.empty() ? kind == "network" || kind.empty()
+                                                        : kind == "deep network";
     if (!same)
       find("certificate", false, fmt::format("it is about a result of kind '{}', which this is not", kind));
     const std::string of_model = rectified != nullptr ? rectified->activation
@@ -328,7 +327,6 @@ std::optional<Verification> verify_model(const StoredModel& model, const SampleS
   if (const auto* network = std::get_if<QuadraticNetwork>(&model)) return verify(*network, samples, control);
   if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
     return verify(rectified->network, parse_rectifier(rectified->activation), samples, control);
-  if (const auto* network = std::get_if<DeepNetwork>(&model)) return verify(*network, samples, control);
   return std::nullopt;
 }
 

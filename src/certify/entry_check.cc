@@ -23,9 +23,9 @@ RowMatrix values(const Network& network, const Rectifier* rectifier, const Eigen
 }
 
 // What the terms of f_o(x_i) add up to, signs left out, is the value of |network| at |x|.
-Network of_sizes(const Network& network) {
-  return {network.W.cwiseAbs(), network.b.cwiseAbs(), network.A.cwiseAbs(), network.c.cwiseAbs(),
-          network.L.cwiseAbs()};
+Network of_sizes(Network network) {
+  for (Layer& layer : network.layers) layer = {layer.W.cwiseAbs(), layer.b.cwiseAbs(), layer.L.cwiseAbs()};
+  return network;
 }
 
 struct Worst {
@@ -51,11 +51,6 @@ struct Look {
   }
 };
 
-DeepNetwork of_sizes(DeepNetwork network) {
-  for (Layer& layer : network.layers) layer = {layer.W.cwiseAbs(), layer.b.cwiseAbs(), layer.L.cwiseAbs()};
-  return network;
-}
-
 // Sizes in standardised coordinates, in the units of the outputs as they are stored.
 template <class Evaluate>
 EntryModel::Values standard_sizes_of(const Standardisation* coordinates, const Evaluate& evaluate_sizes) {
@@ -73,21 +68,11 @@ EntryModel::EntryModel(const Network& network, const Rectifier* rectifier, const
       sizes([all = of_sizes(network), rectifier](const auto& x) {
         return exhume::values(all, rectifier, x.cwiseAbs());
       }),
-      terms(static_cast<double>(network.inputs() + network.hidden() + 4)) {
+      terms(static_cast<double>(network.inputs() + network.hidden() + 4 * network.depth())) {
   if (coordinates == nullptr) return;
   standard_sizes =
       standard_sizes_of(coordinates, [all = of_sizes(coordinates->from_user(network)), rectifier](
                                          const RowMatrix& x) { return exhume::values(all, rectifier, x); });
-}
-
-EntryModel::EntryModel(const DeepNetwork& network, const Standardisation* coordinates)
-    : values([&network](const auto& x) { return evaluate(network, x); }),
-      sizes([all = of_sizes(network)](const auto& x) { return evaluate(all, x.cwiseAbs()); }),
-      terms(static_cast<double>(network.inputs() + 4 * network.depth())) {
-  for (Index k : network.widths()) terms += static_cast<double>(k);
-  if (coordinates == nullptr) return;
-  standard_sizes = standard_sizes_of(coordinates, [all = of_sizes(coordinates->from_user(network))](
-                                                      const RowMatrix& x) { return evaluate(all, x); });
 }
 
 EntryCheck check_entries(const EntryModel& model, const SampleSource& rows, const StoredPrecision& stored,

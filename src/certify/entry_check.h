@@ -25,7 +25,6 @@
 
 #include "certify/stored_precision.h"
 #include "exhume/network.h"
-#include "model/deep_network.h"
 #include "model/rectifier.h"
 #include "moments/standardise.h"
 
@@ -49,13 +48,11 @@ struct EntryModel {
   using Values = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
   Values values, sizes;
   Values standard_sizes;  // empty: the fit was not made in standardised coordinates
-  double terms = 0;       // d + k + 4: how many roundings an output goes through
+  double terms = 0;       // d + k_1 + ... + k_D + 4 D: how many roundings an output goes through
 
   // `coordinates`: where the fit was made, if it was made in standardised ones. `rectifier`: of the units, where
   // they are not ReLUs.
   EntryModel(const Network& network, const Rectifier* rectifier, const Standardisation* coordinates);
-  // Of any depth: d + k_1 + ... + k_D + 4 D terms.
-  EntryModel(const DeepNetwork& network, const Standardisation* coordinates);
 };
 
 // The best that can be said of the network on `rows`: reproduced to double precision, to the stored one, or as

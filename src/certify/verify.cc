@@ -102,50 +102,57 @@ Verification compare(Index inputs, Index outputs, const SampleSource& samples, c
   return result;
 }
 
-long double dot(const double* row, Index stride, const double* x, Index size) {
+template <class Number>
+long double dot(const double* row, const Number* x, Index size, Index stride = 1) {
   long double sum = 0;
   for (Index a = 0; a < size; ++a) sum += static_cast<long double>(row[a * stride]) * x[a];
   return sum;
 }
 
-}  // namespace
-
-namespace {
-
-// One hidden layer with `activate(z)` on top of it.
+// Any depth, with `activate(z)` where a hidden unit is on.
 template <class Activate>
-Verification verify_layer(const Network& network, const Activate& activate, const SampleSource& samples,
-                          const Control& control) {
+Verification verify_layers(const Network& network, const Activate& activate, const SampleSource& samples,
+                           const Control& control) {
   network.validate();
-  const RowMatrix W = network.W, L = network.L;  // rows contiguous for the loops below
+  std::vector<RowMatrix> W, L;  // rows contiguous for the loops below
+  for (const Layer& layer : network.layers) {
+    W.emplace_back(layer.W);
+    L.emplace_back(layer.L);
+  }
   return compare(network.inputs(), network.outputs(), samples, control, [&] {
-    return
-        [&, hidden = Reals(static_cast<std::size_t>(network.hidden()))](const double* x, Reals& f) mutable {
-          for (Index i = 0; i < network.hidden(); ++i) {
-            const long double z = network.b(i) + dot(W.data() + i * W.cols(), 1, x, network.inputs());
-            hidden[static_cast<std::size_t>(i)] = z > 0 ? activate(z) : 0;
+    return [&, h = std::vector<Reals>(network.layers.size())](const double* x, Reals& f) mutable {
+      // h[0] is x, h[l] what hidden layer l hands on.
+      h[0].assign(x, x + network.inputs());
+      for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const Vector& b = network.layers[l].b;
+        const bool last = l + 1 == network.layers.size();
+        Reals& out = last ? f : h[l + 1];
+        out.resize(static_cast<std::size_t>(b.size()));
+        for (Index i = 0; i < b.size(); ++i) {
+          long double z = b(i) + dot(W[l].data() + i * W[l].cols(), h[l].data(), W[l].cols());
+          const double* skip = L[l].data() + i * L[l].cols();
+          for (std::size_t low = 0; L[l].size() != 0 && low < l; ++low) {
+            z += dot(skip, h[low].data(), static_cast<Index>(h[low].size()));
+            skip += h[low].size();
           }
-          for (Index j = 0; j < network.outputs(); ++j) {
-            long double sum = network.c(j);
-            for (Index i = 0; i < network.hidden(); ++i)
-              sum += static_cast<long double>(network.A(j, i)) * hidden[static_cast<std::size_t>(i)];
-            if (network.has_linear_term()) sum += dot(L.data() + j * L.cols(), 1, x, network.inputs());
-            f[static_cast<std::size_t>(j)] = sum;
-          }
-        };
+          if (!last) z = z > 0 ? activate(z) : 0;
+          out[static_cast<std::size_t>(i)] = z;
+        }
+      }
+    };
   });
 }
 
 }  // namespace
 
 Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
-  return verify_layer(
+  return verify_layers(
       network, [](long double z) { return z; }, samples, control);
 }
 
 Verification verify(const Network& network, const Rectifier& rectifier, const SampleSource& samples,
                     const Control& control) {
-  return verify_layer(
+  return verify_layers(
       network, [&](long double z) -> long double { return rectifier.phi(static_cast<double>(z)); }, samples,
       control);
 }
@@ -157,7 +164,7 @@ Verification verify(const QuadraticNetwork& network, const SampleSource& samples
       for (Index c = 0; c < network.features(); ++c) {
         long double power = x[network.three_layers() ? 0 : c];
         if (network.three_layers()) {
-          const long double base = dot(&network.R(c, 0), network.R.rows(), x, network.inputs());
+          const long double base = dot(&network.R(c, 0), x, network.inputs(), network.R.rows());
           power = base;
           for (int p = 1; p < network.power; ++p) power *= base;
         }
@@ -170,37 +177,6 @@ Verification verify(const QuadraticNetwork& network, const SampleSource& samples
           h += static_cast<long double>(network.W(i, c)) * z[static_cast<std::size_t>(c)];
         for (Index j = 0; j < network.outputs(); ++j)
           f[static_cast<std::size_t>(j)] += static_cast<long double>(network.A(j, i)) * h * h;
-      }
-    };
-  });
-}
-
-Verification verify(const DeepNetwork& network, const SampleSource& samples, const Control& control) {
-  network.validate();
-  return compare(network.inputs(), network.outputs(), samples, control, [&] {
-    return [&, h = std::vector<Reals>(network.layers.size())](const double* x, Reals& f) mutable {
-      // h[0] is x, h[l] what hidden layer l hands on.
-      h[0].assign(x, x + network.inputs());
-      for (std::size_t l = 0; l < network.layers.size(); ++l) {
-        const Layer& layer = network.layers[l];
-        Reals z(static_cast<std::size_t>(layer.b.size()));
-        for (Index i = 0; i < layer.b.size(); ++i) {
-          long double sum = layer.b(i);
-          for (Index j = 0; j < layer.W.cols(); ++j)
-            sum += static_cast<long double>(layer.W(i, j)) * h[l][static_cast<std::size_t>(j)];
-          Index column = 0;
-          for (std::size_t low = 0; layer.L.size() != 0 && low < l; ++low) {
-            for (const long double value : h[low])
-              sum += static_cast<long double>(layer.L(i, column++)) * value;
-          }
-          z[static_cast<std::size_t>(i)] = sum;
-        }
-        if (l + 1 == network.layers.size()) {
-          f = z;
-        } else {
-          for (long double& value : z) value = value > 0 ? value : 0;
-          h[l + 1] = std::move(z);
-        }
       }
     };
   });

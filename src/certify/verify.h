@@ -10,7 +10,6 @@
 #include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/samples.h"
-#include "model/deep_network.h"
 #include "model/quadratic_network.h"
 #include "model/rectifier.h"
 
@@ -31,8 +30,6 @@ struct Verification {
 [[nodiscard]] Verification verify(const Network& network, const Rectifier& rectifier,
                                   const SampleSource& samples, const Control& control = {});
 [[nodiscard]] Verification verify(const QuadraticNetwork& network, const SampleSource& samples,
-                                  const Control& control = {});
-[[nodiscard]] Verification verify(const DeepNetwork& network, const SampleSource& samples,
                                   const Control& control = {});
 
 }  // namespace exhume

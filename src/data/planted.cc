@@ -50,7 +50,7 @@ Matrix conditioned(Index rows, Index cols, double condition, std::uint64_t seed,
 // other rows are made in the same call.
 class PlantedSamples final : public SampleSource {
  public:
-  PlantedSamples(const DeepNetwork& network, const SamplingOptions& options, double noise,
+  PlantedSamples(const Network& network, const SamplingOptions& options, double noise,
                  std::string_view purpose)
       : network_(network),
         rows_(options.samples),
@@ -109,7 +109,7 @@ class PlantedSamples final : public SampleSource {
       if (from == 0 || v(j) > 0) out += v(j) * weights.col(first + j);
   }
 
-  DeepNetwork network_;
+  Network network_;
   Index rows_;
   double mean_, noise_;
   Matrix spread_;  // S, or empty for the identity
@@ -183,39 +183,35 @@ Network plant(const PlantedOptions& options) {
   options.validate();
   const Index d = options.inputs, k = options.hidden, m = options.outputs;
   Network network;
-  network.W = Stream(options.seed, "planted W").normal_matrix(k, d);
-  network.W.rowwise().normalize();
+  network.W() = Stream(options.seed, "planted W").normal_matrix(k, d);
+  network.W().rowwise().normalize();
   if (options.orthonormal)
-    network.W = conditioned(k, d, options.weights_condition, options.seed, "planted W");
+    network.W() = conditioned(k, d, options.weights_condition, options.seed, "planted W");
   if (options.perturb_weights > 0) {
-    network.W += options.perturb_weights * Stream(options.seed, "perturbation of W").normal_matrix(k, d);
+    network.W() += options.perturb_weights * Stream(options.seed, "perturbation of W").normal_matrix(k, d);
   }
-  network.b = Stream(options.seed, "planted b").uniform_vector(k, -options.bias, options.bias);
-  network.b -= options.centre * network.W.rowwise().sum();
+  network.b() = Stream(options.seed, "planted b").uniform_vector(k, -options.bias, options.bias);
+  network.b() -= options.centre * network.W().rowwise().sum();
   if (options.amplitudes == Amplitudes::kNormal) {
-    network.A = Stream(options.seed, "planted A").normal_matrix(m, k);
+    network.A() = Stream(options.seed, "planted A").normal_matrix(m, k);
   } else {
     RowMatrix u(m, k);
     Stream(options.seed, "planted A").fill_uniform(0, u);
     // u below 1/2 gives a size in [0.5, 1.5] with a minus, u above it the same with a plus.
-    network.A = u.unaryExpr([](double v) { return v < 0.5 ? -(0.5 + 2 * v) : 0.5 + 2 * (v - 0.5); });
+    network.A() = u.unaryExpr([](double v) { return v < 0.5 ? -(0.5 + 2 * v) : 0.5 + 2 * (v - 0.5); });
   }
   if (options.orthonormal)
-    network.A = conditioned(m, k, options.amplitudes_condition, options.seed, "planted A");
-  network.c = Vector::Zero(m);
+    network.A() = conditioned(m, k, options.amplitudes_condition, options.seed, "planted A");
+  network.c() = Vector::Zero(m);
   if (options.leak > 0) {
-    network.L = options.leak * network.A * network.W;
-    network.c = options.leak * network.A * network.b;
-    network.A *= 1 - options.leak;
+    network.L() = options.leak * network.A() * network.W();
+    network.c() = options.leak * network.A() * network.b();
+    network.A() *= 1 - options.leak;
   }
   return network;
 }
 
 double output_scale(const Network& network, const SamplingOptions& options, const Control& control) {
-  return output_scale(to_deep(network), options, control);
-}
-
-double output_scale(const DeepNetwork& network, const SamplingOptions& options, const Control& control) {
   SamplingOptions probe = options;
   probe.samples = kScaleRows;
   const PlantedSamples source(network, probe, 0, "scale");
@@ -225,12 +221,6 @@ double output_scale(const DeepNetwork& network, const SamplingOptions& options, 
 }
 
 SamplePtr planted_samples(const Network& network, const SamplingOptions& options, const Control& control) {
-  network.validate();
-  return planted_samples(to_deep(network), options, control);
-}
-
-SamplePtr planted_samples(const DeepNetwork& network, const SamplingOptions& options,
-                          const Control& control) {
   options.validate();
   network.validate();
   if (options.condition != 1 && network.inputs() < 2) {

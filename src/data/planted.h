@@ -18,7 +18,6 @@
 #include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/samples.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -73,12 +72,6 @@ struct SamplingOptions {
 
 // The samples. With noise_relative this first takes output_scale().
 [[nodiscard]] SamplePtr planted_samples(const Network& network, const SamplingOptions& options,
-                                        const Control& control = {});
-
-// The same of a network of any depth; of one hidden layer, the same bits.
-[[nodiscard]] double output_scale(const DeepNetwork& network, const SamplingOptions& options,
-                                  const Control& control = {});
-[[nodiscard]] SamplePtr planted_samples(const DeepNetwork& network, const SamplingOptions& options,
                                         const Control& control = {});
 
 }  // namespace exhume

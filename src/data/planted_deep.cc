@@ -20,9 +20,9 @@ void PlantedDeepOptions::validate() const {
   require(std::isfinite(centre), "centre", centre, "finite");
 }
 
-DeepNetwork plant_deep(const PlantedDeepOptions& options) {
+Network plant_deep(const PlantedDeepOptions& options) {
   options.validate();
-  DeepNetwork network;
+  Network network;
   Index below = options.inputs;
   for (std::size_t l = 0; l < options.widths.size(); ++l) {
     const Index k = options.widths[l];

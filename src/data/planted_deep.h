@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "exhume/network.h"
 #include "exhume/types.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -26,6 +26,6 @@ struct PlantedDeepOptions {
   void validate() const;
 };
 
-[[nodiscard]] DeepNetwork plant_deep(const PlantedDeepOptions& options);
+[[nodiscard]] Network plant_deep(const PlantedDeepOptions& options);
 
 }  // namespace exhume

@@ -18,12 +18,12 @@ Network perturbed(const Network& network, double tau, std::uint64_t seed) {
   Network out = network;
   if (tau == 0) return out;
   const double scale = tau / std::sqrt(static_cast<double>(network.inputs()));
-  out.W += scale * Stream(seed, "perturbed weights").normal_matrix(network.hidden(), network.inputs());
+  out.W() += scale * Stream(seed, "perturbed weights").normal_matrix(network.hidden(), network.inputs());
   for (Index i = 0; i < out.hidden(); ++i) {
-    const double norm = out.W.row(i).norm();
-    out.W.row(i) /= norm;
-    out.b(i) /= norm;
-    out.A.col(i) *= norm;
+    const double norm = out.W().row(i).norm();
+    out.W().row(i) /= norm;
+    out.b()(i) /= norm;
+    out.A().col(i) *= norm;
   }
   return out;
 }

@@ -242,7 +242,7 @@ bool DeepFinder::learned(const Control& control) {
 
 void DeepFinder::adopt(const DeepForm& plain) {
   known_ = plain;
-  const DeepForm loose = to_sign_free_form(to_deep(plain));
+  const DeepForm loose = to_sign_free_form(to_network(plain));
   for (std::size_t l = 0; l < layers_.size(); ++l)
     if (loose.depth() != layers_.size() || loose.V[l].rows() != layers_[l].rows()) return;
   take_rows(loose.V);

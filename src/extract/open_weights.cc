@@ -48,8 +48,8 @@ std::vector<double> seen_by_few(const DeepForm& form, const SampleSource& questi
 
 }  // namespace
 
-std::vector<double> seen_by_questions(const DeepNetwork& network, const SampleSource& questions,
-                                      double enough, const Control& control) {
+std::vector<double> seen_by_questions(const Network& network, const SampleSource& questions, double enough,
+                                      const Control& control) {
   const DeepForm form = to_plain_form(network);
   const auto p = static_cast<double>(std::max<Index>(form.unknowns(), 1));
   const auto m = static_cast<double>(questions.outputs());

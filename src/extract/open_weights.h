@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "exhume/control.h"
+#include "exhume/network.h"
 #include "exhume/samples.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
 // Of every hidden layer the smallest singular value of the Jacobian at the questions, in units of the outputs' spread,
 // rows of unit norm, the last layer projected out (fit/deep/determined.h). The network has no skip terms. Where some
 // of the questions show `enough` in every layer the others are not looked at.
-[[nodiscard]] std::vector<double> seen_by_questions(const DeepNetwork& network, const SampleSource& questions,
+[[nodiscard]] std::vector<double> seen_by_questions(const Network& network, const SampleSource& questions,
                                                     double enough, const Control& control);
 
 }  // namespace exhume

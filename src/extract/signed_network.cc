@@ -23,10 +23,10 @@ SignedNetwork signed_network(const SeparableModel& model, double tolerance) {
   const Matrix L = model.C.middleRows(k, d).transpose();  // m x d
   SignedNetwork out;
   Network& network = out.network;
-  network.W = W;
-  network.b = model.V.col(d);
-  network.A = 2 * C.transpose();
-  network.c = model.C.bottomRows(1).transpose();
+  network.W() = W;
+  network.b() = model.V.col(d);
+  network.A() = 2 * C.transpose();
+  network.c() = model.C.bottomRows(1).transpose();
   Vector signs = Vector::Ones(k);
   if (k > 0) {
     Matrix G = (W * W.transpose()).cwiseProduct(C * C.transpose());
@@ -72,11 +72,11 @@ SignedNetwork signed_network(const SeparableModel& model, double tolerance) {
     }
   }
   for (Index j = 0; j < k; ++j) {
-    network.W.row(j) *= signs(j);
-    network.b(j) *= signs(j);
+    network.W().row(j) *= signs(j);
+    network.b()(j) *= signs(j);
   }
-  network.c -= C.transpose() * network.b;
-  if (out.activation != "relu" || (k == 0 && !L.isZero(0))) network.L = L - C.transpose() * network.W;
+  network.c() -= C.transpose() * network.b();
+  if (out.activation != "relu" || (k == 0 && !L.isZero(0))) network.L() = L - C.transpose() * network.W();
   return out;
 }
 

@@ -63,10 +63,10 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
   const Index k = form_.units(), d = form_.inputs, width = d + 1, m = form_.C.cols(), q = form_.features(),
               P = k * width;
   ErrorEstimate result;
-  result.errors.W.resize(k, d);
-  result.errors.b.resize(k);
-  result.errors.A.resize(m, k);
-  result.errors.c.resize(m);
+  result.errors.W().resize(k, d);
+  result.errors.b().resize(k);
+  result.errors.A().resize(m, k);
+  result.errors.c().resize(m);
   const auto deviations = [&](const Matrix& J, const Matrix& covariance) {
     return Vector((J * covariance).cwiseProduct(J).rowwise().sum().cwiseMax(0).cwiseSqrt() *
                   std::sqrt(variance));
@@ -77,7 +77,7 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
   carried.noalias() = covariance_V_ * towards;
   Matrix constants = carried.transpose() * towards;
   constants.diagonal().array() += FF_inverse_(q - 1, q - 1);
-  result.errors.c = deviations(unmix, constants);
+  result.errors.c() = deviations(unmix, constants);
   // A unit's own covariance; its row of A meets V and, through the mixing, itself.
   const Index at_once = std::max<Index>(1, kColumnsAtOnce / std::max<Index>(m, 1));
   for (Index first = 0; first < k; first += at_once) {
@@ -100,14 +100,14 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
       const Matrix J = unit_jacobian(form_.V[0].row(j).head(d).transpose(), form_.V[0](j, d),
                                      form_.C.row(j).transpose(), coordinates, unmix);
       const Vector errors = deviations(J, covariance);
-      result.errors.W.row(j) = errors.head(d).transpose();
-      result.errors.b(j) = errors(d);
-      result.errors.A.col(j) = errors.tail(m);
+      result.errors.W().row(j) = errors.head(d).transpose();
+      result.errors.b()(j) = errors(d);
+      result.errors.A().col(j) = errors.tail(m);
     }
   }
   result.largest =
-      std::max({k > 0 ? result.errors.W.maxCoeff() : 0.0, k > 0 ? result.errors.b.maxCoeff() : 0.0,
-                k > 0 ? result.errors.A.maxCoeff() : 0.0, m > 0 ? result.errors.c.maxCoeff() : 0.0});
+      std::max({k > 0 ? result.errors.W().maxCoeff() : 0.0, k > 0 ? result.errors.b().maxCoeff() : 0.0,
+                k > 0 ? result.errors.A().maxCoeff() : 0.0, m > 0 ? result.errors.c().maxCoeff() : 0.0});
   if (P > 0) {
     // The smallest eigenvalue of the projected normal matrix as the largest of its inverse.
     const LanczosResult ends =
@@ -256,7 +256,7 @@ void fix_scales(const Form& form, Matrix& A) {
 
 }  // namespace
 
-DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Index fitted,
+Network weight_errors(const Network& network, const DeepData& rows, Index fitted,
                           const Vector& weights, const Control& control) {
   const Form form = to_plain_form(network);
   Sandwich sums = sandwich(form, rows, weights, control);
@@ -271,7 +271,7 @@ DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Inde
   const double fewer = static_cast<double>(rows.rows()) / static_cast<double>(fitted);
   const Vector variance = (inverse * sums.B).cwiseProduct(inverse).rowwise().sum() * (taken * fewer);
   const Vector errors = variance.cwiseMax(0).cwiseSqrt();
-  DeepNetwork out = network;
+  Network out = network;
   Index at = 0;
   for (std::size_t l = 0; l < out.layers.size(); ++l) {
     Layer& layer = out.layers[l];

@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "exhume/control.h"
+#include "exhume/network.h"
 #include "fit/data.h"
 #include "fit/polish.h"
-#include "model/deep_network.h"
 #include "moments/standardise.h"
 
 namespace exhume {
@@ -66,7 +66,7 @@ class Curvature {
 // Several hidden layers. Entries are standard errors, in the shapes of the network: canonical, without skip
 // terms. rows: some of those that it was fitted to, in its own coordinates, of `fitted` in all; weights: w,
 // of size m. Empty where A is singular.
-[[nodiscard]] DeepNetwork weight_errors(const DeepNetwork& network, const DeepData& rows, Index fitted,
+[[nodiscard]] Network weight_errors(const Network& network, const DeepData& rows, Index fitted,
                                         const Vector& weights, const Control& control);
 
 // How far the rows determine the weights, layer by layer, to first order. H = J^T P J / n, J the Jacobian by

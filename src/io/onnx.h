@@ -15,7 +15,6 @@
 
 #include "exhume/network.h"
 #include "io/onnx_graph.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -24,12 +23,6 @@ namespace exhume {
 [[nodiscard]] std::string onnx_bytes(const Network& network,
                                      OnnxPrecision precision = OnnxPrecision::kDouble);
 void write_onnx(const std::filesystem::path& path, const Network& network,
-                OnnxPrecision precision = OnnxPrecision::kDouble);
-
-// A network of any depth; of one hidden layer the same bytes as above.
-[[nodiscard]] std::string onnx_bytes(const DeepNetwork& network,
-                                     OnnxPrecision precision = OnnxPrecision::kDouble);
-void write_onnx(const std::filesystem::path& path, const DeepNetwork& network,
                 OnnxPrecision precision = OnnxPrecision::kDouble);
 
 // An ONNX model with the names of its inputs and outputs as metadata, "input_names" and "output_names", each a

@@ -30,7 +30,7 @@ class GraphReader {
   GraphReader(OnnxModel model, const std::string& file, const OnnxReadOptions& options)
       : model_(std::move(model)), file_(file), options_(options) {}
 
-  DeepNetwork run() {
+  Network run() {
     if (model_.inputs.size() != 1 || model_.outputs.size() != 1) {
       throw DataError(fmt::format("{} has {} inputs and {} outputs; a network has one of each", file_,
                                   model_.inputs.size(), model_.outputs.size()));
@@ -48,7 +48,7 @@ class GraphReader {
           fmt::format("{} ends in a Relu or in its inputs; its last layer must be Gemm or MatMul", file_));
     }
     add_layer(*last, "its last layer");
-    DeepNetwork network{std::move(layers_)};
+    Network network{std::move(layers_)};
     network.validate();
     return network;
   }
@@ -327,11 +327,11 @@ class GraphReader {
 
 }  // namespace
 
-DeepNetwork parse_onnx(std::string_view bytes, const std::string& file, const OnnxReadOptions& options) {
+Network parse_onnx(std::string_view bytes, const std::string& file, const OnnxReadOptions& options) {
   return GraphReader(parse_onnx_model(bytes, file), file, options).run();
 }
 
-DeepNetwork read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options) {
+Network read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options) {
   const RandomAccessFile file(path);
   constexpr std::uint64_t kMostBytes = 0x7fffffff;  // of a protocol buffer
   if (file.size() > kMostBytes) {

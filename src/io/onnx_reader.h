@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/deep_network.h"
+#include "exhume/network.h"
 
 namespace exhume {
 
@@ -24,9 +24,9 @@ struct OnnxReadOptions {
   Index largest_product = Index{1} << 28;
 };
 
-[[nodiscard]] DeepNetwork read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options = {});
+[[nodiscard]] Network read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options = {});
 // The same from the bytes of a file; `file` is what messages call it.
-[[nodiscard]] DeepNetwork parse_onnx(std::string_view bytes, const std::string& file,
-                                     const OnnxReadOptions& options = {});
+[[nodiscard]] Network parse_onnx(std::string_view bytes, const std::string& file,
+                                 const OnnxReadOptions& options = {});
 
 }  // namespace exhume

@@ -9,7 +9,6 @@
 #include "data/views.h"
 #include "exhume/error.h"
 #include "io/csv.h"
-#include "io/deep_tensors.h"
 #include "io/joined_table.h"
 #include "io/named_files.h"
 #include "io/npy.h"
@@ -18,6 +17,7 @@
 #include "io/quadratic_files.h"
 #include "io/random_access_file.h"
 #include "io/safetensors.h"
+#include "io/tensors.h"
 #include "io/weight_names.h"
 #include "model/rectifier.h"
 
@@ -46,14 +46,13 @@ std::string ending(const std::filesystem::path& path) {
 }
 
 // A network of ReLUs from arrays in Exhume's names or in those of other programs.
-DeepNetwork network_of(const Tensors& tensors, const std::string& file) {
+Network network_of(const Tensors& tensors, const std::string& file) {
   if (!is_deep(tensors) && has_weight_names(tensors)) return network_of_weights(tensors, file);
-  return to_deep_network(tensors, file);
+  return to_network(tensors, file);
 }
 
-StoredModel as_model(DeepNetwork network) {
-  if (network.depth() <= 1) return to_one_layer(network);
-  return network;
+StoredModel as_model(const Network& network) {
+  return network.depth() == 0 ? to_one_layer(network) : network;
 }
 
 TablePtr open_one_table(const std::filesystem::path& path, const Control& control) {
@@ -181,7 +180,7 @@ std::vector<FileDigest> OpenedSamples::digests(const Control& control) const {
 }
 
 StoredModel open_model(const std::filesystem::path& path) {
-  if (ending(path) != ".safetensors") return as_model(open_deep_network(path));
+  if (ending(path) != ".safetensors") return as_model(open_network(path));
   const Tensors tensors = read_safetensors(path);
   if (is_quadratic(tensors)) return to_quadratic_network(tensors, path.string());
   const auto named = tensors.metadata.find("activation");
@@ -209,19 +208,12 @@ StoredModel open_model(const std::filesystem::path& path) {
   return as_model(network_of(tensors, path.string()));
 }
 
-DeepNetwork open_deep_network(const std::filesystem::path& path) {
+Network open_network(const std::filesystem::path& path) {
   const std::string kind = ending(path);
   if (kind == ".safetensors") return network_of(read_safetensors(path), path.string());
   if (kind == ".npz") return network_of(read_npz(path), path.string());
   if (kind == ".onnx") return read_onnx(path);
   refuse(path, kind, "give a network as .safetensors, .npz or .onnx");
-}
-
-Network open_network(const std::filesystem::path& path) {
-  const std::string kind = ending(path);
-  if (kind == ".safetensors") return read_network(path);
-  if (kind == ".npz") return read_network_npz(path);
-  refuse(path, kind, "give a network as .safetensors or .npz");
 }
 
 }  // namespace exhume

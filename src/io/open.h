@@ -20,7 +20,6 @@
 #include "io/digest.h"
 #include "io/table.h"
 #include "io/target.h"
-#include "model/deep_network.h"
 #include "model/quadratic_network.h"
 
 namespace exhume {
@@ -74,12 +73,9 @@ inline void check_sample_files(const std::vector<std::string>& paths) {
 // One table: .npy, .csv, .tsv or .txt; or several as one (io/joined_table.h): x-*.npy, a folder, or a list with commas.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
 
-// A network in .safetensors, or in .npz as W, b, A, c and perhaps L. Throws DataError where its units are not
-// ReLUs.
+// A network of ReLUs of any depth in .safetensors, .npz or .onnx, also in the names of other programs
+// (io/weight_names.h). Throws DataError where its units are not ReLUs.
 [[nodiscard]] Network open_network(const std::filesystem::path& path);
-
-// A network of ReLUs of any depth, also in the names of other programs (io/weight_names.h).
-[[nodiscard]] DeepNetwork open_deep_network(const std::filesystem::path& path);
 
 // A network whose units are rectified by another function than the ReLU.
 struct RectifiedNetwork {
@@ -92,9 +88,9 @@ struct StoredLayer {
   Vector t;                // k
   std::string activation;  // relu, sign or sigmoid
 };
-// Whatever Exhume writes, told by the tensors and the activation that the file names. A DeepNetwork has at
-// least two hidden layers: what has fewer is a Network.
-using StoredModel = std::variant<Network, RectifiedNetwork, QuadraticNetwork, StoredLayer, DeepNetwork>;
+// Whatever Exhume writes, told by the tensors and the activation that the file names. A Network has at least one
+// hidden layer here.
+using StoredModel = std::variant<Network, RectifiedNetwork, QuadraticNetwork, StoredLayer>;
 [[nodiscard]] StoredModel open_model(const std::filesystem::path& path);
 
 }  // namespace exhume

@@ -12,11 +12,11 @@
 
 #include "exhume/error.h"
 #include "io/atomic_file.h"
-#include "io/deep_tensors.h"
 #include "io/finite.h"
 #include "io/random_access_file.h"
 #include "io/safetensors_header.h"
 #include "io/shape.h"
+#include "io/tensors.h"
 
 namespace exhume {
 namespace {
@@ -198,16 +198,7 @@ std::string network_bytes(const Network& network, const std::map<std::string, st
   return with_metadata(to_tensors(network), metadata);
 }
 
-std::string network_bytes(const DeepNetwork& network, const std::map<std::string, std::string>& metadata) {
-  return with_metadata(to_tensors(network), metadata);
-}
-
 void write_network(const std::filesystem::path& path, const Network& network,
-                   const std::map<std::string, std::string>& metadata) {
-  write_file(path, network_bytes(network, metadata));
-}
-
-void write_network(const std::filesystem::path& path, const DeepNetwork& network,
                    const std::map<std::string, std::string>& metadata) {
   write_file(path, network_bytes(network, metadata));
 }

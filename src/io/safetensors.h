@@ -17,7 +17,6 @@
 
 #include "exhume/network.h"
 #include "io/tensors.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -27,17 +26,11 @@ namespace exhume {
 void write_safetensors(const std::filesystem::path& path, const Tensors& tensors);
 [[nodiscard]] Tensors read_safetensors(const std::filesystem::path& path);
 
-// A network as W, b, A, c and, where present, L.
+// A network under the names of io/tensors.h.
 [[nodiscard]] std::string network_bytes(const Network& network,
                                         const std::map<std::string, std::string>& metadata = {});
 void write_network(const std::filesystem::path& path, const Network& network,
                    const std::map<std::string, std::string>& metadata = {});
 [[nodiscard]] Network read_network(const std::filesystem::path& path);
-
-// A network of any depth (io/deep_tensors.h); of one hidden layer the same bytes as above.
-[[nodiscard]] std::string network_bytes(const DeepNetwork& network,
-                                        const std::map<std::string, std::string>& metadata = {});
-void write_network(const std::filesystem::path& path, const DeepNetwork& network,
-                   const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace exhume

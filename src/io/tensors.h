@@ -1,6 +1,10 @@
 // Named arrays of doubles, as .safetensors and .npz files hold them, and networks made of them.
 //
-//   f(x) = A max(Wx + b, 0) + c + L x     <->     W: k x d   b: k   A: m x k   c: m   L: m x d, or not there
+//   one hidden layer   W: k x d   b: k   A: m x k   c: m   and perhaps L: m x d
+//   D >= 2 of them     layers.0.W, layers.0.b, layers.1.W, layers.1.b, ..., A, c: the output layer is (A, c)
+//                      layers.1.L, ..., L: skip terms (exhume/network.h), each only where there is one
+//
+// A network without hidden layers is written as one hidden layer of no units, L being its weights.
 #pragma once
 
 #include <map>
@@ -32,10 +36,18 @@ struct Tensors {
   [[nodiscard]] Vector vector(std::string_view name, const std::string& file) const;
 };
 
+// Throws std::invalid_argument for a network whose shapes do not fit.
 [[nodiscard]] Tensors to_tensors(const Network& network);
 
-// Throws DataError unless the tensors are exactly W, b, A, c and perhaps L, with shapes that
-// fit and finite entries.
+// Whether an array is called layers.<number>.W or layers.<number>.b.
+[[nodiscard]] bool is_deep(const Tensors& tensors);
+
+// A network of no hidden layer as one hidden layer of no units, one of one as it is. Throws
+// std::invalid_argument for more.
+[[nodiscard]] Network to_one_layer(const Network& network);
+
+// Throws DataError unless the tensors are exactly those above, with shapes that fit, finite entries and ReLUs
+// for units.
 [[nodiscard]] Network to_network(const Tensors& tensors, const std::string& file);
 
 // Throws DataError where the metadata name other units than ReLUs.

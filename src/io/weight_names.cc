@@ -65,7 +65,7 @@ std::map<std::size_t, NamedLayer> named_layers(const Tensors& tensors) {
 
 bool has_weight_names(const Tensors& tensors) { return !named_layers(tensors).empty(); }
 
-DeepNetwork network_of_weights(const Tensors& tensors, const std::string& file) {
+Network network_of_weights(const Tensors& tensors, const std::string& file) {
   require_relu(tensors, file);
   const auto layers = named_layers(tensors);
   if (layers.empty()) {
@@ -74,7 +74,7 @@ DeepNetwork network_of_weights(const Tensors& tensors, const std::string& file) 
                     "W2, b2, ..., or 0.weight, 0.bias, 2.weight, ...; rename them",
                     file));
   }
-  DeepNetwork network;
+  Network network;
   for (const auto& [number, names] : layers) {
     if (names.weight.empty()) {
       throw DataError(

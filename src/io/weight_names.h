@@ -10,8 +10,8 @@
 
 #include <string>
 
+#include "exhume/network.h"
 #include "io/tensors.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
@@ -19,6 +19,6 @@ namespace exhume {
 [[nodiscard]] bool has_weight_names(const Tensors& tensors);
 
 // Throws DataError unless the names are of one form, the shapes fit and every entry is finite.
-[[nodiscard]] DeepNetwork network_of_weights(const Tensors& tensors, const std::string& file);
+[[nodiscard]] Network network_of_weights(const Tensors& tensors, const std::string& file);
 
 }  // namespace exhume

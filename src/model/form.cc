@@ -114,8 +114,8 @@ Form folded(const Form& form, std::size_t l, Index j, double s) {
   return with_units(out, l, others);
 }
 
-DeepNetwork to_deep(const Form& form) {
-  DeepNetwork network;
+Network to_network(const Form& form) {
+  Network network;
   const std::size_t depth = form.depth();
   const auto rows_of = [&](std::size_t l) { return l < depth ? form.V[l] : Matrix(form.C.transpose()); };
   if (form.plain) {
@@ -125,11 +125,11 @@ DeepNetwork to_deep(const Form& form) {
     }
     return network;
   }
-  // |q| = 2 max(q, 0) - q. With P_l = M_l (h_l, ..., h_1, x, 1) every row r of V_{l+1} becomes r M_l.
+  // |q| = 2 max(q, 0) - q. With P_l = M_l (h_l, ..., h_1, x, 1) every row r of V_{l+1} becomes r M_l; where units are
+  // turned already, M_l is the identity.
   Matrix M = Matrix::Identity(form.inputs + 1, form.inputs + 1);
-  std::vector<Matrix> skip;
   for (std::size_t l = 0; l <= depth; ++l) {
-    const Matrix row = rows_of(l) * M;  // on (h_l, ..., h_1, x, 1)
+    const Matrix row = form.turned ? rows_of(l) : Matrix(rows_of(l) * M);  // on (h_l, ..., h_1, x, 1)
     Layer layer;
     const Index below = l == 0 ? form.inputs : form.V[l - 1].rows();
     layer.W = row.leftCols(below);
@@ -146,7 +146,7 @@ DeepNetwork to_deep(const Form& form) {
       layer.L.leftCols(form.inputs) = row.middleCols(from, form.inputs);
     }
     network.layers.push_back(std::move(layer));
-    if (l == depth) break;
+    if (l == depth || form.turned) continue;
     const Index k = row.rows(), old = M.rows();
     Matrix next = Matrix::Zero(k + old, k + old);
     next.topLeftCorner(k, k) = 2 * Matrix::Identity(k, k);
@@ -157,7 +157,7 @@ DeepNetwork to_deep(const Form& form) {
   return network;
 }
 
-Form to_plain_form(const DeepNetwork& network) {
+Form to_plain_form(const Network& network) {
   if (network.has_skip_terms()) throw std::invalid_argument("plain form: the network has skip terms");
   Form form;
   form.plain = true;
@@ -172,7 +172,7 @@ Form to_plain_form(const DeepNetwork& network) {
   return form;
 }
 
-Form to_sign_free_form(const DeepNetwork& network) {
+Form to_sign_free_form(const Network& network) {
   Form form;
   form.inputs = network.inputs();
   const Index d = form.inputs;
@@ -210,30 +210,15 @@ Form to_sign_free_form(const DeepNetwork& network) {
   return form;
 }
 
-Network to_network(const Form& form) {
-  if (form.depth() != 1 || form.activation() != Activation::kRelu)
-    throw std::invalid_argument("to_network: not one hidden layer with known signs");
-  const Index d = form.inputs, k = form.units();
-  Network network;
-  network.W = form.V[0].leftCols(d);
-  network.b = form.V[0].col(d);
-  network.A = form.C.topRows(k).transpose();
-  network.c = form.C.bottomRows(1).transpose();
-  if (form.turned) network.L = form.C.middleRows(k, d).transpose();
-  return network;
-}
-
 Form to_signed_form(const Network& network) {
+  if (!network.has_skip_terms()) return to_plain_form(network);
   const Index d = network.inputs(), k = network.hidden();
   Matrix V(k, d + 1);
-  V << network.W, network.b;
+  V << network.W(), network.b();
   Form form = one_layer(std::move(V));
-  form.turned = network.has_linear_term();
-  form.plain = !form.turned;
+  form.turned = true;
   form.C.resize(form.features(), network.outputs());
-  form.C.topRows(k) = network.A.transpose();
-  form.C.bottomRows(1) = network.c.transpose();
-  if (form.turned) form.C.middleRows(k, d) = network.L.transpose();
+  form.C << network.A().transpose(), network.L().transpose(), network.c().transpose();
   return form;
 }
 

@@ -17,9 +17,9 @@
 #include <tuple>
 #include <vector>
 
+#include "exhume/network.h"
 #include "exhume/types.h"
 #include "model/activation.h"
-#include "model/deep_network.h"
 #include "model/rectifier.h"
 
 namespace exhume {
@@ -68,13 +68,11 @@ void normalise(Form& form);
 [[nodiscard]] Form folded(const Form& form, std::size_t l, Index j, double s);
 
 // The sign-free form as a network with skip terms, every unit turned as its row stands; a plain form without.
-[[nodiscard]] DeepNetwork to_deep(const Form& form);
-// A network without skip terms in the plain form, or any in the sign-free form.
-[[nodiscard]] Form to_plain_form(const DeepNetwork& network);
-[[nodiscard]] Form to_sign_free_form(const DeepNetwork& network);
-
-// One hidden layer with known signs: the plain form, or the turned one where the network has a linear term.
-[[nodiscard]] Network to_network(const Form& signed_form);
+[[nodiscard]] Network to_network(const Form& form);
+// A network without skip terms in the plain form; any in the sign-free form; one hidden layer with its signs: plain, or
+// turned where there is a linear term.
+[[nodiscard]] Form to_plain_form(const Network& network);
+[[nodiscard]] Form to_sign_free_form(const Network& network);
 [[nodiscard]] Form to_signed_form(const Network& network);
 
 // Where the columns of all P_l are in one matrix, upper layers left:

@@ -93,8 +93,8 @@ Matrix hidden_outputs(const Matrix& W, const Vector& b, const Rectifier& rectifi
 }
 
 RowMatrix evaluate(const Network& network, const Rectifier& rectifier, const Eigen::Ref<const RowMatrix>& x) {
-  RowMatrix out = hidden_outputs(network.W, network.b, rectifier, x) * network.A.transpose();
-  out.rowwise() += network.c.transpose();
+  RowMatrix out = hidden_outputs(network.W(), network.b(), rectifier, x) * network.A().transpose();
+  out.rowwise() += network.c().transpose();
   return out;
 }
 
@@ -122,12 +122,12 @@ void regress_outputs(Network& network, const Rectifier& rectifier, const Eigen::
     X.row(i) = x.row(from);
     Y.row(i) = y.row(from);
   }
-  const Matrix F = with_ones(hidden_outputs(network.W, network.b, rectifier, RowMatrix(X)), constant);
+  const Matrix F = with_ones(hidden_outputs(network.W(), network.b(), rectifier, RowMatrix(X)), constant);
   const Eigen::ColPivHouseholderQR<Matrix> qr(F);
   Matrix C = qr.solve(Y);
   C += qr.solve(Y - F * C);
-  network.A = C.topRows(k).transpose();
-  network.c = constant ? Vector(C.row(k).transpose()) : Vector::Zero(y.cols());
+  network.A() = C.topRows(k).transpose();
+  network.c() = constant ? Vector(C.row(k).transpose()) : Vector::Zero(y.cols());
 }
 
 Vector unit_from_output(const Matrix& x, const Vector& h, const Rectifier& rectifier, bool bias) {

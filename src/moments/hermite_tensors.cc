@@ -171,8 +171,8 @@ double normal_distribution(double z) { return 0.5 * std::erfc(-z / std::numbers:
 HermiteTensors population_hermite_tensors(const Network& network, int order) {
   network.validate();
   const Index d = network.inputs(), k = network.hidden(), m = network.outputs();
-  Matrix W = network.W, A = network.A;
-  Vector b = network.b;
+  Matrix W = network.W(), A = network.A();
+  Vector b = network.b();
   for (Index i = 0; i < k; ++i) {
     const double norm = W.row(i).norm();
     if (!(norm > 0))
@@ -194,8 +194,8 @@ HermiteTensors population_hermite_tensors(const Network& network, int order) {
     }
     const Matrix terms = symmetric_weights(d, p).cwiseInverse().asDiagonal() * rank_one_tensors(W, p);
     SymmetricTensor tensor{d, p, terms * factor.asDiagonal() * A.transpose()};
-    if (p == 0) tensor.entries.row(0) += network.c.transpose();
-    if (p == 1 && network.has_linear_term()) tensor.entries += network.L.transpose();
+    if (p == 0) tensor.entries.row(0) += network.c().transpose();
+    if (p == 1 && network.has_skip_terms()) tensor.entries += network.L().transpose();
     out.noise.push_back({d, p, Matrix::Zero(tensor.entries.rows(), m)});
     out.estimate.push_back(std::move(tensor));
   }

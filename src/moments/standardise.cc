@@ -80,77 +80,51 @@ Standardisation standardise(const SecondMoments& moments) {
   return result;
 }
 
+namespace {
+
+// z = M x' + b with x' = P (x - mu), as a function of x: M P x + (b - M P mu).
+template <class Block>
+void change_inputs_to_user(Block M, Vector& b, const AffineMap& map) {
+  if (M.rows() == 0) return;  // BLAS complains about matrices without rows
+  M = (M * map.P).eval();
+  b -= M * map.mu;
+}
+
+// The way back, x = back x' + mu.
+template <class Block>
+void change_inputs_from_user(Block M, Vector& b, const Matrix& back, const Vector& mu) {
+  if (M.rows() == 0) return;
+  b += M * mu;
+  M = (M * back).eval();
+}
+
+}  // namespace
+
 Network Standardisation::to_user(const Network& standard) const {
-  Network out;
-  out.W = standard.W * map.P;
-  out.b = standard.b;
-  if (out.W.rows() > 0) out.b -= out.W * map.mu;  // BLAS complains about matrices without rows
-  out.A = map.D.cwiseInverse().asDiagonal() * standard.A;
-  out.c = standard.c.cwiseQuotient(map.D) + map.nu;
-  if (standard.has_linear_term()) {
-    out.L = map.D.cwiseInverse().asDiagonal() * standard.L * map.P;
-    out.c -= out.L * map.mu;
+  Network out = standard;
+  const Index d = standard.inputs();
+  Layer& last = out.layers.back();
+  last.W = map.D.cwiseInverse().asDiagonal() * last.W;
+  if (last.L.size() != 0) last.L = map.D.cwiseInverse().asDiagonal() * last.L;
+  last.b = last.b.cwiseQuotient(map.D) + map.nu;
+  for (Layer& layer : out.layers) {
+    if (&layer == &out.layers.front()) change_inputs_to_user(layer.W.leftCols(d), layer.b, map);
+    if (layer.L.size() != 0) change_inputs_to_user(layer.L.leftCols(d), layer.b, map);
   }
   return out;
 }
 
 Network Standardisation::from_user(const Network& network) const {
-  Network out;
-  out.W = network.W * back;
-  out.b = network.b;
-  if (network.W.rows() > 0) out.b += network.W * map.mu;
-  out.A = map.D.asDiagonal() * network.A;
-  out.c = map.D.cwiseProduct(network.c - map.nu);
-  if (network.has_linear_term()) {
-    out.c += map.D.cwiseProduct(network.L * map.mu);
-    out.L = map.D.asDiagonal() * network.L * back;
-  }
-  return out;
-}
-
-namespace {
-
-// z = M x' + b with x' = P (x - mu) as a function of x, and back: `turn` is P or P^-1.
-template <class Block>
-void change_inputs(Block M, Vector& b, const Matrix& turn, const Vector& mu, bool to_user) {
-  if (M.rows() == 0) return;
-  if (to_user) {
-    M = (M * turn).eval();
-    b -= M * mu;
-  } else {
-    b += M * mu;
-    M = (M * turn).eval();
-  }
-}
-
-DeepNetwork changed(DeepNetwork network, const Matrix& turn, const Vector& mu, bool to_user) {
+  Network out = network;
   const Index d = network.inputs();
-  for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    Layer& layer = network.layers[l];
-    if (l == 0) change_inputs(layer.W.leftCols(d), layer.b, turn, mu, to_user);
-    if (l > 0 && layer.L.size() != 0) change_inputs(layer.L.leftCols(d), layer.b, turn, mu, to_user);
-  }
-  return network;
-}
-
-}  // namespace
-
-DeepNetwork Standardisation::to_user(const DeepNetwork& standard) const {
-  DeepNetwork out = changed(standard, map.P, map.mu, true);
   Layer& last = out.layers.back();
-  const Vector scale = map.D.cwiseInverse();
-  last.W = scale.asDiagonal() * last.W;
-  if (last.L.size() != 0) last.L = scale.asDiagonal() * last.L;
-  last.b = last.b.cwiseProduct(scale) + map.nu;
-  return out;
-}
-
-DeepNetwork Standardisation::from_user(const DeepNetwork& network) const {
-  DeepNetwork out = changed(network, back, map.mu, false);
-  Layer& last = out.layers.back();
+  last.b = map.D.cwiseProduct(last.b - map.nu);
   last.W = map.D.asDiagonal() * last.W;
   if (last.L.size() != 0) last.L = map.D.asDiagonal() * last.L;
-  last.b = (last.b - map.nu).cwiseProduct(map.D);
+  for (Layer& layer : out.layers) {
+    if (&layer == &out.layers.front()) change_inputs_from_user(layer.W.leftCols(d), layer.b, back, map.mu);
+    if (layer.L.size() != 0) change_inputs_from_user(layer.L.leftCols(d), layer.b, back, map.mu);
+  }
   return out;
 }
 

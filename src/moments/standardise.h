@@ -9,7 +9,6 @@
 
 #include "exhume/network.h"
 #include "exhume/samples.h"
-#include "model/deep_network.h"
 #include "moments/moments.h"
 
 namespace exhume {
@@ -17,13 +16,10 @@ namespace exhume {
 struct Standardisation {
   AffineMap map;
   Matrix back;  // P^-1, d x d
-  // The network in the user's coordinates.
+  // The network in the user's coordinates: the first layer and every skip term see x, the last one gives y.
   [[nodiscard]] Network to_user(const Network& standard) const;
   // A network of the user's in standardised coordinates.
   [[nodiscard]] Network from_user(const Network& network) const;
-  // The same for networks of any depth: the first layer and every skip term see x, the last one gives y.
-  [[nodiscard]] DeepNetwork to_user(const DeepNetwork& standard) const;
-  [[nodiscard]] DeepNetwork from_user(const DeepNetwork& network) const;
 };
 
 // Throws DataError naming the columns where an input column is constant, two are copies of each other, or the

@@ -24,23 +24,14 @@ class FunctionOracle final : public Oracle {
   Index batch_rows_;
 };
 
-template <class Model>
-OraclePtr model_oracle(Model model, std::string name) {
-  model.validate();
-  const Index inputs = model.inputs();
-  auto shared = std::make_shared<const Model>(std::move(model));
-  return function_oracle([shared](const Eigen::Ref<const RowMatrix>& x) { return evaluate(*shared, x); },
-                         inputs, std::move(name));
-}
-
 }  // namespace
 
 OraclePtr network_oracle(Network network, std::string name) {
-  return model_oracle(std::move(network), std::move(name));
-}
-
-OraclePtr network_oracle(DeepNetwork network, std::string name) {
-  return model_oracle(std::move(network), std::move(name));
+  network.validate();
+  const Index inputs = network.inputs();
+  auto shared = std::make_shared<const Network>(std::move(network));
+  return function_oracle([shared](const Eigen::Ref<const RowMatrix>& x) { return evaluate(*shared, x); },
+                         inputs, std::move(name));
 }
 
 OraclePtr function_oracle(AnswerFunction function, Index inputs, std::string name, Index batch_rows) {

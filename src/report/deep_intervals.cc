@@ -23,7 +23,7 @@ std::string column_name(const std::vector<std::string>& names, const char* what,
   return place < names.size() ? names[place] : fmt::format("{} {}", what, number + 1);
 }
 
-bool same_shapes(const DeepNetwork& a, const DeepNetwork& b) {
+bool same_shapes(const Network& a, const Network& b) {
   if (a.layers.size() != b.layers.size()) return false;
   for (std::size_t l = 0; l < a.layers.size(); ++l) {
     if (a.layers[l].W.rows() != b.layers[l].W.rows() || a.layers[l].W.cols() != b.layers[l].W.cols() ||
@@ -36,7 +36,7 @@ bool same_shapes(const DeepNetwork& a, const DeepNetwork& b) {
 }  // namespace
 
 Json deep_intervals(const DeepResult& result) {
-  const DeepNetwork &network = result.network, &errors = result.standard_errors;
+  const Network &network = result.network, &errors = result.standard_errors;
   if (result.status != Status::kEstimated || errors.layers.empty() || !same_shapes(network, errors))
     return nullptr;
   std::vector<svg::Forest> charts;

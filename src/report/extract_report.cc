@@ -22,10 +22,10 @@ std::string as_power(Index questions) {
              : "0";
 }
 
-Index inputs_of(const ExtractResult& r) { return r.is_deep() ? r.deep.inputs() : r.network.inputs(); }
-Index outputs_of(const ExtractResult& r) { return r.is_deep() ? r.deep.outputs() : r.network.outputs(); }
+Index inputs_of(const ExtractResult& r) { return r.network.inputs(); }
+Index outputs_of(const ExtractResult& r) { return r.network.outputs(); }
 std::vector<Index> widths_of(const ExtractResult& r) {
-  return r.is_deep() ? r.deep.widths() : std::vector<Index>{r.network.hidden()};
+  return r.network.empty() ? std::vector<Index>{0} : r.network.widths();
 }
 // "10-20-20-1"
 std::string shape_of(const ExtractResult& result) {
@@ -33,7 +33,7 @@ std::string shape_of(const ExtractResult& result) {
 }
 
 std::string activation_words(const ExtractResult& result) {
-  if (result.is_deep()) return result.deep.has_skip_terms() ? "ReLU with skip terms" : "ReLU";
+  if (result.is_deep()) return result.network.has_skip_terms() ? "ReLU with skip terms" : "ReLU";
   if (result.activation == "leaky relu") return fmt::format("leaky ReLU of slope {:.6g}", result.slope);
   if (result.activation == "absolute value") return "absolute value";
   return result.activation == "relu" ? "ReLU" : "ReLU with a linear term";
@@ -50,13 +50,13 @@ Json own_keys(const ExtractResult& result) {
   Json json;
   json["oracle"] = result.oracle;
   json["inputs"] = inputs_of(result);
-  json["hidden_units"] = result.is_deep() ? Json(result.deep.widths()) : Json(result.network.hidden());
+  json["hidden_units"] = result.is_deep() ? Json(result.network.widths()) : Json(result.network.hidden());
   json["hidden_units_are"] = refused ? Json(nullptr) : Json("at least");
   json["unseen_share"] = measured(result.unseen_share);
   json["outputs"] = outputs_of(result);
   json["activation"] = result.activation;
   json["slope"] = measured(result.slope);
-  json["linear_term"] = result.is_deep() ? result.deep.has_skip_terms() : result.network.has_linear_term();
+  json["linear_term"] = result.network.has_skip_terms();
   json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
   json["precision"] = result.precision;
   json["reading"] = result.reading;
@@ -87,7 +87,7 @@ Json sections(const ExtractResult& result) {
                                {"stage", "questions"}, std::move(rows)));
   if (result.is_deep()) {
     list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
-                                   svg::picture_of(result.deep)));
+                                   svg::picture_of(result.network)));
   }
   if (!result.kinks.empty()) {
     svg::Chart chart;

@@ -25,14 +25,8 @@ constexpr double kSameQuestion = 1e-9;
 
 class Checker {
  public:
-  Checker(const std::string& text, const Network* network, const DeepNetwork* deep, const std::string& log,
-          const Control& control)
-      : text_(text),
-        json_(parse_certificate(text)),
-        network_(network),
-        deep_(deep),
-        log_(log),
-        control_(control) {}
+  Checker(const std::string& text, const Network& network, const std::string& log, const Control& control)
+      : text_(text), json_(parse_certificate(text)), network_(network), log_(log), control_(control) {}
 
   CertificateCheck run() {
     if (digest_matches(text_)) {
@@ -55,9 +49,6 @@ class Checker {
     out_.findings.push_back({std::move(part), Outcome::kBad, std::move(what)});
   }
 
-  [[nodiscard]] Index inputs() const { return deep_ != nullptr ? deep_->inputs() : network_->inputs(); }
-  [[nodiscard]] Index outputs() const { return deep_ != nullptr ? deep_->outputs() : network_->outputs(); }
-
   void check_log(const LogContents& contents) {
     if (contents.digest == words(at(json_, "log_digest")) && contents.dropped == 0) {
       good("log", "it is the log that the certificate speaks of");
@@ -79,8 +70,8 @@ class Checker {
   void check_answers(LogContents& contents) {
     const Json head = parsed(contents.header);
     const double stated = number_of(at(head, "inputs")), dimensions = number_of(at(head, "dimensions"));
-    if (!(stated == static_cast<double>(inputs())) || !(dimensions >= 1) || contents.blocks.empty() ||
-        contents.blocks.back().answers.cols() != outputs()) {
+    if (!(stated == static_cast<double>(network_.inputs())) || !(dimensions >= 1) ||
+        contents.blocks.empty() || contents.blocks.back().answers.cols() != network_.outputs()) {
       bad("network", "it has other inputs or outputs than the log");
       return;
     }
@@ -89,7 +80,7 @@ class Checker {
     const Json& seed_json = at(head, "seed");
     const auto seed = seed_json.is_number_unsigned() ? seed_json.get<std::uint64_t>() : 0;
     const auto frame = std::make_shared<const Frame>(
-        inputs(), std::min(static_cast<Index>(dimensions), inputs()), seed, box);
+        network_.inputs(), std::min(static_cast<Index>(dimensions), network_.inputs()), seed, box);
     const bool logits = words(at(json_, "reading")) == "logits";
     StoredPrecision stored;
     check_fresh(contents, *frame, seed);
@@ -99,10 +90,8 @@ class Checker {
     }
     const SamplePtr samples = logged_samples(frame, std::move(contents.blocks));
     if (!logits) stored = stored_precision(*samples, control_);
-    out_.whole =
-        deep_ != nullptr ? verify(*deep_, *samples, control_) : verify(*network_, *samples, control_);
-    const EntryModel model =
-        deep_ != nullptr ? EntryModel(*deep_, nullptr) : EntryModel(*network_, nullptr, nullptr);
+    out_.whole = verify(network_, *samples, control_);
+    const EntryModel model(network_, nullptr, nullptr);
     const EntryCheck check = check_entries(model, *samples, stored, false, {}, control_);
     if (check.reproduced()) {
       good("network",
@@ -149,12 +138,8 @@ class Checker {
   }
 
   [[nodiscard]] bool same(const ExtractResult& again) const {
-    if (again.status == Status::kRefused || again.is_deep() != (deep_ != nullptr)) return false;
-    if (deep_ != nullptr) {
-      const DeepAlignment apart = align(*deep_, again.deep);
-      return apart.comparable && apart.worst_error <= kSameQuestion;
-    }
-    const Alignment apart = align(*network_, again.network);
+    if (again.status == Status::kRefused) return false;
+    const Alignment apart = align(network_, again.network);
     return apart.comparable && apart.worst_error <= kSameQuestion;
   }
 
@@ -174,8 +159,7 @@ class Checker {
 
   const std::string& text_;
   Json json_;
-  const Network* network_;  // the one or the other
-  const DeepNetwork* deep_;
+  const Network& network_;
   const std::string& log_;
   const Control& control_;
   CertificateCheck out_;
@@ -185,12 +169,7 @@ class Checker {
 
 CertificateCheck check_extraction(const std::string& json, const Network& network, const std::string& log,
                                   const Control& control) {
-  return Checker(json, &network, nullptr, log, control).run();
-}
-
-CertificateCheck check_extraction(const std::string& json, const DeepNetwork& network, const std::string& log,
-                                  const Control& control) {
-  return Checker(json, nullptr, &network, log, control).run();
+  return Checker(json, network, log, control).run();
 }
 
 }  // namespace exhume

@@ -14,14 +14,10 @@
 #include "certify/certificate_check.h"
 #include "exhume/control.h"
 #include "exhume/network.h"
-#include "model/deep_network.h"
 
 namespace exhume {
 
 [[nodiscard]] CertificateCheck check_extraction(const std::string& json, const Network& network,
-                                                const std::string& log, const Control& control = {});
-
-[[nodiscard]] CertificateCheck check_extraction(const std::string& json, const DeepNetwork& network,
                                                 const std::string& log, const Control& control = {});
 
 }  // namespace exhume

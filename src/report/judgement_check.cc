@@ -320,8 +320,8 @@ class Comparison {
       return a.rows() == b.rows() && a.cols() == b.cols() &&
              (a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= kSame * b.cwiseAbs().maxCoeff());
     };
-    if (!same(errors_->W, again.W) || !same(errors_->b, again.b) || !same(errors_->A, again.A) ||
-        !same(errors_->c, again.c))
+    if (!same(errors_->W(), again.W()) || !same(errors_->b(), again.b()) || !same(errors_->A(), again.A()) ||
+        !same(errors_->c(), again.c()))
       bad("the standard errors beside the network are not those that network and samples give");
   }
 

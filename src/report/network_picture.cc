@@ -90,8 +90,8 @@ std::string name_of(std::size_t column, std::size_t columns, Index units) {
 
 }  // namespace
 
-NetworkPicture picture_of(const DeepNetwork& network, Index max_units) {
-  const DeepNetwork shown = canonical(network);
+NetworkPicture picture_of(const Network& network, Index max_units) {
+  const Network shown = canonical(network);
   NetworkPicture picture;
   picture.skips = shown.has_skip_terms();
   std::vector<std::vector<Index>> units;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "exhume/network.h"
 #include "exhume/types.h"
-#include "model/deep_network.h"
 
 namespace exhume::svg {
 
@@ -33,7 +33,7 @@ struct NetworkPicture {
 
 inline constexpr Index kMostLines = 500;
 
-[[nodiscard]] NetworkPicture picture_of(const DeepNetwork& network, Index max_units = 40);
+[[nodiscard]] NetworkPicture picture_of(const Network& network, Index max_units = 40);
 // Lines that lead nowhere, and weights that are not finite, are left out.
 [[nodiscard]] std::string draw(const NetworkPicture& picture);
 

@@ -68,19 +68,19 @@ Json units(const RecoverResult& result) {
   const Network& network = result.network;
   const Network& errors = result.standard_errors;
   const bool have_errors = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
-                           errors.b.size() == network.b.size() && errors.outputs() == network.outputs();
+                           errors.b().size() == network.b().size() && errors.outputs() == network.outputs();
   Json list = Json::array();
   for (Index i = 0; i < std::min(network.hidden(), kUnits); ++i) {
     Index input = 0;
-    network.W.row(i).cwiseAbs().maxCoeff(&input);
-    Json unit = {{"bias", rounded(network.b(i))},
-                 {"output_norm", rounded(network.A.col(i).norm())},
-                 {"largest_weight", rounded(network.W(i, input))},
+    network.W().row(i).cwiseAbs().maxCoeff(&input);
+    Json unit = {{"bias", rounded(network.b()(i))},
+                 {"output_norm", rounded(network.A().col(i).norm())},
+                 {"largest_weight", rounded(network.W()(i, input))},
                  {"largest_weight_input", input + 1}};
     if (result.activity.size() == network.hidden()) unit["active"] = rounded(result.activity(i));
     if (have_errors) {
       unit["max_standard_error"] =
-          rounded(std::max({errors.W.row(i).maxCoeff(), errors.b(i), errors.A.col(i).maxCoeff()}));
+          rounded(std::max({errors.W().row(i).maxCoeff(), errors.b()(i), errors.A().col(i).maxCoeff()}));
     }
     list.push_back(std::move(unit));
   }
@@ -102,7 +102,7 @@ Json own_keys(const RecoverResult& result) {
   json["hidden_units"] = result.network.hidden();
   json["outputs"] = result.network.outputs();
   json["activation"] = result.activation;
-  json["linear_term"] = result.network.has_linear_term();
+  json["linear_term"] = result.network.has_skip_terms();
   if (!result.precision.empty()) json["precision"] = result.precision;
   json["heldout_relative_mse"] = measured(result.heldout_relative_mse);
   json["training_relative_mse"] = measured(result.training_relative_mse);
@@ -131,8 +131,8 @@ Json pictures(const RecoverResult& result) {
                {"descent", descent(result.descent)},
                {"heldout", heldout_points(result)},
                {"residuals", residual_histogram(result)},
-               {"weights", rounded(svg::shrink(result.network.W, kHeatRows, kHeatColumns))},
-               {"output_weights", rounded(svg::shrink(result.network.A, kHeatRows, kHeatColumns))},
+               {"weights", rounded(svg::shrink(result.network.W(), kHeatRows, kHeatColumns))},
+               {"output_weights", rounded(svg::shrink(result.network.A(), kHeatRows, kHeatColumns))},
                {"units", units(result)}};
   if (Json images = image_picture(result); !images.is_null()) json["images"] = std::move(images);
   if (Json intervals = interval_picture(result); !intervals.is_null())
@@ -189,7 +189,7 @@ std::vector<Fact> facts(const RecoverResult& result) {
     list.push_back(
         {"network", fmt::format("{}{}{}{}", shape(n),
                                 result.activation == "relu" ? "" : ", activation " + result.activation,
-                                n.has_linear_term() ? ", with a linear term" : "",
+                                n.has_skip_terms() ? ", with a linear term" : "",
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
   }
   list.push_back({"samples", fmt::format("{}, of which {} held out",
@@ -203,8 +203,8 @@ std::vector<Fact> facts(const RecoverResult& result) {
     list.push_back(
         {"standard errors", result.max_standard_error > 0
                                 ? fmt::format("{:.3g} at most", result.max_standard_error)
-                                : std::string(n.has_linear_term() ? "not computed beside a linear term"
-                                                                  : "not computed for so many weights")});
+                                : std::string(n.has_skip_terms() ? "not computed beside a linear term"
+                                                                 : "not computed for so many weights")});
   }
   return list;
 }

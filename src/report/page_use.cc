@@ -51,14 +51,14 @@ std::string loading(const Json& json) {
   const std::string kind = words(at(json, "kind"));
   const bool deep = kind == kDeepNetwork || at(json, "hidden_units").is_array();
   const bool quadratic = kind == "memorized network";
-  const char* type = quadratic ? "QuadraticNetwork" : deep ? "DeepNetwork" : "Network";
+  const char* type = quadratic ? "QuadraticNetwork" : deep ? "Network" : "Network";
   std::string out = lines(
       "Python", {"import exhume", fmt::format("network = exhume.{}.load(\"network.safetensors\")", type),
                  "y = network(x)"});
   if (!quadratic) {
     out += lines("C++", {"#include <exhume/io/open.h>",
                          fmt::format("auto network = exhume::{}(\"network.safetensors\");",
-                                     deep ? "open_deep_network" : "open_network"),
+                                     deep ? "open_network" : "open_network"),
                          "exhume::RowMatrix y = exhume::evaluate(network, x);"});
   }
   if (wrote(json, "network.onnx")) {

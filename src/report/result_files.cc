@@ -13,10 +13,10 @@ namespace {
 
 bool has_errors(const RecoverResult& result) {
   const Network &network = result.network, &errors = result.standard_errors;
-  return result.status == Status::kEstimated && errors.W.size() > 0 && errors.W.rows() == network.W.rows() &&
-         errors.W.cols() == network.W.cols() && errors.A.rows() == network.A.rows() &&
-         errors.A.cols() == network.A.cols() && errors.b.size() == network.b.size() &&
-         errors.c.size() == network.c.size();
+  return result.status == Status::kEstimated && errors.W().size() > 0 &&
+         errors.W().rows() == network.W().rows() && errors.W().cols() == network.W().cols() &&
+         errors.A().rows() == network.A().rows() && errors.A().cols() == network.A().cols() &&
+         errors.b().size() == network.b().size() && errors.c().size() == network.c().size();
 }
 
 }  // namespace

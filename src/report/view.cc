@@ -33,25 +33,24 @@ struct Pairs {
 
 // A network of rectified units of any depth, and what its units are; empty for other models.
 struct Comparable {
-  DeepNetwork network;
+  Network network;
   std::string units;
 };
 std::optional<Comparable> comparable(const StoredModel& model) {
-  if (const auto* network = std::get_if<Network>(&model)) return Comparable{to_deep(*network), "relu"};
-  if (const auto* network = std::get_if<DeepNetwork>(&model)) return Comparable{*network, "relu"};
+  if (const auto* network = std::get_if<Network>(&model)) return Comparable{*network, "relu"};
   if (const auto* network = std::get_if<RectifiedNetwork>(&model))
-    return Comparable{to_deep(network->network), network->activation};
+    return Comparable{network->network, network->activation};
   return std::nullopt;
 }
 
-std::string shape_words(const DeepNetwork& network) {
+std::string shape_words(const Network& network) {
   const std::vector<Index> widths = network.widths();
   return fmt::format("{}{}{}-{}", network.inputs(), widths.empty() ? "" : "-", fmt::join(widths, "-"),
                      network.outputs());
 }
 
 // `p` and `q` in canonical form.
-Pairs matched(const DeepNetwork& p, const DeepNetwork& q, const std::vector<std::vector<Index>>& match) {
+Pairs matched(const Network& p, const Network& q, const std::vector<std::vector<Index>>& match) {
   Pairs pairs;
   const auto place = [&](std::size_t layer, Index unit) {  // in q; outputs and inputs stay where they are
     return layer < match.size() ? match[layer][static_cast<std::size_t>(unit)] : unit;
@@ -84,8 +83,8 @@ std::pair<Json, Json> compare(const StoredModel& found, const StoredModel& truth
   if (!ours || !theirs) return not_comparable("one of them is no network of rectified units");
   if (ours->units != theirs->units)
     return not_comparable(fmt::format("its units are {}, here they are {}", theirs->units, ours->units));
-  const DeepNetwork p = canonical(ours->network), q = canonical(theirs->network);
-  const DeepAlignment alignment = align(p, q);
+  const Network p = canonical(ours->network), q = canonical(theirs->network);
+  const Alignment alignment = align(p, q);
   if (!alignment.comparable) {
     return not_comparable(fmt::format("it is {}, this one {} (inputs, hidden units and outputs that matter)",
                                       shape_words(q), shape_words(p)));
@@ -158,7 +157,6 @@ std::string with_shape(const std::string& certificate, const StoredModel& found,
   RecoverResult result;
   if (const auto* network = std::get_if<Network>(&found)) result.network = *network;
   if (const auto* network = std::get_if<RectifiedNetwork>(&found)) result.network = network->network;
-  if (const auto* network = std::get_if<DeepNetwork>(&found)) result.network.W = network->layers.front().W;
   check_shape(shape, result.network.inputs());
   result.input_shape = shape;
   json["input_shape"] = shape;

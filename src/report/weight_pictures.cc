@@ -44,7 +44,7 @@ void add(std::vector<Entry>& list, const char* part, const Matrix& values, const
 
 Json image_picture(const RecoverResult& result) {
   const auto [rows, columns] = shape_of(result);
-  const Matrix& W = result.network.W;
+  const Matrix& W = result.network.W();
   if (rows == 0 || W.rows() == 0 || rows * columns > kMostPixels) return nullptr;
   const Index shown = std::min({W.rows(), kMostImages, kMostPixels / (rows * columns)});
   Json units = Json::array();
@@ -55,16 +55,18 @@ Json image_picture(const RecoverResult& result) {
 Json interval_picture(const RecoverResult& result) {
   const Network &network = result.network, &errors = result.standard_errors;
   const bool known = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
-                     errors.outputs() == network.outputs() && errors.b.size() == network.b.size() &&
-                     errors.c.size() == network.c.size() && network.W.size() > 0;
+                     errors.outputs() == network.outputs() && errors.b().size() == network.b().size() &&
+                     errors.c().size() == network.c().size() && network.W().size() > 0;
   if (result.status != Status::kEstimated || !known) return nullptr;
   std::vector<Entry> first, second;
-  add(first, "W", network.W, errors.W);
-  add(first, "b", network.b, errors.b);
-  add(second, "A", network.A, errors.A);
-  add(second, "c", network.c, errors.c);
-  Json counts = {
-      {"W", network.W.size()}, {"b", network.b.size()}, {"A", network.A.size()}, {"c", network.c.size()}};
+  add(first, "W", network.W(), errors.W());
+  add(first, "b", network.b(), errors.b());
+  add(second, "A", network.A(), errors.A());
+  add(second, "c", network.c(), errors.c());
+  Json counts = {{"W", network.W().size()},
+                 {"b", network.b().size()},
+                 {"A", network.A().size()},
+                 {"c", network.c().size()}};
   Json list = Json::array();
   for (const std::vector<Entry>& layer :
        {least_certain(std::move(first)), least_certain(std::move(second))}) {

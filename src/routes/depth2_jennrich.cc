@@ -266,12 +266,12 @@ FullRankResult full_rank_network(const HermiteTensors& tensors, const Depth2Jenn
   FullRankResult out;
   out.units = robust_units(tensors, options);
   out.signs = fix_signs(out.units.W, out.units.b, out.units.A, tensors);
-  out.network.W = out.signs.signs.asDiagonal() * out.units.W;
-  out.network.b = out.signs.signs.cwiseProduct(out.units.b);
-  out.network.A = out.units.A;
-  out.network.c = Vector::Zero(tensors.outputs);
+  out.network.W() = out.signs.signs.asDiagonal() * out.units.W;
+  out.network.b() = out.signs.signs.cwiseProduct(out.units.b);
+  out.network.A() = out.units.A;
+  out.network.c() = Vector::Zero(tensors.outputs);
   const HermiteTensors ours = population_hermite_tensors(out.network, 0);
-  out.network.c = (tensors.estimate[0].entries - ours.estimate[0].entries).transpose();
+  out.network.c() = (tensors.estimate[0].entries - ours.estimate[0].entries).transpose();
   out.misfit = tensor_misfit(tensors, out.network, 2 * options.ell + 2);
   if (!(out.misfit <= kExplained)) {
     out.outcome = FullRankOutcome::kMisfit;

@@ -82,22 +82,22 @@ Network fold_features(const Matrix& W, const Vector& b, const Vector& alpha, con
   const double level = constant - (k > 0 ? b.dot(alpha_turned) : 0), norm = slope.norm();
   const Index extra = norm > 0 ? 2 : 0;
   Network out;
-  out.W.resize(k + extra, d);
-  out.b.resize(k + extra);
-  out.A.resize(1, k + extra);
-  out.c = Vector::Zero(1);
-  out.W.topRows(k) = W;
-  out.b.head(k) = b;
-  out.A.leftCols(k) = (alpha + alpha_turned).transpose();
+  out.W().resize(k + extra, d);
+  out.b().resize(k + extra);
+  out.A().resize(1, k + extra);
+  out.c() = Vector::Zero(1);
+  out.W().topRows(k) = W;
+  out.b().head(k) = b;
+  out.A().leftCols(k) = (alpha + alpha_turned).transpose();
   if (extra == 0) {
-    out.c(0) = level;
+    out.c()(0) = level;
     return out;
   }
   for (const Index turn : {0, 1}) {
     const double sign = turn == 0 ? 1 : -1;
-    out.W.row(k + turn) = sign * slope.transpose() / norm;
-    out.b(k + turn) = sign * level / norm;
-    out.A(0, k + turn) = sign * norm;
+    out.W().row(k + turn) = sign * slope.transpose() / norm;
+    out.b()(k + turn) = sign * level / norm;
+    out.A()(0, k + turn) = sign * norm;
   }
   return out;
 }

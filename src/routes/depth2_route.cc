@@ -88,14 +88,14 @@ Start given_units(Job& job) {
                     V.cols() - 1, d));
   }
   Network guess;
-  guess.W = V.leftCols(d);
-  guess.b = V.col(d);
-  guess.A = Matrix::Zero(m, V.rows());
-  guess.c = Vector::Zero(m);
+  guess.W() = V.leftCols(d);
+  guess.b() = V.col(d);
+  guess.A() = Matrix::Zero(m, V.rows());
+  guess.c() = Vector::Zero(m);
   const Network standard = job.data.coordinates().from_user(guess);
   Start start;
   start.V.resize(V.rows(), d + 1);
-  start.V << standard.W, standard.b;
+  start.V << standard.W(), standard.b();
   for (Index i = 0; i < V.rows(); ++i) start.V.row(i) /= std::max(start.V.row(i).head(d).norm(), kTiny);
   return start;
 }

@@ -237,10 +237,10 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
     return out;
   }
   out.outcome = DetectorOutcome::kFound;
-  out.network.W = units.V * inputs;
-  out.network.A = y_white.back * (P.transpose() * (omega.back * units.B));
-  out.network.b = Vector::Zero(k);
-  out.network.c = Vector::Zero(samples->outputs());
+  out.network.W() = units.V * inputs;
+  out.network.A() = y_white.back * (P.transpose() * (omega.back * units.B));
+  out.network.b() = Vector::Zero(k);
+  out.network.c() = Vector::Zero(samples->outputs());
   if (options.first_layer == FirstLayer::kGradientDescent) {
     LayerDescentOptions descent;
     descent.leak = options.leak;
@@ -261,9 +261,9 @@ SpectralStart symmetric_start(const SymmetricNetwork& found, const Standardisati
   const Network standard = coordinates.from_user(found.network);
   start.V.resize(standard.hidden(), d + 1);
   for (Index i = 0; i < standard.hidden(); ++i) {
-    const double norm = std::max(standard.W.row(i).norm(), kTiny);
-    start.V.row(i).head(d) = standard.W.row(i) / norm;
-    start.V(i, d) = standard.b(i) / norm;
+    const double norm = std::max(standard.W().row(i).norm(), kTiny);
+    start.V.row(i).head(d) = standard.W().row(i) / norm;
+    start.V(i, d) = standard.b()(i) / norm;
   }
   return start;
 }

@@ -53,11 +53,11 @@ DetectorNetwork from_detector(const Matrix& T, const CrossMoments& second, const
     return out;
   }
   turn_to_positive_means(z, second.mean_y());
-  out.network.W = single_layer(second.mean_xx(), z.transpose() * second.mean_yx(), options.leak);
-  out.network.A = z.transpose().partialPivLu().inverse();
-  out.network.b = Vector::Zero(k);
-  out.network.c = Vector::Zero(k);
-  const bool finite = out.network.W.allFinite() && out.network.A.allFinite();
+  out.network.W() = single_layer(second.mean_xx(), z.transpose() * second.mean_yx(), options.leak);
+  out.network.A() = z.transpose().partialPivLu().inverse();
+  out.network.b() = Vector::Zero(k);
+  out.network.c() = Vector::Zero(k);
+  const bool finite = out.network.W().allFinite() && out.network.A().allFinite();
   out.outcome = finite ? DetectorOutcome::kFound : DetectorOutcome::kTooFewVectors;
   if (!finite) out.network = Network();
   return out;
@@ -185,8 +185,8 @@ DetectorNetwork algorithm4(const SamplePtr& samples, Index hidden, const Printed
       linear_view(row_range(samples, half, samples->rows() - half), Matrix::Identity(d, d), P.transpose());
   DetectorNetwork out = algorithm3(reduced, options, control);
   if (out.outcome == DetectorOutcome::kFound) {
-    out.network.A = (P * out.network.A).eval();
-    out.network.c = Vector::Zero(m);
+    out.network.A() = (P * out.network.A()).eval();
+    out.network.c() = Vector::Zero(m);
   }
   return out;
 }
@@ -204,9 +204,9 @@ DetectorNetwork algorithm3_cross_fitted(const SamplePtr& samples, const PrintedO
   if (!match.comparable) return a;
   a.network = one;
   for (Index i = 0; i < one.hidden(); ++i) {
-    const Index j = match.match[static_cast<std::size_t>(i)];
-    a.network.W.row(i) = (one.W.row(i) + two.W.row(j)) / 2;
-    a.network.A.col(i) = (one.A.col(i) + two.A.col(j)) / 2;
+    const Index j = match.match[0][static_cast<std::size_t>(i)];
+    a.network.W().row(i) = (one.W().row(i) + two.W().row(j)) / 2;
+    a.network.A().col(i) = (one.A().col(i) + two.A().col(j)) / 2;
   }
   a.gap = std::min(a.gap, b.gap);
   return a;
@@ -228,13 +228,13 @@ Network first_layer_by_descent(const Network& start, const SampleSource& samples
                         .xx /
                     n;
   const double largest_x = spectral_norm(xx);
-  const double largest_a = spectral_norm(start.A);
+  const double largest_a = spectral_norm(start.A());
   const double step = 1 / std::max(largest_x * largest_a * largest_a, kTiny);
-  Matrix W = start.W, ahead = W, best = W;
+  Matrix W = start.W(), ahead = W, best = W;
   double momentum = 1, before = std::numeric_limits<double>::infinity(), least = before;
   for (int i = 0; i < options.iterations; ++i) {
     control.check();
-    const Descent at = gradient_of(ahead, start.A, options.leak, samples, control);
+    const Descent at = gradient_of(ahead, start.A(), options.leak, samples, control);
     if (at.error < least) {
       least = at.error;
       best = ahead;
@@ -249,7 +249,7 @@ Network first_layer_by_descent(const Network& start, const SampleSource& samples
     control.report("gradient descent", static_cast<double>(i + 1) / options.iterations);
   }
   Network out = start;
-  out.W = best;
+  out.W() = best;
   return out;
 }
 
@@ -263,8 +263,8 @@ PairedError paired_error(const Network& truth, const Network& estimate) {
   const auto rows = [](const Matrix& M) {
     return Matrix(M.rowwise().norm().cwiseMax(kTiny).cwiseInverse().asDiagonal() * M);
   };
-  const Matrix W = rows(truth.W), V = rows(estimate.W);
-  const Matrix A = rows(truth.A.transpose()), B = rows(estimate.A.transpose());
+  const Matrix W = rows(truth.W()), V = rows(estimate.W());
+  const Matrix A = rows(truth.A().transpose()), B = rows(estimate.A().transpose());
   Matrix cost(k, k);
   for (Index i = 0; i < k; ++i) {
     for (Index j = 0; j < k; ++j)

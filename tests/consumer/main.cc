@@ -11,10 +11,10 @@
 
 int main() {
   exhume::Network network;
-  network.W = exhume::Stream(1, "W").normal_matrix(4, 3);
-  network.b = exhume::Vector::Zero(4);
-  network.A = exhume::Matrix::Ones(1, 4);
-  network.c = exhume::Vector::Zero(1);
+  network.W() = exhume::Stream(1, "W").normal_matrix(4, 3);
+  network.b() = exhume::Vector::Zero(4);
+  network.A() = exhume::Matrix::Ones(1, 4);
+  network.c() = exhume::Vector::Zero(1);
   const exhume::RowMatrix x = exhume::Stream(1, "x").normal_matrix(10, 3);
   const double change =
       (exhume::evaluate(network, x) - exhume::evaluate(exhume::canonical(network), x)).cwiseAbs().maxCoeff();

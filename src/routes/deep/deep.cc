@@ -45,7 +45,7 @@ class DeepJudge {
         control_(journey.control) {}
 
   void run() {
-    result_.network = canonical(data_.coordinates().to_user(to_deep(found_.form)));
+    result_.network = canonical(data_.coordinates().to_user(to_network(found_.form)));
     result_.plain = found_.plain;
     result_.minimal = found_.minimal;
     result_.signs_identifiable = found_.signs_determined;
@@ -118,7 +118,7 @@ class DeepJudge {
   }
 
   void check_entries_of(Checks& checks) {
-    const EntryModel model(result_.network, &data_.coordinates());
+    const EntryModel model(result_.network, nullptr, &data_.coordinates());
     const FitErrors errors = rounding_errors();
     const auto require = [&](const char* name, const SamplePtr& rows, bool unseen) {
       const EntryCheck check = check_entries(model, *rows, data_.precision(), unseen, errors, control_);

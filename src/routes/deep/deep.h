@@ -24,15 +24,15 @@
 
 #include "exhume/certificate.h"
 #include "exhume/control.h"
+#include "exhume/network.h"
 #include "exhume/samples.h"
 #include "fit/deep/search.h"
-#include "model/deep_network.h"
 #include "routes/deep/deep_options.h"
 
 namespace exhume {
 
 struct DeepResult : Certificate {
-  DeepNetwork network;   // canonical form, in the user's coordinates
+  Network network;       // canonical form, in the user's coordinates
   bool plain = false;    // without skip terms
   bool minimal = false;  // no unit can go: each was tried
   bool signs_identifiable = false;
@@ -40,8 +40,8 @@ struct DeepResult : Certificate {
   double heldout_relative_mse = 0;
   double heldout_mean_square = 0;
   double training_relative_mse = 0;
-  double noise_sd = 0;          // root mean square over the outputs, 0 where none is visible
-  DeepNetwork standard_errors;  // in the shapes of `network`; no layers where they were not computed
+  double noise_sd = 0;      // root mean square over the outputs, 0 where none is visible
+  Network standard_errors;  // in the shapes of `network`; no layers where they were not computed
   double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;

@@ -22,7 +22,7 @@ ResidualLook look_at_deep_residual(const DeepForm& form, const SamplePtr& standa
   return look_at_residual(units, residual, control);
 }
 
-DeepNetwork errors_in_noise(const DeepNetwork& network, Prepared& data, const Control& control) {
+Network errors_in_noise(const Network& network, Prepared& data, const Control& control) {
   const SamplePtr& training = data.training();
   const auto p = static_cast<double>(network.parameters());
   const double rows = kErrorFlops / (p * p * static_cast<double>(network.outputs()));

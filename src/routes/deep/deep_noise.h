@@ -13,6 +13,6 @@ namespace exhume {
                                                  const Control& control);
 
 // Standard errors of the network, in the user's coordinates (fit/deep/weight_errors.h).
-[[nodiscard]] DeepNetwork errors_in_noise(const DeepNetwork& network, Prepared& data, const Control& control);
+[[nodiscard]] Network errors_in_noise(const Network& network, Prepared& data, const Control& control);
 
 }  // namespace exhume

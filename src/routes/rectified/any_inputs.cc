@@ -156,9 +156,9 @@ AnyInputsFit recover_any_inputs(const Eigen::Ref<const RowMatrix>& x, const Eige
         found.complete && !control.out_of_time() ? AnyInputsOutcome::kNoNetwork : AnyInputsOutcome::kBudget;
     return out;
   }
-  out.network.W.resize(hidden, d);
-  for (Index i = 0; i < hidden; ++i) out.network.W.row(i) = units[static_cast<size_t>(i)];
-  out.network.b = Vector::Zero(hidden);
+  out.network.W().resize(hidden, d);
+  for (Index i = 0; i < hidden; ++i) out.network.W().row(i) = units[static_cast<size_t>(i)];
+  out.network.b() = Vector::Zero(hidden);
   const Rectifier relu = rectified_power(1);
   regress_outputs(out.network, relu, x, y, false);
   out.relative_mse = relative_error(out.network, relu, x, y);

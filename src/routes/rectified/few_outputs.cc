@@ -200,11 +200,11 @@ FewOutputs recover_few_outputs(const Eigen::Ref<const RowMatrix>& x, const Eigen
     }
   }
   const Index k = static_cast<Index>(units.size());
-  out.network.W.resize(k, d);
-  out.network.b.resize(k);
+  out.network.W().resize(k, d);
+  out.network.b().resize(k);
   for (Index i = 0; i < k; ++i) {
-    out.network.W.row(i) = units[static_cast<size_t>(i)].wb.head(d);
-    out.network.b(i) = units[static_cast<size_t>(i)].wb(d);
+    out.network.W().row(i) = units[static_cast<size_t>(i)].wb.head(d);
+    out.network.b()(i) = units[static_cast<size_t>(i)].wb(d);
   }
   if (k == 0) return out;
   regress_outputs(out.network, rectifier, x, y, false);

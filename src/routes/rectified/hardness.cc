@@ -217,11 +217,11 @@ IndistinguishablePair indistinguishable_pair(double a) {
   const auto network = [](double s) {
     const double norm = std::sqrt(1 + s * s);
     Network out;
-    out.W.resize(2, 2);
-    out.W << 1 / norm, s / norm, 1 / norm, -s / norm;
-    out.b = Vector::Zero(2);
-    out.A = Matrix::Constant(1, 2, norm / 2);
-    out.c = Vector::Zero(1);
+    out.W().resize(2, 2);
+    out.W() << 1 / norm, s / norm, 1 / norm, -s / norm;
+    out.b() = Vector::Zero(2);
+    out.A() = Matrix::Constant(1, 2, norm / 2);
+    out.c() = Vector::Zero(1);
     return out;
   };
   return {network(a), network(2 * a)};

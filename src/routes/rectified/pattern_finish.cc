@@ -157,12 +157,12 @@ class UnitFinish {
 };
 
 void set_units(const std::vector<Vector>& units, Network& network) {
-  const Index d = network.W.cols(), k = static_cast<Index>(units.size());
-  network.W.resize(k, d);
-  network.b.resize(k);
+  const Index d = network.W().cols(), k = static_cast<Index>(units.size());
+  network.W().resize(k, d);
+  network.b().resize(k);
   for (Index i = 0; i < k; ++i) {
-    network.W.row(i) = units[static_cast<size_t>(i)].head(d);
-    network.b(i) = units[static_cast<size_t>(i)](d);
+    network.W().row(i) = units[static_cast<size_t>(i)].head(d);
+    network.b()(i) = units[static_cast<size_t>(i)](d);
   }
 }
 

@@ -88,7 +88,7 @@ Matrix symmetric_units(const SamplePtr& samples, std::optional<Index> hidden, st
   options.seed = seed;
   const Network network = symmetric_network(samples, options, control).network;
   Matrix V = Matrix::Zero(network.hidden(), samples->inputs() + 1);
-  if (V.rows() > 0) V.leftCols(samples->inputs()) = network.W;
+  if (V.rows() > 0) V.leftCols(samples->inputs()) = network.W();
   return V;
 }
 
