@@ -40,8 +40,8 @@ struct Planted {
   [[nodiscard]] DeepData data() const { return {x, y}; }
 };
 
-// The first such network, from this seed on, whose units are all active on a tenth to nine tenths of the rows:
-// others may have units that are not needed.
+// The first such network, from this seed on, whose units are all active on a tenth to nine tenths of the
+// rows: others may have units that are not needed.
 inline Planted lively(const std::vector<Index>& sizes, Index rows, std::uint64_t seed) {
   for (;; ++seed) {
     Planted planted(sizes, rows, seed);

@@ -238,8 +238,8 @@ Matrix joint_jacobian(const Form& model, const DenseProblem& dense, double lambd
   Matrix J = Matrix::Zero(rows + k + P, P + Q);
   J.topLeftCorner(rows, P) = dense.JV;
   J.topRightCorner(rows, Q) = dense.JC;
-  // conjugate_gradients.cc takes the mean curvature of the block that already holds the scale, (1 + 1 / (d+1))
-  // times the preconditioner's. Any positive curvature fixes the scale.
+  // conjugate_gradients.cc takes the mean curvature of the block that already holds the scale, (1 + 1 /
+  // (d+1)) times the preconditioner's. Any positive curvature fixes the scale.
   J.block(rows, 0, k, P) = std::sqrt(1 + 1 / static_cast<double>(model.V[0].cols())) * scale;
   J.block(rows + k, 0, P, P) = Matrix((lambda * diagonal).cwiseSqrt().asDiagonal());
   return J;
@@ -339,7 +339,8 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
   }
 }
 
-// The kernel for one hidden layer on samples and the one for any number of layers on rows in memory: the same sums.
+// The kernel for one hidden layer on samples and the one for any number of layers on rows in memory: the same
+// sums.
 TEST(Polish, BothKernelsGiveTheSameSumsOfOneLayer) {
   for (const Shape& s : kShapes) {
     SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 44);

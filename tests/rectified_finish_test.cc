@@ -208,8 +208,8 @@ TEST(Polish, WorksWithEveryRectifiedActivation) {
   }
 }
 
-// A bug of the library: ConjugateSystem held the scale of every unit, also where it is not free (e^z - 1). Two
-// hundred steps end at 1.6e-16 where six dense ones are exact.
+// A bug of the library: ConjugateSystem held the scale of every unit, also where it is not free (e^z - 1).
+// Two hundred steps end at 1.6e-16 where six dense ones are exact.
 TEST(Polish, MatrixFreeStepsLeaveAScaleThatIsNotFreeAlone) {
   const auto f = std::make_shared<Rectifier>(rectified_exponential());
   const PlantedRows rows = planted_rows(4, 3, 2, 3000, 81, *f);

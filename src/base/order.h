@@ -16,7 +16,8 @@ namespace exhume {
   return out;
 }
 
-// The numbers of the entries of `values` (an Eigen vector) from the least to the largest; of equals the first is first.
+// The numbers of the entries of `values` (an Eigen vector) from the least to the largest; of equals the first
+// is first.
 template <class Values>
 [[nodiscard]] std::vector<Index> increasing_order(const Values& values) {
   std::vector<Index> out = numbers_below(values.size());

@@ -1,5 +1,5 @@
-// Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps the result, so
-// that a resumed run does not compute it again.
+// Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps the
+// result, so that a resumed run does not compute it again.
 //
 //     const Student student = remembered(control, "student", [&] { return train(...); });
 //

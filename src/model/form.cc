@@ -125,8 +125,8 @@ Network to_network(const Form& form) {
     }
     return network;
   }
-  // |q| = 2 max(q, 0) - q. With P_l = M_l (h_l, ..., h_1, x, 1) every row r of V_{l+1} becomes r M_l; where units are
-  // turned already, M_l is the identity.
+  // |q| = 2 max(q, 0) - q. With P_l = M_l (h_l, ..., h_1, x, 1) every row r of V_{l+1} becomes r M_l; where
+  // units are turned already, M_l is the identity.
   Matrix M = Matrix::Identity(form.inputs + 1, form.inputs + 1);
   for (std::size_t l = 0; l <= depth; ++l) {
     const Matrix row = form.turned ? rows_of(l) : Matrix(rows_of(l) * M);  // on (h_l, ..., h_1, x, 1)

@@ -69,8 +69,8 @@ void normalise(Form& form);
 
 // The sign-free form as a network with skip terms, every unit turned as its row stands; a plain form without.
 [[nodiscard]] Network to_network(const Form& form);
-// A network without skip terms in the plain form; any in the sign-free form; one hidden layer with its signs: plain, or
-// turned where there is a linear term.
+// A network without skip terms in the plain form; any in the sign-free form; one hidden layer with its signs:
+// plain, or turned where there is a linear term.
 [[nodiscard]] Form to_plain_form(const Network& network);
 [[nodiscard]] Form to_sign_free_form(const Network& network);
 [[nodiscard]] Form to_signed_form(const Network& network);
