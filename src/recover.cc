@@ -12,6 +12,8 @@
 
 #include "base/blas.h"
 #include "base/limits.h"
+#include "base/parallel.h"
+#include "base/stage_clock.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
 #include "fit/residuals.h"

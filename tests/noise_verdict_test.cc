@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/passes.h"
 #include "certify/polynomial_residuals.h"
 #include "certify/residual_look.h"

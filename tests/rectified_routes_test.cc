@@ -9,17 +9,11 @@
 
 #include "base/random.h"
 #include "exhume/error.h"
+#include "exhume/papers/rectified.h"
 #include "exhume/recover.h"
 #include "linalg/linear_program.h"
 #include "rectified_planted.h"
 #include "refusal.h"
-#include "routes/rectified/any_inputs.h"
-#include "routes/rectified/arbitrary_noise.h"
-#include "routes/rectified/few_outputs.h"
-#include "routes/rectified/hardness.h"
-#include "routes/rectified/noise_signs.h"
-#include "routes/rectified/patterns.h"
-#include "routes/rectified/sparse_noise.h"
 
 namespace exhume {
 namespace {

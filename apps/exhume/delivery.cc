@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "certificate_file.h"
 #include "exhume/error.h"
+#include "io/digest.h"
 #include "overwrite.h"
 #include "report/result_files.h"
 #include "report/view.h"

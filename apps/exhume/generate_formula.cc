@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "exhume/error.h"
+#include "exhume/papers/rectified.h"
 #include "io/npy.h"
 #include "io/output_folder.h"
-#include "routes/rectified/hardness.h"
 #include "terminal.h"
 
 namespace exhume::cli {

@@ -17,6 +17,7 @@
 #include "delivery.h"
 #include "engine/open_device.h"
 #include "exhume/error.h"
+#include "io/digest.h"
 #include "io/npz.h"
 #include "io/open.h"
 #include "io/safetensors.h"

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/parallel.h"
 #include "call.h"
 #include "data/views.h"
 #include "exhume/error.h"

@@ -12,6 +12,7 @@
 #include "certify/certificate_writer.h"
 #include "exhume/error.h"
 #include "exhume/version.h"
+#include "io/digest.h"
 
 namespace exhume {
 namespace {

@@ -17,10 +17,10 @@
 #include <tuple>
 #include <vector>
 
+#include "exhume/activation.h"
 #include "exhume/network.h"
 #include "exhume/types.h"
 #include "model/activation.h"
-#include "model/rectifier.h"
 
 namespace exhume {
 

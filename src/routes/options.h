@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "exhume/activation.h"
 #include "exhume/types.h"
-#include "model/rectifier.h"
 
 namespace exhume {
 

@@ -241,7 +241,7 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
   out.network.A() = y_white.back * (P.transpose() * (omega.back * units.B));
   out.network.b() = Vector::Zero(k);
   out.network.c() = Vector::Zero(samples->outputs());
-  if (options.first_layer == FirstLayer::kGradientDescent) {
+  if (options.first_layer == FirstLayerMethod::kGradientDescent) {
     LayerDescentOptions descent;
     descent.leak = options.leak;
     out.network = first_layer_by_descent(out.network, *samples, descent, control);

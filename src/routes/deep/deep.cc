@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/blas.h"
+#include "base/stage_clock.h"
 #include "certify/certify.h"
 #include "fit/errors.h"
 #include "routes/deep/deep_noise.h"

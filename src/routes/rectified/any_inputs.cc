@@ -1,4 +1,4 @@
-#include "routes/rectified/any_inputs.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

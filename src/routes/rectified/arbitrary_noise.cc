@@ -1,4 +1,4 @@
-#include "routes/rectified/arbitrary_noise.h"
+#include "exhume/papers/rectified.h"
 
 #include <fmt/format.h>
 

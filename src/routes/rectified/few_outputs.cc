@@ -1,4 +1,4 @@
-#include "routes/rectified/few_outputs.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "exhume/samples.h"
 

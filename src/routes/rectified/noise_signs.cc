@@ -1,10 +1,11 @@
-#include "routes/rectified/noise_signs.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
 #include "base/blas.h"
+#include "base/parallel.h"
 #include "data/reduce.h"
 #include "fit/polish.h"
 

@@ -1,4 +1,4 @@
-#include "routes/rectified/pattern_finish.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
