@@ -74,8 +74,8 @@ AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget
 Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& parts,
                         std::optional<Index> hidden, std::uint64_t seed) {
   std::optional<PartialMoments> all;
-  for (const auto& [name, bytes] : parts) {
-    PartialMoments part = PartialMoments::deserialise({bytes.c_str(), bytes.size()}, name);
+  for (const auto& [name, sums] : parts) {
+    PartialMoments part = PartialMoments::deserialise({sums.c_str(), sums.size()}, name);
     if (all) {
       all->merge(part);
     } else {
@@ -90,7 +90,7 @@ Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& pa
 }
 
 std::optional<Network> unless_empty(const Network& network) {
-  if (network.W().size() == 0 && network.A().size() == 0 && network.c().size() == 0) return std::nullopt;
+  if (network.parameters() == 0) return std::nullopt;
   return network;
 }
 
@@ -119,7 +119,7 @@ template <class Result>
 std::vector<std::pair<std::string, nb::bytes>> files(const Result& result, const Samples& samples) {
   std::vector<std::pair<std::string, nb::bytes>> list;
   for (const ResultFile& file : result_files(described(result, samples, {})))
-    list.emplace_back(file.name, nb::bytes(file.bytes.data(), file.bytes.size()));
+    list.emplace_back(file.name, bytes(file.bytes));
   return list;
 }
 
@@ -151,12 +151,8 @@ void bind_recover(nb::module_& m) {
       .def_ro("activation", &RecoverResult::activation)
       .def_ro("support", &RecoverResult::support);
   nb::class_<DeepResult>(m, "DeepResult")
-      .def_prop_ro("network", [](const DeepResult& r) { return r.network; })
-      .def_prop_ro("standard_errors",
-                   [](const DeepResult& r) {
-                     return r.standard_errors.layers.empty() ? std::nullopt
-                                                             : std::optional<Network>(r.standard_errors);
-                   })
+      .def_prop_ro("network", [](const DeepResult& r) { return unless_empty(r.network); })
+      .def_prop_ro("standard_errors", [](const DeepResult& r) { return unless_empty(r.standard_errors); })
       .def_prop_ro(
           "predicted", [](const DeepResult& r) { return array(RowMatrix(r.predicted)); }, nb::rv_policy::move)
       .def_prop_ro(
@@ -185,8 +181,7 @@ void bind_recover(nb::module_& m) {
   m.def(
       "sign",
       [](const std::string& key, const std::string& text) {
-        const std::string signature = PrivateKey(key).sign(text);
-        return nb::bytes(signature.data(), signature.size());
+        return bytes(PrivateKey(key).sign(text));
       },
       nb::arg("key"), nb::arg("text"));
   m.def(

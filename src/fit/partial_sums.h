@@ -16,6 +16,7 @@
 
 #include <string>
 
+#include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
