@@ -238,7 +238,7 @@ TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
 }
 
 TEST(WherePairsAct, ChoosesWhatIsMissing) {
-  DeepForm form;
+  Form form;
   form.plain = true;
   form.inputs = 1;
   Matrix first(2, 2), second(1, 3);
@@ -491,14 +491,14 @@ TEST(Extract, EstimatesForSeveralLayersAreWithinAThirdOfWhatWasMeasured) {
 TEST(Scaled, ThereAndBack) {
   RowMatrix u = 3 * Stream(2, "u").normal_matrix(50, 4);
   u.rowwise() += Eigen::RowVector4d(1, 2, 3, 4);
-  DeepForm form;
+  Form form;
   form.inputs = 4;
   form.V = {Stream(2, "V").normal_matrix(3, 5)};
   form.C = Stream(2, "C").normal_matrix(8, 2);
   const RowMatrix y = evaluate(form, u);
   const Scaled scaled(u, y);
   const DeepData data = scaled.data(u, y);
-  const DeepForm inside = scaled.to_scaled(form);
+  const Form inside = scaled.to_scaled(form);
   EXPECT_LT((evaluate(inside, data.x) - data.y).cwiseAbs().maxCoeff(), 1e-12);
   EXPECT_LT((evaluate(scaled.from_scaled(inside), u) - y).cwiseAbs().maxCoeff(), 1e-11);
 }

@@ -178,7 +178,7 @@ TEST(NoiseVerdict, NoiseInTheInputsIsNotNoise) {
 // y - f has variance 1 and f is the network: only what is added may show.
 ResidualLook look(const Noisy& data, const RowMatrix& residual) {
   const SamplePtr samples = memory_samples(data.x, data.y + residual);
-  SeparableModel model = to_signed_model(data.network);
+  Form model = to_signed_form(data.network);
   fit_linear_part(model, *samples, {}, {});
   return look_at_residual(model, samples, {});
 }

@@ -52,8 +52,8 @@ Matrix first_factors(const Matrix& X, const Matrix& Y) {
   const Matrix Y_real = Y * pencil.Z, Y_imaginary = Y * pencil.Z_imaginary;
   Matrix U(r, r);
   for (Index i = 0; i < r; ++i) {
-    // beta X z = alpha Y z: of the two images take the larger mixture, conj(alpha) X z + beta Y z, which no zero
-    // eigenvalue can spoil.
+    // beta X z = alpha Y z: of the two images take the larger mixture, conj(alpha) X z + beta Y z, which no
+    // zero eigenvalue can spoil.
     const double real = pencil.alpha(i), imaginary = pencil.alpha_imaginary(i), beta = pencil.beta(i);
     U.col(i) = real * X_real.col(i) + imaginary * X_imaginary.col(i) + beta * Y_real.col(i);
     if (imaginary < 0) {  // the second of a pair gives the other half

@@ -15,7 +15,7 @@
 
 #include "extract/evidence.h"
 #include "extract/sign_free_layers.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

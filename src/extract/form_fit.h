@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "extract/evidence.h"
-#include "fit/deep/form.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
+#include "model/form.h"
 
 namespace exhume {
 

@@ -9,7 +9,7 @@
 #include "base/blas.h"
 #include "base/stage_clock.h"
 #include "certify/certify.h"
-#include "fit/deep/determined.h"
+#include "fit/errors.h"
 #include "judge/deep_noise.h"
 
 namespace exhume {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fit/deep/weight_errors.h"
+#include "fit/errors.h"
 #include "fit/polish.h"
 
 namespace exhume {
@@ -16,8 +16,7 @@ ResidualLook look_at_deep_residual(const DeepForm& form, const SamplePtr& standa
   const SamplePtr residual = with_outputs(
       standard,
       [form](const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) { y = (y - evaluate(form, x)).eval(); });
-  SeparableModel units;
-  units.V = form.V.front();
+  Form units = one_layer(form.V.front());
   // The fit saw other rows too: on these, what is left is not yet free of the features of its units.
   fit_linear_part(units, *residual, {}, control);
   return look_at_residual(units, residual, control);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "certify/residual_look.h"
-#include "fit/deep/form.h"
 #include "judge/prepared.h"
+#include "model/form.h"
 
 namespace exhume {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "extract/hypothesis.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

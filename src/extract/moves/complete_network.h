@@ -20,7 +20,7 @@
 #include <cstdint>
 
 #include "extract/evidence.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

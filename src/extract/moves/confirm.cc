@@ -12,9 +12,9 @@
 #include "certify/stored_precision.h"
 #include "extract/climb.h"
 #include "extract/evidence.h"
-#include "fit/deep/determined.h"
-#include "fit/deep/form.h"
-#include "fit/deep/polish.h"
+#include "fit/errors.h"
+#include "fit/polish.h"
+#include "model/form.h"
 #include "oracle/logged_samples.h"
 
 namespace exhume {

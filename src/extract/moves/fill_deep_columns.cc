@@ -11,7 +11,7 @@
 #include "extract/climb.h"
 #include "extract/form_fit.h"
 #include "extract/moves/find_missed_units.h"
-#include "fit/deep/polish.h"
+#include "fit/polish.h"
 #include "linalg/svd.h"
 
 namespace exhume {

@@ -215,7 +215,7 @@ class SubspaceFit {
       for (std::size_t i = 0; i < std::min(kSingleLayer.most_needless, order.size()) && !any; ++i) {
         if (!(order[i].first < kSingleLayer.nearly_needless)) break;
         const SeparableModel fewer =
-            polish(without(order[i].second), *samples, to_noise(), space_.meter->control()).model;
+            polish(without(order[i].second), *samples, to_noise(), space_.meter->control()).form;
         const double worst = worst_of(fewer);
         any = worst <= std::max(kSingleLayer.needless * error_, kSingleLayer.below_noise);
         if (!any) continue;
@@ -253,9 +253,9 @@ class SubspaceFit {
                               std::min(kSingleLayer.hopeless_start, kSingleLayer.most_start_error * coarse));
     if (largest > std::min(0.1, kSingleLayer.worth_polish * coarse) && !whatever) return false;
     const SamplePtr samples = memory_samples(u_, y_);
-    const PolishSummary summary = polish(model_, *samples, to_noise(), space_.meter->control());
-    const RowMatrix left = y_ - evaluate(summary.model, u_);
-    const Vector terms = term_sizes(summary.model, u_);
+    const Polished summary = polish(model_, *samples, to_noise(), space_.meter->control());
+    const RowMatrix left = y_ - evaluate(summary.form, u_);
+    const Vector terms = term_sizes(summary.form, u_);
     Vector noise(left.rows());
     double worst = 0;
     for (Index i = 0; i < left.rows(); ++i) {
@@ -265,7 +265,7 @@ class SubspaceFit {
     error_ = worst;
     if (!(worst <= kSingleLayer.right)) return noisy() && search();
     worst_.resize(0);
-    model_ = sharpen_last_digits(summary.model, u_, y_, noise, space_.meter->control());
+    model_ = sharpen_last_digits(summary.form, u_, y_, noise, space_.meter->control());
     if (noisy()) leave_needless();
     return true;
   }

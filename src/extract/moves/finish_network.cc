@@ -7,7 +7,7 @@
 #include "extract/moves/find_always_on_unit.h"
 #include "extract/moves/polish.h"
 #include "extract/moves/resolve_signs.h"
-#include "fit/deep/signs.h"
+#include "fit/signs.h"
 
 namespace exhume {
 namespace {

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "extract/moves/find_planes.h"
-#include "fit/deep/form.h"
+#include "model/form.h"
 
 namespace exhume {
 

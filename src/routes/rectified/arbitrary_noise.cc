@@ -201,17 +201,16 @@ ArbitraryNoiseFit fit_arbitrary_noise(const SamplePtr& samples, const ArbitraryN
   out.candidates = count;
   const std::vector<Index> chosen = choose(gram, count, options.hidden, out.chosen_from);
 
-  SeparableModel model;
-  model.activation = Activation::kRelu;
-  model.linear_term = false;
-  model.V = Matrix::Zero(static_cast<Index>(chosen.size()), d + 1);
-  for (size_t i = 0; i < chosen.size(); ++i) model.V.row(static_cast<Index>(i)).head(d) = W.row(chosen[i]);
+  Form model = one_layer(Matrix::Zero(static_cast<Index>(chosen.size()), d + 1));
+  model.plain = true;
+  for (size_t i = 0; i < chosen.size(); ++i)
+    model.V[0].row(static_cast<Index>(i)).head(d) = W.row(chosen[i]);
   PolishOptions polish_options;
   polish_options.block_rows = kBlockRows;
   if (options.polish) {
     polish_options.max_iterations = 20;
     polish_options.least_progress = 1e-7;
-    model = polish(model, *standard, polish_options, control).model;
+    model = polish(model, *standard, polish_options, control).form;
   }
   out.relative_mse = fit_linear_part(model, *standard, polish_options, control);
   Standardisation back = coordinates;

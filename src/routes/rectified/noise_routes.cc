@@ -30,9 +30,9 @@ double structure_left(Job& job, const Network& network) {
   const SamplePtr some = spread_subset(*job.data.standard(), kStructureRows);
   PolishOptions settle;
   settle.max_iterations = kSettlingSteps;
-  const SeparableModel model =
-      polish(to_signed_model(job.data.coordinates().from_user(network)), *load(*some), settle, job.control)
-          .model;
+  const Form model =
+      polish(to_signed_form(job.data.coordinates().from_user(network)), *load(*some), settle, job.control)
+          .form;
   const Candidates found = candidate_units(model, *some, 1, job.options.seed, job.control);
   if (found.scores.size() == 0) return 0;
   return found.scores(0) / chance_level(some->outputs(), found.tested);

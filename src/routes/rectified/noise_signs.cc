@@ -36,16 +36,14 @@ double explained(const Sums& sums, const std::vector<Index>& kept) {
   return total;
 }
 
-SeparableModel signed_model(const Matrix& V, const Rectifier& rectifier) {
-  SeparableModel model;
-  model.activation = Activation::kRelu;
-  if (rectifier.name != "relu") model.rectifier = std::make_shared<Rectifier>(rectifier);
-  model.linear_term = false;
-  model.V = V;
-  return model;
+Form signed_form(const Matrix& V, const Rectifier& rectifier) {
+  Form form = one_layer(V);
+  form.plain = true;
+  if (rectifier.name != "relu") form.rectifier = std::make_shared<Rectifier>(rectifier);
+  return form;
 }
 
-Vector residual_variances(const SeparableModel& model, const SampleSource& samples, const Control& control) {
+Vector residual_variances(const Form& model, const SampleSource& samples, const Control& control) {
   struct Squares {
     Vector sum;
     void merge(const Squares& other) { sum += other.sum; }
@@ -105,7 +103,7 @@ NoisyFit fit_noisy(const Matrix& V, const SamplePtr& samples, const Rectifier& r
   const Index d = samples->inputs(), m = samples->outputs();
   NoisyFit out;
   out.signs = recover_signs(V, *samples, rectifier, control);
-  SeparableModel model = signed_model(out.signs.signs.asDiagonal() * V, rectifier);
+  Form model = signed_form(out.signs.signs.asDiagonal() * V, rectifier);
   PolishOptions options;
   options.block_rows = kBlockRows;
   if (polished) {
@@ -113,11 +111,11 @@ NoisyFit fit_noisy(const Matrix& V, const SamplePtr& samples, const Rectifier& r
     options.damping = 1e-4;
     options.least_progress = 1e-9;
     options.patience = 1;
-    model = polish(model, *samples, options, control).model;
+    model = polish(model, *samples, options, control).form;
     const Vector spread = residual_variances(model, *samples, control).cwiseMax(kTiny).cwiseSqrt();
     const AffineMap weights{Matrix::Identity(d, d), Vector::Zero(d), spread.cwiseInverse(), Vector::Zero(m)};
     options.damping = 1e-6;
-    model = polish(model, *affine(samples, weights), options, control).model;
+    model = polish(model, *affine(samples, weights), options, control).form;
   }
   out.relative_mse = fit_linear_part(model, *samples, options, control);
   out.noise_variance = residual_variances(model, *samples, control);

@@ -177,7 +177,7 @@ Matrix residual_units(const Network& network, Index hidden, const Rectifier& rec
   const SamplePtr some = spread_subset(*memory_samples(x, y), kRows);
   const Standardisation coordinates = standardise(second_moments(*some, control));
   const SamplePtr standard = load(*affine(some, coordinates.map));
-  SeparableModel model = to_signed_model(coordinates.from_user(network));
+  Form model = to_signed_form(coordinates.from_user(network));
   const auto seed = static_cast<std::uint64_t>(round) + 1;
   Matrix V;
   if (rectifier.name == "relu") {
@@ -186,7 +186,7 @@ Matrix residual_units(const Network& network, Index hidden, const Rectifier& rec
     search.seed = seed;
     search.most_restarts = 2;
     search.exact_relative = kRough;
-    V = search_units(model.V, *standard, search, control).model.V;
+    V = search_units(model.V[0], *standard, search, control).model.V[0];
   } else {
     model.rectifier = std::make_shared<Rectifier>(rectifier);
     V = candidate_units(model, *standard, kCandidates, seed, control).V;

@@ -47,7 +47,7 @@ Matrix noisy_start(const SamplePtr& samples, std::optional<Index> hidden, std::u
   search.seed = seed;
   search.most_restarts = 3;
   const SearchResult found = search_units(start.V, *spread_subset(*standard, kSearchRows), search, control);
-  return user_units(found.model.V, coordinates);
+  return user_units(found.model.V[0], coordinates);
 }
 
 Matrix ica_start(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y, Index hidden,
