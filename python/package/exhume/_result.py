@@ -184,6 +184,6 @@ def _network(found: _core.Result) -> Network | RectifiedNetwork | None:
     if found.network is None:
         return None
     network = Network._wrap(found.network)
-    if isinstance(found, _core.DeepResult) or found.activation == "relu":
+    if found.activation == "relu":
         return network
     return RectifiedNetwork._of(network, found.activation)
