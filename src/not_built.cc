@@ -6,6 +6,8 @@
 #include "report/extraction_check.h"
 #include "routes/depth2_jennrich.h"
 #include "routes/route.h"
+#include "session/generate.h"
+#include "session/site_sums.h"
 
 namespace exhume {
 namespace {
@@ -30,6 +32,12 @@ Route rectified_symmetric_route() { return {}; }
 Route rectified_tensor_route() { return {}; }
 Route threshold_route() { return {}; }
 Route threshold_sigmoid_route() { return {}; }
+
+Generated generate_threshold(const GenerateOptions&, const Control&) {
+  not_built("a planted layer with thresholds");
+}
+Generated generate_formula(const std::string&) { not_built("an instance of a formula"); }
+PartialMoments read_moments(const std::vector<std::string>&) { not_built("a start from moments of several sites"); }
 
 Matrix jennrich_start(const SamplePtr&, std::optional<Index>, std::uint64_t, const Control&) {
   not_built("the start by Jennrich's algorithm");

@@ -27,12 +27,14 @@ TEST(Digest, OfACertificateSurvivesReadingAndNotEditing) {
   Result result = recover(planted_samples(network, {.samples = 2000, .seed = 3}), {});
   result.certificate.command = "not \xff UTF-8";
   const std::string json = to_json(result);
-  EXPECT_TRUE(digest_matches(json));
-  EXPECT_TRUE(digest_matches(nlohmann::ordered_json::parse(json).dump()));  // the layout does not matter
+  EXPECT_TRUE(read_document(json).sealed);
+  EXPECT_EQ(to_html(json), to_html(make_document(result)));
+  EXPECT_TRUE(read_document(nlohmann::ordered_json::parse(json).dump()).sealed);  // the layout does not matter
   auto edited = nlohmann::ordered_json::parse(json);
   edited["hidden_units"] = 4;
-  EXPECT_FALSE(digest_matches(edited.dump(2)));
-  EXPECT_FALSE(digest_matches("{}"));
+  EXPECT_FALSE(read_document(edited.dump(2)).sealed);
+  EXPECT_FALSE(read_document(R"({"status": "certified"})").sealed);
+  EXPECT_THROW((void)read_document("{}"), DataError);
 }
 
 TEST(CertificateCheck, DrawsTheHeldOutRowsAgain) {
@@ -45,7 +47,7 @@ TEST(CertificateCheck, DrawsTheHeldOutRowsAgain) {
     const std::string json = to_json(result);
     const auto bad = [&](const std::string& text, const Network& checked) {
       std::vector<std::string> parts;
-      for (const Finding& f : check_certificate(text, checked, samples).findings)
+      for (const Finding& f : check_certificate(read_document(text), checked, samples).findings)
         if (f.bad()) parts.push_back(f.part);
       return parts;
     };

@@ -170,13 +170,13 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
   ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
-  const CertificateCheck again = check_extraction(to_json(result), result.network, result.log);
+  const CertificateCheck again = check_extraction(make_document(result), result.network, result.log);
   for (const Finding& finding : again.findings)
     EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
   Network other = result.network;
   other.layers[1].W(0, 0) += 1e-3;
   bool bad = false;
-  for (const Finding& finding : check_extraction(to_json(result), other, result.log).findings)
+  for (const Finding& finding : check_extraction(make_document(result), other, result.log).findings)
     bad = bad || finding.bad();
   EXPECT_TRUE(bad);
 }

@@ -269,13 +269,13 @@ TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
   ExtractResult result = extract(network_oracle(network), {});
   const ExtractResult again = replay_extraction(result.log);
   EXPECT_EQ(again.network.W(), result.network.W());
-  const std::string json = to_json(result);
-  for (const Finding& finding : check_extraction(json, result.network, result.log).findings)
+  const Document document = make_document(result);
+  for (const Finding& finding : check_extraction(document, result.network, result.log).findings)
     EXPECT_EQ(finding.outcome, Outcome::kGood) << finding.part << ": " << finding.words;
   Network wrong = result.network;
   wrong.W()(0, 0) += 1e-5;
   bool caught = false;
-  for (const Finding& finding : check_extraction(json, wrong, result.log).findings)
+  for (const Finding& finding : check_extraction(document, wrong, result.log).findings)
     caught = caught || finding.bad();
   EXPECT_TRUE(caught);
 }

@@ -290,7 +290,8 @@ TEST(NoiseVerdict, TimeThatEndsIsNotBlamedOnTheData) {
     if (result.certificate.status == Status::kEstimated) break;
     ++stops;
     EXPECT_EQ(result.certificate.status, Status::kUncertified) << looks;
-    EXPECT_NE(result.certificate.reason.find("stopped after"), std::string::npos) << looks << ": " << result.certificate.reason;
+    EXPECT_NE(result.certificate.reason.find("stopped after"), std::string::npos)
+        << looks << ": " << result.certificate.reason;
   }
   EXPECT_GE(stops, kFewestStops);
 }

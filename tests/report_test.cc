@@ -310,14 +310,19 @@ TEST(ReportHtml, IntervalsOfAnEstimate) {
 
 TEST(ReportHtml, TrueAgainstRecovered) {
   Result result = example(4, 5, 2);
-  const std::string plain = to_json(result);
+  const Document plain = make_document(result);
+  const auto with_truth = [&](const StoredModel& found, const StoredModel& truth, const char* path) {
+    Document document = plain;
+    add_truth(document, found, truth, {"truth", path, "00"});
+    EXPECT_TRUE(read_document(to_text(document)).sealed);
+    return document;
+  };
   Network other = result.network;
   other.W().row(0) *= 2;  // the same function
   other.b()(0) *= 2;
   other.A().col(0) /= 2;
-  const std::string same = with_truth(plain, result.network, other, {"truth", "<true>.safetensors", "00"});
-  EXPECT_TRUE(digest_matches(same));
-  const json stated = json::parse(same)["truth"];
+  const Document same = with_truth(result.network, other, "<true>.safetensors");
+  const json stated = json::parse(to_text(same))["truth"];
   EXPECT_EQ(stated["comparable"], true);
   EXPECT_EQ(stated["parameters"], 4 * 5 + 5 + 5 * 2 + 2);
   EXPECT_LT(stated["worst_error"].get<double>(), 1e-14);
@@ -331,8 +336,8 @@ TEST(ReportHtml, TrueAgainstRecovered) {
   EXPECT_FALSE(truth_matches(same, result.network, other));
 
   const Network smaller = plant({.inputs = 4, .hidden = 3, .outputs = 2, .seed = 5});
-  const std::string unlike = with_truth(plain, result.network, smaller, {"truth", "t", "00"});
-  EXPECT_EQ(json::parse(unlike)["truth"]["comparable"], false);
+  const Document unlike = with_truth(result.network, smaller, "t");
+  EXPECT_EQ(unlike.json["truth"]["comparable"], false);
   EXPECT_NE(to_html(unlike).find("it is 4-3-2, this one 4-5-2"), std::string::npos);
 }
 

@@ -83,7 +83,7 @@ std::string certificate(ExtractResult result) {
     result.certificate.written = {{"network", "network.safetensors", sha256(stored)},
                       {"network for other programs", "network.onnx", sha256(exported)}};
   }
-  result.certificate.written.push_back({"questions and answers", "questions.log", sha256(result.log)});
+  result.certificate.written.push_back({"queries and answers", "queries.log", sha256(result.log)});
   stamp(result.certificate);
   return to_json(result);
 }

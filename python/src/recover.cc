@@ -155,14 +155,17 @@ void bind_recover(nb::module_& m) {
       "with_truth",
       [](const std::string& certificate, const std::string& found, const std::string& truth,
          const std::string& name) {
-        return with_truth(certificate, open_model(found), open_model(truth),
-                          {"truth", name, sha256_file(truth)});
+        Document document = read_document(certificate);
+        add_truth(document, open_model(found), open_model(truth), {"truth", name, sha256_file(truth)});
+        return to_text(document);
       },
       nb::arg("certificate"), nb::arg("found"), nb::arg("truth"), nb::arg("name"));
   m.def(
       "with_shape",
       [](const std::string& certificate, const std::string& found, const std::vector<Index>& shape) {
-        return with_shape(certificate, open_model(found), shape);
+        Document document = read_document(certificate);
+        add_shape(document, open_model(found), shape);
+        return to_text(document);
       },
       nb::arg("certificate"), nb::arg("found"), nb::arg("shape"));
   m.def(

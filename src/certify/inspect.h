@@ -18,18 +18,10 @@
 
 #include "exhume/certificate.h"
 #include "exhume/control.h"
+#include "exhume/inspect.h"
 #include "exhume/samples.h"
 
 namespace exhume {
-
-struct Inspection {
-  std::vector<Assumption> tests;  // value against threshold, holds, and words in `name`
-  bool gaussian = true;
-  bool symmetric = true;
-  bool discrete = false;         // some input takes only a handful of values
-  bool integer_outputs = false;  // every output is a whole number
-  bool repeated_rows = false;    // some row (x, y) occurs twice
-};
 
 [[nodiscard]] Inspection inspect(const SampleSource& samples);
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "exhume/error.h"
 #include "exhume/version.h"
 #include "report/report.h"
@@ -177,7 +177,7 @@ class Comparison {
                       to_string(found.certificate.status), found.certificate.reason));
       return;
     }
-    again_ = parsed(to_json(found));
+    again_ = make_document(found).json;
     rounding_ = found.precision == "double precision";
     deviation_ = found.errors.heldout_relative_mse > 0
                      ? std::sqrt(found.errors.heldout_mean_square / found.errors.heldout_relative_mse)
@@ -369,10 +369,10 @@ class Comparison {
 
 }  // namespace
 
-std::vector<Finding> check_judgement(const std::string& json, const StoredModel& model,
+std::vector<Finding> check_judgement(const Document& document, const StoredModel& model,
                                      const SamplePtr& samples, const Control& control,
                                      const std::optional<Network>& errors) {
-  const Json stated = parse_certificate(json);
+  const Json& stated = document.json;
   std::optional<Status> status;
   for (const Status one : {Status::kCertified, Status::kEstimated}) {
     if (words(at(stated, "status")) == to_string(one)) status = one;

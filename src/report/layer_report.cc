@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/sections.h"
@@ -112,8 +112,7 @@ std::string verdict(const LowestLayerResult& result) {
   const bool certified = certificate.status == Status::kCertified;
   if (result.set) {
     const std::string set = fmt::format("{} of {} halfspace{}", kind_of(*result.set), units, plural(units));
-    if (!certified)
-      return fmt::format("An {} was found but is not certified: {}", set, certificate.reason);
+    if (!certified) return fmt::format("An {} was found but is not certified: {}", set, certificate.reason);
     return fmt::format("The {} was found; it agrees with {:.4f}% of the held-out labels.", set,
                        100 * result.set->agreement);
   }
@@ -142,7 +141,7 @@ std::vector<Fact> facts(const LowestLayerResult& result) {
   return list;
 }
 
-std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles) {
+Document make_document(const LowestLayerResult& result, const UnitProfiles& profiles) {
   Json own = own_keys(result.layer);
   if (result.set) {
     own["set"] = kind_of(*result.set);
@@ -150,10 +149,10 @@ std::string to_json(const LowestLayerResult& result, const UnitProfiles& profile
     own["agreement"] = number(result.set->agreement);
     own["flip_rate"] = number(result.set->flip_rate);
   }
-  return write_certificate(result.certificate, {.kind = result.set ? "halfspaces" : "lowest layer",
-                                                .verdict = verdict(result),
-                                                .own = std::move(own),
-                                                .sections = sections(result.layer, facts(result), profiles)});
+  return make_document(result.certificate, {.kind = result.set ? "halfspaces" : "lowest layer",
+                                            .verdict = verdict(result),
+                                            .own = std::move(own),
+                                            .sections = sections(result.layer, facts(result), profiles)});
 }
 
 std::string units_picture(const UnitProfiles& profiles) {

@@ -45,6 +45,16 @@ std::vector<ResultFile> result_files(const Result& result) {
   return files;
 }
 
+std::vector<ResultFile> result_files(const ExtractResult& result) {
+  std::vector<ResultFile> files;
+  if (result.certificate.status != Status::kRefused) {
+    files.push_back({"network", "network.safetensors", network_bytes(result.network)});
+    files.push_back({"network for other programs", "network.onnx", onnx_bytes(result.network)});
+  }
+  files.push_back({"queries and answers", "queries.log", result.log});
+  return files;
+}
+
 std::vector<std::string> data_remarks(const SampleSource& samples,
                                       const std::vector<std::string>& input_names) {
   std::vector<std::string> remarks;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "exhume/extract.h"
 #include "exhume/recover.h"
 
 namespace exhume {
@@ -13,11 +14,13 @@ struct ResultFile {
 };
 
 //   network.safetensors    the network, or rectified.safetensors where its units are no ReLUs
-//   network.onnx           the same for other programs, with the names of inputs and outputs where there are some
+//   network.onnx           the same for other programs, with names of inputs and outputs where there are some
 //   errors.safetensors     standard errors, under the names of the weights; of estimated networks
 //   support.csv            entries that were hit by sparse noise
 // None where the result is refused.
 [[nodiscard]] std::vector<ResultFile> result_files(const Result& result);
+// And queries.log, all queries with their answers, also of a refusal.
+[[nodiscard]] std::vector<ResultFile> result_files(const ExtractResult& result);
 
 // What is noticed about the data whatever the result: inputs that count the rows.
 [[nodiscard]] std::vector<std::string> data_remarks(const SampleSource& samples,

@@ -1,4 +1,4 @@
-#include "layer_files.h"
+#include "session/layer_files.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "io/npy.h"
 #include "io/safetensors.h"
 
-namespace exhume::cli {
+namespace exhume {
 
 UnitProfiles add_layer(Delivery& delivery, const LowestLayer& layer, const SampleSource& samples,
                        const Control& control) {
@@ -17,8 +17,8 @@ UnitProfiles add_layer(Delivery& delivery, const LowestLayer& layer, const Sampl
   tensors.add("t", layer.t);
   tensors.add("W_step1", layer.start);
   tensors.metadata = {{"activation", to_string(layer.activation)}};
-  delivery.add("units", "units.safetensors", safetensors_bytes(tensors));
-  delivery.add("picture", "units.svg", units_picture(profiles));
+  delivery.add({"units", "units.safetensors", safetensors_bytes(tensors)});
+  delivery.add({"picture", "units.svg", units_picture(profiles)});
   return profiles;
 }
 
@@ -36,4 +36,4 @@ void write_features(AtomicFile& file, const LowestLayer& layer, const SampleSour
   writer.finish();
 }
 
-}  // namespace exhume::cli
+}  // namespace exhume

@@ -1,36 +1,34 @@
-#include "overwrite.h"
+#include "session/overwrite.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
 
-#include "certificate_file.h"
-#include "certify/certificate_check.h"
 #include "exhume/error.h"
+#include "io/atomic_file.h"
 #include "io/digest.h"
 #include "io/output_folder.h"
+#include "session/certificate_file.h"
 
-namespace exhume::cli {
+namespace exhume {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCertificate = "certificate.json";
-
 // What the certificate in the folder says was written with it.
 std::vector<FileDigest> written_before(const fs::path& folder) {
   std::error_code ignored;
-  if (!fs::exists(folder / kCertificate, ignored)) return {};
+  if (!fs::exists(folder / kCertificateFile, ignored)) return {};
   try {
-    return certified_files(read_certificate(folder / kCertificate)).written;
+    return read_document_in(folder).certificate.written;
   } catch (const DataError&) {
     return {};  // not a certificate
   }
 }
 
-// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; empty where there is none.
+// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; empty where
+// there is none.
 fs::path first_foreign(const fs::path& folder, const std::vector<std::string>& names) {
   std::error_code ignored;
   const std::vector<FileDigest> ours = written_before(folder);
@@ -57,25 +55,27 @@ void refuse_to_overwrite(const std::string& folder, const std::vector<std::strin
   if (!fs::is_directory(folder, ignored)) return;
   fs::path foreign;
   for (int look = 0; look < kLooks; ++look) {
-    // Waits for a program that is writing, and takes the steps of one that was killed; another may begin while we look,
-    // so one look that finds something foreign is not enough.
+    // Waits for a program that is writing, and takes the steps of one that was killed; another may begin
+    // while we look, so one look that finds something foreign is not enough.
     settle_folder(folder);
     foreign = first_foreign(folder, names);
     if (foreign.empty()) return;
   }
-  throw std::invalid_argument(
-      fmt::format("{} was not written by an earlier run into this folder and would be lost; give --out "
-                  "another folder, or --force",
-                  foreign.string()));
+  throw WouldOverwrite(fmt::format("{} was not written by an earlier run into this folder and would be lost",
+                                   foreign.string()));
 }
 
 void refuse_result_folder(const std::string& folder) {
   std::error_code ignored;
-  const fs::path path = fs::path(folder) / kCertificate;
+  const fs::path path = fs::path(folder) / kCertificateFile;
   if (!fs::exists(path, ignored)) return;
-  throw std::invalid_argument(fmt::format(
-      "{} belongs to a result whose network would be overwritten; give --out another folder, or --force",
-      path.string()));
+  throw WouldOverwrite(
+      fmt::format("{} belongs to a result whose network would be overwritten", path.string()));
 }
 
-}  // namespace exhume::cli
+void write_new_file(const std::string& path, std::string_view bytes, bool overwrite) {
+  if (!overwrite && fs::exists(path)) throw WouldOverwrite(fmt::format("{} exists", path));
+  write_file(path, bytes);
+}
+
+}  // namespace exhume

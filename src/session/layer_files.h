@@ -1,10 +1,10 @@
 // The files of a lowest layer: units, their picture, features.
 #pragma once
 
-#include "delivery.h"
 #include "routes/threshold/lowest_layer.h"
+#include "session/delivery.h"
 
-namespace exhume::cli {
+namespace exhume {
 
 // units.safetensors (W: k x d, t: k, and the activation) and units.svg, where the delivery writes; and what
 // the picture shows.
@@ -15,4 +15,4 @@ namespace exhume::cli {
 void write_features(AtomicFile& file, const LowestLayer& layer, const SampleSource& samples,
                     const Control& control);
 
-}  // namespace exhume::cli
+}  // namespace exhume
