@@ -79,7 +79,7 @@ def train(x, y, seed=0):
 def main(path=DATA / "digits_64_32_16_10.safetensors"):
     x, y, test = digits()
     parameters = train(x[~test], y[~test])
-    network = exhume.DeepNetwork(list(zip(parameters[::2], parameters[1::2])))
+    network = exhume.Network(list(zip(parameters[::2], parameters[1::2])))
     right = network(x).argmax(axis=1) == y
     print(f"{100 * right[~test].mean():.1f}% of {(~test).sum()} training rows, {100 * right[test].mean():.1f}% of {test.sum()} others")
     network.save(path)

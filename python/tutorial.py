@@ -69,7 +69,7 @@ def noisy() -> None:
 
     # How often the truth lies inside is what a 95 % interval promises.
     truth = teacher.network.canonical()
-    order = result.network.align(truth).match
+    (order,) = result.network.align(truth).match
     true_weights = truth.W[order].ravel()
     rows = [row for row in result.coefficients(0.95) if row.name.startswith("W")]
     inside = sum(row.lower <= value <= row.upper for row, value in zip(rows, true_weights))

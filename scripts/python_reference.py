@@ -24,7 +24,7 @@ SECTIONS = [
     ("Recovering", ["inspect", "recover", "Result", "Coefficient", "NotCertified", "load", "verify", "Verification", "keys"]),
     ("Extracting", ["extract", "Extraction", "estimated_questions"]),
     ("Sums of several sites", ["moments", "sums", "step"]),
-    ("Networks", ["Network", "Alignment", "DeepNetwork", "Layer", "DeepAlignment", "RectifiedNetwork", "generate", "Planted", "Thresholds"]),
+    ("Networks", ["Network", "Layer", "Alignment", "RectifiedNetwork", "generate", "Planted", "Thresholds"]),
     ("Memorising", ["memorize", "Memorized", "QuadraticNetwork"]),
     ("Thresholds", ["halfspaces", "Halfspaces", "lowest_layer", "LowestLayer", "Assumption"]),
     ("Papers", ["diagnose", "reproduce"]),

@@ -155,7 +155,7 @@ TEST(NoiseVerdict, SharedNoiseIsUsed) {
   const Result result = recovered(data.x, y);
   ASSERT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
   EXPECT_GT(result.errors.noise_covariance(0, 1), 0.9 * result.errors.noise_covariance(0, 0));
-  EXPECT_LT((result.network.W() - canonical(data.network).W).cwiseAbs().maxCoeff(), 2e-3);
+  EXPECT_LT((result.network.W() - canonical(data.network).W()).cwiseAbs().maxCoeff(), 2e-3);
   EXPECT_LT(worst_deviation(result, data.network), 5);
 }
 
@@ -165,7 +165,7 @@ TEST(NoiseVerdict, NoiseInOneOfThreeOutputs) {
   y.col(0) += 0.1 * data.noise.col(0);
   const Result result = recovered(data.x, y);
   EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
-  EXPECT_LT((result.network.W() - canonical(data.network).W).cwiseAbs().maxCoeff(), 1e-6);
+  EXPECT_LT((result.network.W() - canonical(data.network).W()).cwiseAbs().maxCoeff(), 1e-6);
 }
 
 TEST(NoiseVerdict, NoiseInTheInputsIsNotNoise) {

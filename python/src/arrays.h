@@ -1,12 +1,14 @@
 // NumPy arrays in and out.
 //
-//   in    Rows, Entries   views of C-contiguous float64 memory, from NumPy or anything that speaks DLPack; no
-//   copy out   array()         a new array that owns its memory; no second copy for row-major matrices
+//   in    Rows, Entries   views of C-contiguous float64 memory, from NumPy or any exporter of DLPack; no copy
+//   out   array()         a new array that owns its memory; no second copy for row-major matrices
+//         bytes()         a Python bytes object
 #pragma once
 
 #include <nanobind/ndarray.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "bindings.h"
@@ -40,5 +42,7 @@ inline Array1 array(Vector values) {
   const nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<Vector*>(p); });
   return Array1(raw->data(), {static_cast<size_t>(raw->size())}, owner);
 }
+
+inline nb::bytes bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 }  // namespace exhume::python

@@ -12,7 +12,6 @@ namespace nb = nanobind;
 
 void bind_errors(nb::module_& m);
 void bind_network(nb::module_& m);
-void bind_deep_network(nb::module_& m);
 void bind_samples(nb::module_& m);
 void bind_recover(nb::module_& m);
 void bind_extract(nb::module_& m);

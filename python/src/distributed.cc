@@ -23,8 +23,6 @@
 namespace exhume::python {
 namespace {
 
-nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
-
 // An engine made of Python callables, which are called with the GIL held.
 Samples distant_samples(Index rows, Index inputs, Index outputs, nb::object shares, nb::object fetch,
                         nb::object publish) {
@@ -40,8 +38,8 @@ Samples distant_samples(Index rows, Index inputs, Index outputs, nb::object shar
     const nb::gil_scoped_acquire held;
     std::vector<std::string> out;
     for (nb::handle part : (*call)(number)) {
-      const auto bytes = nb::cast<nb::bytes>(part);
-      out.emplace_back(bytes.c_str(), bytes.size());
+      const auto sums = nb::cast<nb::bytes>(part);
+      out.emplace_back(sums.c_str(), sums.size());
     }
     return out;
   };
@@ -54,7 +52,7 @@ Samples distant_samples(Index rows, Index inputs, Index outputs, nb::object shar
   };
   engine.publish = [call = kept(std::move(publish))](Index number, const std::string& entry) {
     const nb::gil_scoped_acquire held;
-    (*call)(number, to_bytes(entry));
+    (*call)(number, bytes(entry));
   };
   auto driver = std::make_shared<Driver>(std::move(engine), rows, inputs, outputs);
   Samples samples;
@@ -80,7 +78,7 @@ nb::bytes share(Worker& worker, Index first, const Rows& x, const Rows& y) {
     const nb::gil_scoped_release released;
     return worker.share(first, static_cast<Index>(x.shape(0)), x.data(), y.data());
   }();
-  return to_bytes(sums);
+  return bytes(sums);
 }
 
 // The samples, and a journal that remembers the passes over them.

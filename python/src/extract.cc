@@ -94,16 +94,11 @@ void bind_extract(nb::module_& m) {
   nb::class_<ExtractResult>(m, "ExtractResult")
       .def_prop_ro("network",
                    [](const ExtractResult& r) -> std::optional<Network> {
-                     if (r.certificate.status == Status::kRefused || r.is_deep()) return std::nullopt;
-                     return r.network;
-                   })
-      .def_prop_ro("deep",
-                   [](const ExtractResult& r) -> std::optional<Network> {
-                     if (r.certificate.status == Status::kRefused || !r.is_deep()) return std::nullopt;
+                     if (r.certificate.status == Status::kRefused) return std::nullopt;
                      return r.network;
                    })
       .def("certificate", &certificate)
-      .def_prop_ro("log", [](const ExtractResult& r) { return nb::bytes(r.log.data(), r.log.size()); });
+      .def_prop_ro("log", [](const ExtractResult& r) { return bytes(r.log); });
   m.def("extract", &run_extract, nb::arg("function"), nb::arg("inputs"), nb::arg("name"), nb::arg("batch"),
         nb::arg("queries"), nb::arg("low").none(), nb::arg("high").none(), nb::arg("seed"), nb::arg("fresh"),
         nb::arg("log"), nb::arg("resume"), nb::arg("threads"), nb::arg("progress").none());

@@ -77,10 +77,7 @@ void bind_memorize(nb::module_& m) {
       .def_prop_ro("parameters", &QuadraticNetwork::parameters)
       .def("values", &values<QuadraticNetwork>, nb::arg("x"), nb::arg("threads"))
       .def("safetensors",
-           [](const QuadraticNetwork& n) {
-             const std::string text = safetensors_bytes(to_tensors(n));
-             return nb::bytes(text.data(), text.size());
-           })
+           [](const QuadraticNetwork& n) { return bytes(safetensors_bytes(to_tensors(n))); })
       .def(
           "save",
           [](const QuadraticNetwork& n, const std::string& path) { write_safetensors(path, to_tensors(n)); },

@@ -28,7 +28,6 @@ NB_MODULE(_core, m) {
   m.def("better_blas_kernels", &exhume::better_blas_kernels);
   bind_errors(m);
   bind_network(m);
-  bind_deep_network(m);
   bind_samples(m);
   bind_recover(m);
   bind_extract(m);

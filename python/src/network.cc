@@ -3,29 +3,47 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include "arrays.h"
 #include "call.h"
 #include "certify/verify.h"
+#include "io/npz.h"
 #include "io/onnx.h"
 #include "io/open.h"
 #include "io/safetensors.h"
+#include "io/tensors.h"
 #include "samples.h"
 #include "values.h"
 
 namespace exhume::python {
 namespace {
 
-Network make(const Rows& W, const Entries& b, const Rows& A, const Entries& c, const std::optional<Rows>& L) {
-  Network network{map(W), map(b), map(A), map(c), L ? Matrix(map(*L)) : Matrix()};
+using LayerIn = std::tuple<Rows, Entries, std::optional<Rows>>;
+using LayerOut = std::tuple<Array2, Array1, std::optional<Array2>>;
+
+Network make(const std::vector<LayerIn>& layers) {
+  Network network;
+  for (const auto& [W, b, L] : layers)
+    network.layers.push_back({map(W), map(b), L ? Matrix(map(*L)) : Matrix()});
   network.validate();
   return network;
 }
 
-nb::bytes bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+std::vector<LayerOut> layers(const Network& network) {
+  std::vector<LayerOut> list;
+  for (const Layer& layer : network.layers) {
+    std::optional<Array2> L;
+    if (layer.L.size() != 0) L = array(RowMatrix(layer.L));
+    list.emplace_back(array(RowMatrix(layer.W)), array(Vector(layer.b)), std::move(L));
+  }
+  return list;
+}
 
 OnnxPrecision precision(bool single) { return single ? OnnxPrecision::kSingle : OnnxPrecision::kDouble; }
 
@@ -33,22 +51,8 @@ OnnxPrecision precision(bool single) { return single ? OnnxPrecision::kSingle : 
 
 void bind_network(nb::module_& m) {
   nb::class_<Network>(m, "Network")
-      .def(nb::new_(&make), nb::arg("W"), nb::arg("b"), nb::arg("A"), nb::arg("c"), nb::arg("L") = nb::none())
-      .def_prop_ro(
-          "W", [](const Network& n) { return array(RowMatrix(n.W())); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "b", [](const Network& n) { return array(Vector(n.b())); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "A", [](const Network& n) { return array(RowMatrix(n.A())); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "c", [](const Network& n) { return array(Vector(n.c())); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "L",
-          [](const Network& n) -> std::optional<Array2> {
-            if (!n.has_skip_terms()) return std::nullopt;
-            return array(RowMatrix(n.L()));
-          },
-          nb::rv_policy::move)
+      .def(nb::new_(&make), nb::arg("layers"))
+      .def("layers", &layers, nb::rv_policy::move)
       .def("values", &values<Network>, nb::arg("x"), nb::arg("threads"))
       .def("canonical", [](const Network& n) { return canonical(n); })
       .def("safetensors", [](const Network& n) { return bytes(network_bytes(n)); })
@@ -58,17 +62,24 @@ void bind_network(nb::module_& m) {
       .def(
           "save", [](const Network& n, const std::string& path) { write_network(path, n); }, nb::arg("path"))
       .def(
+          "save_npz", [](const Network& n, const std::string& path) { write_npz(path, to_tensors(n)); },
+          nb::arg("path"))
+      .def(
           "save_onnx",
           [](const Network& n, const std::string& path, bool single) {
             write_onnx(path, n, precision(single));
           },
           nb::arg("path"), nb::arg("single"));
+  m.def(
+      "open_network", [](const std::string& path) { return open_network(path); }, nb::arg("path"));
 
   nb::class_<Alignment>(m, "Alignment")
       .def_ro("match", &Alignment::match)
       .def_ro("turned", &Alignment::turned)
+      .def_ro("worst_of_layer", &Alignment::worst_of_layer)
       .def_ro("worst_error", &Alignment::worst_error)
       .def_ro("rms_error", &Alignment::rms_error)
+      .def_ro("worst_layer", &Alignment::worst_layer)
       .def_ro("worst_unit", &Alignment::worst_unit)
       .def_ro("comparable", &Alignment::comparable);
   m.def(
@@ -78,8 +89,6 @@ void bind_network(nb::module_& m) {
         return align(first, second, AlignOptions{free_signs});
       },
       nb::arg("first"), nb::arg("second"), nb::arg("free_signs"));
-  m.def(
-      "open_network", [](const std::string& path) { return open_network(path); }, nb::arg("path"));
 
   nb::class_<Verification>(m, "Verification")
       .def_ro("rows", &Verification::rows)

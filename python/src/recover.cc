@@ -50,8 +50,8 @@ Result run_recover(const Samples& samples, Index layers, std::vector<Index> widt
 Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& parts,
                         std::optional<Index> hidden, std::uint64_t seed) {
   std::optional<PartialMoments> all;
-  for (const auto& [name, bytes] : parts) {
-    PartialMoments part = PartialMoments::deserialise({bytes.c_str(), bytes.size()}, name);
+  for (const auto& [name, sums] : parts) {
+    PartialMoments part = PartialMoments::deserialise({sums.c_str(), sums.size()}, name);
     if (all) {
       all->merge(part);
     } else {
@@ -92,7 +92,7 @@ std::string certificate(const Result& found, const Samples& samples, const std::
 std::vector<std::pair<std::string, nb::bytes>> files(const Result& result, const Samples& samples) {
   std::vector<std::pair<std::string, nb::bytes>> list;
   for (const ResultFile& file : result_files(described(result, samples, {})))
-    list.emplace_back(file.name, nb::bytes(file.bytes.data(), file.bytes.size()));
+    list.emplace_back(file.name, bytes(file.bytes));
   return list;
 }
 
@@ -144,8 +144,7 @@ void bind_recover(nb::module_& m) {
   m.def(
       "sign",
       [](const std::string& key, const std::string& text) {
-        const std::string signature = PrivateKey(key).sign(text);
-        return nb::bytes(signature.data(), signature.size());
+        return bytes(PrivateKey(key).sign(text));
       },
       nb::arg("key"), nb::arg("text"));
   m.def(

@@ -1,4 +1,4 @@
-"""exhume.DeepNetwork: evaluation, comparison, files."""
+"""exhume.Network of several hidden layers: evaluation, comparison, files, recovery."""
 
 import copy
 import pickle
@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 import exhume
-from exhume import DeepNetwork
+from exhume import Network
 
 # Integers throughout: every sum is exact, so equality can be asked for.
 PLAIN = [
@@ -39,7 +39,7 @@ def by_hand(layers, x):
 @BOTH
 @pytest.mark.parametrize("rows", [1, 2, 7, 4097])
 def test_values_are_exact_on_integers(random, layers, rows):
-    network = DeepNetwork(layers)
+    network = Network(layers)
     x = random.integers(-9, 10, (rows, 2)).astype(float)
     expected = by_hand(layers, x)
     assert np.array_equal(network(x), expected)
@@ -48,49 +48,49 @@ def test_values_are_exact_on_integers(random, layers, rows):
 
 
 def test_shapes_and_names():
-    network = DeepNetwork(SKIPPING)
+    network = Network(SKIPPING)
     assert (network.inputs, network.widths, network.outputs) == (2, [3, 4], 2)
-    assert network.has_skip_terms and not DeepNetwork(PLAIN).has_skip_terms
-    assert repr(network) == "<exhume.DeepNetwork: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
-    assert repr(DeepNetwork(PLAIN[2:])) == "<exhume.DeepNetwork: 4 inputs, no hidden layer, 2 outputs>"
-    assert "hidden layer of 4 units" in repr(DeepNetwork(PLAIN[1:]))
+    assert network.has_skip_terms and not Network(PLAIN).has_skip_terms
+    assert repr(network) == "<exhume.Network: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
+    assert repr(Network(PLAIN[2:])) == "<exhume.Network: 4 inputs, no hidden layer, 2 outputs>"
+    assert repr(Network(PLAIN[1:])) == "<exhume.Network: 3 inputs, 4 hidden units, 2 outputs>"
     for layer, (W, b, L) in zip(network.layers, SKIPPING):
         assert np.array_equal(layer.W, W) and np.array_equal(layer.b, b) and not layer.W.flags.writeable
         assert (layer.L is None) if L is None else np.array_equal(layer.L, L)
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="columns of W of layer 1"):
-        DeepNetwork([PLAIN[0], PLAIN[2]])
+    with pytest.raises(ValueError, match="columns of layers.1.W"):
+        Network([PLAIN[0], PLAIN[2]])
     with pytest.raises(ValueError, match="layer 0 has 1 parts"):
-        DeepNetwork([(PLAIN[0][0],)])
+        Network([(PLAIN[0][0],)])
     with pytest.raises(ValueError, match="no layers"):
-        DeepNetwork([])
+        Network([])
     with pytest.raises(ValueError, match="x has 3 columns, but the network has 2 inputs"):
-        DeepNetwork(PLAIN)(np.zeros((4, 3)))
+        Network(PLAIN)(np.zeros((4, 3)))
     with pytest.raises(ValueError, match=r"must end in .safetensors, .npz or .onnx"):
-        DeepNetwork(PLAIN).save("network.pt")
+        Network(PLAIN).save("network.pt")
 
 
 @BOTH
 def test_pickle_copy_and_equality(layers):
-    network = DeepNetwork(layers)
+    network = Network(layers)
     for twin in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network)):
         assert twin == network and hash(twin) == hash(network) and twin is not network
-    assert network != DeepNetwork(PLAIN[:2]) and network != 3
+    assert network != Network(PLAIN[:2]) and network != 3
 
 
 @BOTH
 @pytest.mark.parametrize("ending", ["safetensors", "npz", "onnx"])
 def test_files_read_back(tmp_path, layers, ending):
-    network = DeepNetwork(layers)
+    network = Network(layers)
     network.save(tmp_path / f"n.{ending}")
-    assert DeepNetwork.load(tmp_path / f"n.{ending}") == network
+    assert Network.load(tmp_path / f"n.{ending}") == network
 
 
 @BOTH
 def test_onnxruntime_gives_the_same(tmp_path, random, layers):
-    network = DeepNetwork(layers)
+    network = Network(layers)
     x = random.integers(-9, 10, (11, 2)).astype(float)
     for single, kind in ((False, np.float64), (True, np.float32)):
         network.to_onnx(tmp_path / "n.onnx", single=single)
@@ -98,12 +98,12 @@ def test_onnxruntime_gives_the_same(tmp_path, random, layers):
         session = onnxruntime.InferenceSession(tmp_path / "n.onnx", providers=["CPUExecutionProvider"])
         (values,) = session.run(None, {session.get_inputs()[0].name: x.astype(kind)})
         assert np.array_equal(values, network(x))
-        assert DeepNetwork.load(tmp_path / "n.onnx") == network
+        assert Network.load(tmp_path / "n.onnx") == network
 
 
 def test_onnxruntime_to_rounding(tmp_path, random):
     sizes = [7, 20, 15, 9, 3]
-    network = DeepNetwork(
+    network = Network(
         [(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in zip(sizes, sizes[1:])]
     )
     network.save(tmp_path / "n.onnx")
@@ -118,9 +118,9 @@ def test_names_of_a_state_dict(tmp_path):
     for place, (W, b) in zip((0, 2, 10), PLAIN):
         arrays |= {f"{place}.weight": np.array(W, dtype=np.float32), f"{place}.bias": np.array(b, dtype=np.float32)}
     np.savez(tmp_path / "n.npz", **arrays)
-    assert DeepNetwork.load(tmp_path / "n.npz") == DeepNetwork(PLAIN)
+    assert Network.load(tmp_path / "n.npz") == Network(PLAIN)
     with pytest.raises(exhume.DataError, match="nowhere.onnx"):
-        DeepNetwork.load(tmp_path / "nowhere.onnx")
+        Network.load(tmp_path / "nowhere.onnx")
 
 
 def test_an_operator_that_is_not_read_is_named(tmp_path):
@@ -136,41 +136,60 @@ def test_an_operator_that_is_not_read_is_named(tmp_path):
     )
     onnx.save(helper.make_model(graph), tmp_path / "n.onnx")
     with pytest.raises(exhume.DataError, match="operator Sigmoid"):
-        DeepNetwork.load(tmp_path / "n.onnx")
+        Network.load(tmp_path / "n.onnx")
 
 
 def test_align_sees_through_order_and_scale(random):
     sizes = [4, 6, 5, 2]
     parts = [(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in zip(sizes, sizes[1:])]
-    network = DeepNetwork(parts)
+    network = Network(parts)
     other = [list(part) for part in parts]
     for lower, units in ((0, 6), (1, 5)):
         order, scale = random.permutation(units), 2.0 ** random.integers(-3, 4, units)
         other[lower][0] = scale[:, None] * other[lower][0][order]
         other[lower][1] = scale * other[lower][1][order]
         other[lower + 1][0] = other[lower + 1][0][:, order] / scale
-    twin = DeepNetwork(other)
+    twin = Network(other)
     found = network.align(twin)
     assert found.comparable and found.worst_error < 1e-13 and len(found.worst_of_layer) == 3
     assert [sorted(match) for match in found.match] == [list(range(6)), list(range(5))]
     assert network.canonical().distance(twin.canonical()) < 1e-13
     other[2][1] = other[2][1] + 0.25
-    assert network.align(DeepNetwork(other)).worst_of_layer[2] == pytest.approx(0.25)
-    assert network.distance(DeepNetwork(parts[1:])) == float("inf")
+    assert network.align(Network(other)).worst_of_layer[2] == pytest.approx(0.25)
+    assert network.distance(Network(parts[1:])) == float("inf")
 
 
-def test_one_hidden_layer_is_a_network(planted, tmp_path):
-    deep = DeepNetwork.from_network(planted.network)
-    assert deep.widths == [5] and deep.to_network() == planted.network
-    deep.save(tmp_path / "deep.safetensors")
-    planted.network.save(tmp_path / "flat.safetensors")
-    assert (tmp_path / "deep.safetensors").read_bytes() == (tmp_path / "flat.safetensors").read_bytes()
-    with pytest.raises(ValueError, match="2 hidden layers, expected 1"):
-        DeepNetwork(PLAIN).to_network()
+def test_one_hidden_layer_by_names_or_by_layers(planted, tmp_path):
+    by_names = planted.network
+    by_layers = Network(layers=by_names.layers)
+    assert by_layers == by_names == Network(by_names.W, by_names.b, by_names.A, by_names.c)
+    assert by_layers.widths == [5] and by_layers.hidden == 5
+    assert list(by_layers.to_dict()) == ["W", "b", "A", "c"] and by_layers.L is None
+    by_layers.save(tmp_path / "n.npz")
+    assert set(np.load(tmp_path / "n.npz")) == {"W", "b", "A", "c"}
+
+
+def test_names_of_one_hidden_layer_are_refused_at_other_depths():
+    network = Network(SKIPPING)
+    assert network.hidden == 7 and list(network.to_dict())[-3:] == ["A", "c", "L"]
+    for name in "WbAcL":
+        with pytest.raises(ValueError, match=f"{name} is about networks of one hidden layer, and this one has 2"):
+            getattr(network, name)
+    with pytest.raises(ValueError, match="W, b, A and c belong together"):
+        Network([[1.0]], [0.0])
+    with pytest.raises(ValueError, match="instead of W, b, A, c and L"):
+        Network([[1.0]], [0.0], [[1.0]], [0.0], layers=PLAIN)
+
+
+def test_the_old_names_are_kept_for_one_version():
+    with pytest.warns(DeprecationWarning, match="exhume.DeepNetwork is now exhume.Network"):
+        assert exhume.DeepNetwork is Network
+    with pytest.warns(DeprecationWarning, match="exhume.DeepAlignment is now exhume.Alignment"):
+        assert exhume.DeepAlignment is exhume.Alignment
 
 
 def test_verify(random):
-    network = DeepNetwork(SKIPPING)
+    network = Network(SKIPPING)
     x = random.integers(-9, 10, (50, 2)).astype(float)
     y = network(x)
     assert exhume.verify(network, x, y).worst_error == 0
@@ -180,7 +199,7 @@ def test_verify(random):
 
 
 def test_the_digits_network_reads_digits(root):
-    network = DeepNetwork.load(root / "examples/data/digits_64_32_16_10.safetensors")
+    network = Network.load(root / "examples/data/digits_64_32_16_10.safetensors")
     assert (network.inputs, network.widths, network.outputs) == (64, [32, 16], 10)
     data = np.load(root / "examples/data/digits.npz")
     x = data["x"].astype(float)
@@ -189,7 +208,7 @@ def test_the_digits_network_reads_digits(root):
     assert (network(x).argmax(axis=1) == data["y"]).mean() > 0.98
 
 
-def small_teacher(seed: int) -> tuple[exhume.DeepNetwork, np.ndarray, np.ndarray]:
+def small_teacher(seed: int) -> tuple[Network, np.ndarray, np.ndarray]:
     """5-4-3-2, unit rows below, and 6,000 of its samples."""
     rng = np.random.default_rng(seed)
     first = rng.normal(size=(4, 5))
@@ -199,7 +218,7 @@ def small_teacher(seed: int) -> tuple[exhume.DeepNetwork, np.ndarray, np.ndarray
         (rng.normal(size=(3, 4)), 0.3 * rng.normal(size=3)),
         (rng.normal(size=(2, 3)), rng.normal(size=2)),
     ]
-    network = exhume.DeepNetwork(layers)
+    network = Network(layers)
     x = rng.normal(size=(6000, 5))
     return network, x, network(x)
 
@@ -208,12 +227,12 @@ def test_recover_two_hidden_layers(tmp_path) -> None:
     network, x, y = small_teacher(3)
     result = exhume.recover(x, y, layers=2, budget=120)
     assert result.status == "certified"
-    assert isinstance(result.network, exhume.DeepNetwork)
+    assert isinstance(result.network, Network)
     assert result.network.widths == [4, 3]
     assert result.network.align(network).worst_error < 1e-9
     assert result.certificate["kind"] == "deep network"
     result.save(tmp_path / "found")
-    assert DeepNetwork.load(tmp_path / "found" / "network.safetensors") == result.network
+    assert Network.load(tmp_path / "found" / "network.safetensors") == result.network
     assert (tmp_path / "found" / "network.onnx").stat().st_size > 0
     first = network.layers[0]
     known = np.column_stack([first.W, first.b]) * np.array([[-2.0], [0.5], [3.0], [-1.0]])

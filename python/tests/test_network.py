@@ -96,12 +96,12 @@ def test_align_sees_through_order_and_scale(planted):
         scale[:, None] * teacher.W[order], scale * teacher.b[order], teacher.A[:, order] / scale, teacher.c
     )
     alignment = teacher.align(other)
-    assert alignment.comparable and alignment.worst_error < 1e-14 and sorted(alignment.match) == list(range(5))
+    assert alignment.comparable and alignment.worst_error < 1e-14 and sorted(alignment.match[0]) == list(range(5))
     assert other.canonical().align(teacher.canonical()).worst_error < 1e-14
 
     moved = Network(teacher.W, teacher.b, teacher.A, teacher.c + 0.25)
     assert teacher.align(moved).worst_error == pytest.approx(0.25)
-    assert teacher.align(moved).worst_unit == -1
+    assert teacher.align(moved).worst_unit == teacher.align(moved).worst_layer == -1
 
     fewer = teacher.align(Network(teacher.W[:2], teacher.b[:2], teacher.A[:, :2], teacher.c))
     assert not fewer.comparable and fewer.worst_error == float("inf")
@@ -125,6 +125,15 @@ def test_align_with_free_signs(planted):
 def test_from_sklearn_refuses_what_it_cannot_read():
     with pytest.raises(ValueError, match="no coefs_"):
         Network.from_sklearn(object())
+
+
+@pytest.mark.parametrize("widths", [(4,), (4, 3)])
+def test_from_sklearn_reads_any_depth(random, widths):
+    neural_network = pytest.importorskip("sklearn.neural_network")
+    x = random.standard_normal((60, 3))
+    model = neural_network.MLPRegressor(widths, max_iter=5, solver="lbfgs").fit(x, np.abs(x[:, 0]))
+    network = Network.from_sklearn(model)
+    assert network.widths == list(widths) and np.allclose(network(x)[:, 0], model.predict(x), atol=1e-12)
 
 
 def test_verify(planted):

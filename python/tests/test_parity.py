@@ -136,7 +136,7 @@ def test_reproduce_refuses_what_it_does_not_know(tmp_path):
     [
         ({"hidden": 3, "outputs": 3, "orthonormal": True, "weights_condition": 5.0, "bias": 0.0}, exhume.Network),
         ({"hidden": 3, "outputs": 2, "distribution": "laplace", "perturb": 0.1}, exhume.Network),
-        ({"layers": (4, 3), "outputs": 2, "bias": 0.2}, exhume.DeepNetwork),
+        ({"layers": (4, 3), "outputs": 2, "bias": 0.2}, exhume.Network),
         ({"hidden": 3, "outputs": 1, "model": "threshold", "threshold": 1.5, "upper": "pairs"}, exhume.Thresholds),
     ],
 )

@@ -31,7 +31,7 @@ def test_noise_and_standard_errors(noisy, fitted):
 
 def test_intervals_hold_the_truth(noisy, fitted):
     truth = noisy.network.canonical()
-    match = fitted.network.align(truth).match
+    (match,) = fitted.network.align(truth).match
     parts = (truth.W[match].ravel(), truth.b[match], truth.A[:, match].ravel(), truth.c)
     rows = fitted.coefficients(0.9999)
     expected = np.concatenate(parts)

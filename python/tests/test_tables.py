@@ -123,7 +123,7 @@ def test_weights_with_noise(planted):
 
 
 def test_weights_of_several_layers(random):
-    net = exhume.DeepNetwork([(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in [(2, 3), (3, 2), (2, 1)]])
+    net = exhume.Network([(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in [(2, 3), (3, 2), (2, 1)]])
     names = [w.name for w in exhume._weights.weights_of(net, None, ["a", "b"], ["out"])]
     assert names[:2] == ["layers.0.W[0,a]", "layers.0.W[0,b]"] and "layers.1.W[1,2]" in names and names[-1] == "c[out]"
 

@@ -59,7 +59,7 @@ def test_what_from_torch_reads():
     network = exhume.Network.from_torch(module.eval())
     x = torch.randn(5, 3)
     assert np.allclose(network(x), module(x).detach().numpy(), atol=1e-6)
-    with pytest.raises(ValueError, match="consists of Linear, Tanh, Linear; expected Linear, ReLU, Linear"):
+    with pytest.raises(ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn, Linear last"):
         exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
     with pytest.raises(ValueError, match="not a torch.nn.Module"):
         exhume.Network.from_torch(3)
@@ -80,30 +80,30 @@ DEEP = [
 
 
 def test_deep_networks_there_and_back():
-    network = exhume.DeepNetwork(DEEP)
+    network = exhume.Network(DEEP)
     module = network.to_torch()
     assert [type(part) for part in module] == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
-    assert exhume.DeepNetwork.from_torch(module) == network
+    assert exhume.Network.from_torch(module) == network
     x = torch.tensor(np.random.default_rng(1).integers(-9, 10, (20, 2)).astype(float))
     assert np.array_equal(module(x).detach().numpy(), network(x))
     skips = [None, [[1, 0], [0, 1]], [[1, -1, 0, 2, 0], [0, 0, 1, 0, -3], [1, 1, 1, 1, 1]]]
-    skipping = exhume.DeepNetwork([(*layer, skip) for layer, skip in zip(DEEP, skips)])
+    skipping = exhume.Network([(*layer, skip) for layer, skip in zip(DEEP, skips)])
     assert np.array_equal(skipping.to_torch()(x).detach().numpy(), skipping(x))
-    assert exhume.DeepNetwork.from_torch(skipping.to_torch()) == skipping
+    assert exhume.Network.from_torch(skipping.to_torch()) == skipping
 
 
 def test_what_deep_from_torch_reads():
     module = nn.Sequential(
         nn.Flatten(), nn.Linear(3, 4), nn.ReLU(), nn.Dropout(), nn.Linear(4, 2, bias=False), nn.ReLU(), nn.Linear(2, 1)
     ).eval()
-    network = exhume.DeepNetwork.from_torch(module)
+    network = exhume.Network.from_torch(module)
     x = torch.randn(5, 3)
     assert np.allclose(network(x), module(x).detach().numpy(), atol=1e-6)
     with pytest.raises(ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn"):
-        exhume.DeepNetwork.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
+        exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
 
 
 def test_a_state_dict_in_a_file(tmp_path):
     module = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.ReLU(), nn.Linear(2, 1))
     np.savez(tmp_path / "n.npz", **{name: part.numpy() for name, part in module.state_dict().items()})
-    assert exhume.DeepNetwork.load(tmp_path / "n.npz") == exhume.DeepNetwork.from_torch(module)
+    assert exhume.Network.load(tmp_path / "n.npz") == exhume.Network.from_torch(module)

@@ -1,7 +1,9 @@
 // The start of the polish that Algorithm 4 of paper depth2 gives (exhume/papers/depth2.h).
 #pragma once
 
+#include "decompose/jennrich.h"
 #include "exhume/papers/depth2.h"
+#include "moments/hermite_tensors.h"
 
 namespace exhume {
 

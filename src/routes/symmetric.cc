@@ -13,9 +13,11 @@
 #include "base/blas.h"
 #include "data/reduce.h"
 #include "data/views.h"
+#include "decompose/span_vectors.h"
 #include "linalg/svd.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/moments.h"
+#include "routes/symmetric_printed.h"
 
 namespace exhume {
 namespace {

@@ -11,6 +11,8 @@
 Results are the same bits for any number of threads, and the same as the command line's for the same data and seed.
 """
 
+from typing import Any
+
 import numpy as _numpy  # before the extension: see _blas.py
 
 from ._blas import fast_kernels as _fast_kernels
@@ -21,12 +23,11 @@ with _fast_kernels():
 from . import oracles, routes, structure
 from ._commands import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._core import DataError, ResourceError
-from ._deep_network import DeepAlignment, DeepNetwork, Layer
 from ._extract import Extraction, estimated_questions, extract
 from ._generate import Planted, Thresholds, generate
 from ._load import load
 from ._memorize import Memorized, QuadraticNetwork, memorize
-from ._network import Alignment, Network
+from ._network import Alignment, Layer, Network
 from ._recover import NotCertified, Verification, recover, verify
 from ._rectified import RectifiedNetwork
 from ._result import RecoveryWarning, Result
@@ -54,13 +55,23 @@ def blas_kernels() -> str:
     return _core.blas_kernels()
 
 
+def __getattr__(name: str) -> Any:
+    """Names of an earlier version: DeepNetwork is Network, DeepAlignment is Alignment. They go with the next one."""
+    renamed = {"DeepNetwork": Network, "DeepAlignment": Alignment}
+    if name not in renamed:
+        raise AttributeError(f"module 'exhume' has no attribute {name!r}")
+    import warnings
+
+    said = f"exhume.{name} is now exhume.{renamed[name].__name__}, for any number of hidden layers"
+    warnings.warn(said, DeprecationWarning, stacklevel=2)
+    return renamed[name]
+
+
 __all__ = [
     "Alignment",
     "Assumption",
     "Coefficient",
     "DataError",
-    "DeepAlignment",
-    "DeepNetwork",
     "Extraction",
     "Halfspaces",
     "Layer",

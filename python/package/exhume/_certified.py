@@ -79,8 +79,8 @@ class Certified:
     def network(self) -> Any:
         """The network, in canonical form.
 
-        A `Network`, a `DeepNetwork` where there are several hidden layers, a `RectifiedNetwork` where its units are not ReLUs.
-        A refusal has none: then a RuntimeError says why.
+        A `Network`, or a `RectifiedNetwork` where its units are not ReLUs. A refusal has none: then a RuntimeError says
+        why.
         """
         if self._network is None:
             raise RuntimeError(self.verdict)

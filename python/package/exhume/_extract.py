@@ -10,7 +10,6 @@ import numpy as np
 
 from . import _core
 from ._certified import Certified
-from ._deep_network import DeepNetwork
 from ._network import Network
 from ._options import seed_of
 from ._progress import Progress, progress_callback
@@ -20,7 +19,7 @@ from .oracles import as_oracle
 class Extraction(Certified):
     """What `extract` found, and what is known about it."""
 
-    def __init__(self, certificate_json: str, network: Network | DeepNetwork | None, log: bytes) -> None:
+    def __init__(self, certificate_json: str, network: Network | None, log: bytes) -> None:
         super().__init__(certificate_json, network, [("queries.log", log), *(network._files() if network is not None else [])])
         self.log = log
         """The log of all queries and answers, as queries.log holds it."""
@@ -131,9 +130,5 @@ def extract(
             threads,
             callback,
         )
-    network: Network | DeepNetwork | None = None
-    if found.network is not None:
-        network = Network._wrap(found.network)
-    elif found.deep is not None:
-        network = DeepNetwork._wrap(found.deep)
+    network = None if found.network is None else Network._wrap(found.network)
     return Extraction(found.certificate(), network, found.log)

@@ -12,7 +12,6 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats, as_rows
-from ._deep_network import DeepNetwork
 from ._network import Network
 from ._options import seed_of
 from ._program import ask
@@ -42,7 +41,7 @@ class Planted(NamedTuple):
     y: Floats
     """Outputs, n x m."""
     network: Any
-    """The network behind them: a `Network`, a `DeepNetwork`, `Thresholds`, or None for a formula."""
+    """The network behind them: a `Network`, `Thresholds`, or None for a formula."""
 
     def __repr__(self) -> str:
         return f"<exhume.Planted: {counted(len(self.x), 'row')} of {self.network!r}>"
@@ -93,7 +92,7 @@ def generate(
         Sizes of the random network; left out where `network` is given.
     samples : int
         Number of rows.
-    network : Network, DeepNetwork or path, optional
+    network : Network or path, optional
         Sample this one.
     layers : sequence of ints
         Units of several hidden layers, instead of `hidden`.
@@ -189,7 +188,7 @@ def _by_program(options: dict[str, Any]) -> Planted:
     """What is asked for seldom is made by the command line."""
     with tempfile.TemporaryDirectory(prefix="exhume-") as name:
         folder = pathlib.Path(name)
-        if isinstance(options["network"], (Network, DeepNetwork)):
+        if isinstance(options["network"], Network):
             options["network"].save(folder / "given.safetensors")
             options["network"] = folder / "given.safetensors"
         if options["rows"] is not None and not is_path(options["rows"]):
@@ -204,13 +203,10 @@ def _by_program(options: dict[str, Any]) -> Planted:
         return Planted(np.load(made / "x.npy"), np.load(made / "y.npy"), _truth(made))
 
 
-def _truth(folder: pathlib.Path) -> Network | DeepNetwork | Thresholds | None:
+def _truth(folder: pathlib.Path) -> Network | Thresholds | None:
     """The network that was written beside the samples."""
     if (folder / "units.safetensors").exists():
         arrays, _ = read_tensors(folder / "units.safetensors")
         return Thresholds(arrays["W"], arrays["t"])
     path = folder / "network.safetensors"
-    if not path.exists():
-        return None
-    deep = any(name.startswith("layers.") for name in read_tensors(path)[0])
-    return DeepNetwork.load(path) if deep else Network.load(path)
+    return Network.load(path) if path.exists() else None

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._deep_network import DeepNetwork
 from ._extract import Extraction
 from ._memorize import Memorized, QuadraticNetwork
 from ._network import Network
@@ -68,11 +67,9 @@ def _files(path: pathlib.Path, certificate: dict[str, Any]) -> list[tuple[str, b
     return [(name, (path / name).read_bytes()) for name in names if (path / name).is_file()]
 
 
-def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | DeepNetwork | RectifiedNetwork | None:
+def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | RectifiedNetwork | None:
     if certificate["status"] == "refused":
         return None
-    if isinstance(certificate["hidden_units"], list):
-        return DeepNetwork.load(path / "network.safetensors")
     if (path / "rectified.safetensors").exists():
         arrays, metadata = read_tensors(path / "rectified.safetensors")
         activation = metadata["activation"].removeprefix("rectified ")
@@ -80,12 +77,10 @@ def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | DeepN
     return Network.load(path / "network.safetensors")
 
 
-def _errors(path: pathlib.Path, certificate: dict[str, Any]) -> Network | DeepNetwork | None:
+def _errors(path: pathlib.Path, certificate: dict[str, Any]) -> Network | None:
     """The standard errors of an estimated network."""
     named = any(entry["path"] == "errors.safetensors" for entry in certificate.get("written", []))
-    if not named:
-        return None
-    return (DeepNetwork if isinstance(certificate["hidden_units"], list) else Network).load(path / "errors.safetensors")
+    return Network.load(path / "errors.safetensors") if named else None
 
 
 def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Result:

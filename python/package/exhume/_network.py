@@ -1,8 +1,9 @@
-"""Two-layer ReLU networks."""
+"""ReLU networks of any depth."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,36 +14,52 @@ from ._arrays import Floats, as_floats, as_rows, frozen
 from ._words import counted
 
 if TYPE_CHECKING:
-    from ._torch import TwoLayerReLU
+    from torch import nn
+
+
+class Layer(NamedTuple):
+    """One layer of a `Network`: `W h + b`, plus `L (x, h_1, ...)` where there is a skip term."""
+
+    W: Floats
+    """Weights, units x units below."""
+    b: Floats
+    """Biases, one per unit."""
+    L: Floats | None = None
+    """Weights of the inputs and of all hidden layers but the one right below, or None."""
 
 
 class Alignment(NamedTuple):
     """How far apart two networks are after the best matching of their units (see `Network.align`)."""
 
     worst_error: float
-    """Largest difference over all parameters, rows of W of unit norm; infinite where not `comparable`."""
+    """Largest difference over all parameters, rows of hidden units of unit norm; infinite where not `comparable`."""
     rms_error: float
     """Root mean square over the same differences."""
-    match: list[int]
-    """Unit i of the first network corresponds to unit match[i] of the second, both in canonical order."""
-    turned: list[bool]
-    """Whether unit i of the first had to be turned around (only with `free_signs`)."""
+    match: list[list[int]]
+    """Unit i of hidden layer l of the first network is unit match[l][i] of the second, both in canonical order."""
+    turned: list[list[bool]]
+    """Whether unit i of hidden layer l of the first had to be turned around (only with `free_signs`)."""
+    worst_of_layer: list[float]
+    """The largest difference in every layer, outputs last."""
+    worst_layer: int
+    """The hidden layer of the unit with the largest difference, or -1 where it is not in a unit."""
     worst_unit: int
-    """The unit with the largest difference, or -1 where it is not in a unit."""
+    """That unit, or -1."""
     comparable: bool
-    """Same numbers of inputs, outputs and, without idle units, hidden units."""
+    """Same numbers of inputs, outputs and, without idle units, units of every layer."""
 
 
 class Network:
-    """A two-layer ReLU network, `f(x) = A max(W x + b, 0) + c + L x`.
+    """A ReLU network of any depth: `h_l = max(W_l h_{l-1} + b_l, 0)`, `f(x) = W h + b` with the last layer.
 
-    The arrays are read-only float64. Networks can be pickled and compared with `==` (the same numbers); whether two
-    are the same function up to the order and scale of their units is what `align` tells.
+    One hidden layer has the names of the papers: `f(x) = A max(W x + b, 0) + c + L x`. The arrays are read-only
+    float64. Networks can be pickled and compared with `==` (the same numbers); whether two are the same function up to
+    the order and scale of their units is what `align` tells.
 
     Parameters
     ----------
     W : k x d array
-        Weights of the hidden units, one a row.
+        One hidden layer: weights of its units, one unit per row.
     b : k numbers
         Their biases.
     A : m x k array
@@ -51,31 +68,52 @@ class Network:
         Constants of the outputs.
     L : m x d array, optional
         A linear term.
+    layers : sequence of (W, b) or (W, b, L)
+        Instead of all the others, any depth: the hidden layers from below, then the outputs. `L` is a skip term: it
+        stands on the inputs and on all hidden layers but the one right below, side by side. May also be given as the
+        only argument, without its name.
 
     >>> import exhume
     >>> net = exhume.Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
     >>> net([[1.0, 0.0], [0.0, 2.0]])
     array([[3.],
            [0.]])
+    >>> deep = exhume.Network([([[1.0, -1.0]], [0.5]), ([[2.0], [-1.0]], [0.0, 3.0]), ([[1.0, 1.0]], [0.0])])
+    >>> deep
+    <exhume.Network: 2 inputs, hidden layers of 1 and 2 units, 1 output>
+    >>> deep([[1.0, 0.0], [0.0, 2.0]])
+    array([[4.5],
+           [3. ]])
     """
 
-    __slots__ = ("_core", "_W", "_b", "_A", "_c", "_L")
+    __slots__ = ("_core", "_layers")
 
-    def __init__(self, W: ArrayLike, b: ArrayLike, A: ArrayLike, c: ArrayLike, L: ArrayLike | None = None) -> None:
-        self._adopt(
-            _core.Network(
-                as_rows(W, "W"),
-                np.ascontiguousarray(as_floats(b, "b")),
-                as_rows(A, "A"),
-                np.ascontiguousarray(as_floats(c, "c")),
-                None if L is None else as_rows(L, "L"),
-            )
-        )
+    def __init__(
+        self,
+        W: Any = None,
+        b: ArrayLike | None = None,
+        A: ArrayLike | None = None,
+        c: ArrayLike | None = None,
+        L: ArrayLike | None = None,
+        *,
+        layers: Sequence[Sequence[Any]] | None = None,
+    ) -> None:
+        upper = (b, A, c, L)
+        if layers is None and all(part is None for part in upper):
+            W, layers = None, W
+        if layers is None:
+            if any(part is None for part in (W, b, A, c)):
+                raise ValueError("W, b, A and c belong together; give all four, or layers")
+            parts = [_checked((W, b), ("W", "b")), _checked((A, c, L), ("A", "c", "L"))]
+        elif W is not None or any(part is not None for part in upper):
+            raise ValueError("layers stands instead of W, b, A, c and L; give one or the other")
+        else:
+            parts = [_checked(layer, [f"{name} of layer {i}" for name in "WbL"], i) for i, layer in enumerate(layers)]
+        self._adopt(_core.Network(parts))
 
     def _adopt(self, core: _core.Network) -> None:
         self._core = core
-        self._W, self._b, self._A, self._c = (frozen(part) for part in (core.W, core.b, core.A, core.c))
-        self._L = None if core.L is None else frozen(core.L)
+        self._layers = tuple(Layer(frozen(W), frozen(b), None if L is None else frozen(L)) for W, b, L in core.layers())
 
     @classmethod
     def _wrap(cls, core: _core.Network) -> Network:
@@ -84,44 +122,65 @@ class Network:
         return network
 
     @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Hidden layers from below, then the outputs."""
+        return self._layers
+
+    def _one_hidden_layer(self, name: str) -> tuple[Layer, ...]:
+        if len(self._layers) != 2:
+            depth = counted(len(self._layers) - 1, "hidden layer")
+            raise ValueError(f"{name} is about networks of one hidden layer, and this one has {depth}; see layers")
+        return self._layers
+
+    @property
     def W(self) -> Floats:
-        """Weights of the hidden units, k x d."""
-        return self._W
+        """Weights of the hidden units, k x d; of one hidden layer, as b, A, c and L are: ValueError otherwise."""
+        return self._one_hidden_layer("W")[0].W
 
     @property
     def b(self) -> Floats:
         """Biases of the hidden units, k."""
-        return self._b
+        return self._one_hidden_layer("b")[0].b
 
     @property
     def A(self) -> Floats:
         """Weights of the outputs, m x k."""
-        return self._A
+        return self._one_hidden_layer("A")[1].W
 
     @property
     def c(self) -> Floats:
         """Constants of the outputs, m."""
-        return self._c
+        return self._one_hidden_layer("c")[1].b
 
     @property
     def L(self) -> Floats | None:
         """Linear term, m x d, or None."""
-        return self._L
+        return self._one_hidden_layer("L")[1].L
 
     @property
     def inputs(self) -> int:
         """Number of inputs d."""
-        return int(self._W.shape[1])
-
-    @property
-    def hidden(self) -> int:
-        """Number of hidden units k."""
-        return int(self._W.shape[0])
+        return int(self._layers[0].W.shape[1])
 
     @property
     def outputs(self) -> int:
         """Number of outputs m."""
-        return int(self._A.shape[0])
+        return int(self._layers[-1].W.shape[0])
+
+    @property
+    def widths(self) -> list[int]:
+        """Units of every hidden layer."""
+        return [int(layer.W.shape[0]) for layer in self._layers[:-1]]
+
+    @property
+    def hidden(self) -> int:
+        """Number of hidden units, of all layers together."""
+        return sum(self.widths)
+
+    @property
+    def has_skip_terms(self) -> bool:
+        """Whether a layer stands on more than the one below it; of one hidden layer, whether there is a linear term."""
+        return any(layer.L is not None for layer in self._layers)
 
     def __call__(self, x: Any, *, threads: int = 0) -> Floats:
         """The outputs for inputs `x`: n x m for n x d, and m for one input of length d."""
@@ -130,20 +189,36 @@ class Network:
             return self._core.values(np.ascontiguousarray(values.reshape(1, -1)), 1).reshape(-1)
         return self._core.values(as_rows(values, "x"), threads)
 
+    def predict(self, x: Any, *, threads: int = 0) -> Floats:
+        """The same as calling the network."""
+        return self(x, threads=threads)
+
     def __repr__(self) -> str:
-        linear = ", with a linear term" if self._L is not None else ""
-        shape = [counted(self.inputs, "input"), counted(self.hidden, "hidden unit"), counted(self.outputs, "output")]
-        return f"<exhume.Network: {', '.join(shape)}{linear}>"
+        *lower, last = self.widths or [0]
+        if len(self._layers) == 2:
+            hidden, extra = counted(last, "hidden unit"), "a linear term"
+        elif lower:
+            hidden, extra = f"hidden layers of {', '.join(map(str, lower))} and {last} units", "skip terms"
+        else:
+            hidden, extra = "no hidden layer", ""
+        extra = f", with {extra}" if self.has_skip_terms else ""
+        return f"<exhume.Network: {counted(self.inputs, 'input')}, {hidden}, {counted(self.outputs, 'output')}{extra}>"
 
     def to_dict(self) -> dict[str, Floats]:
-        """The arrays by their names: W, b, A, c and, where present, L."""
-        return {name: part for name, part in zip("WbAcL", self._parts()) if part is not None}
+        """The arrays by the names they have in files: W, b, A, c, L; of other depths layers.0.W, layers.0.b, ..., A, c."""
+        arrays = {}
+        for number, layer in enumerate(self._layers):
+            if number + 1 == len(self._layers):
+                names = ("A", "c", "L")
+            elif len(self._layers) == 2:
+                names = ("W", "b", "")
+            else:
+                names = (f"layers.{number}.W", f"layers.{number}.b", f"layers.{number}.L")
+            arrays |= {name: values for name, values in zip(names, layer) if values is not None}
+        return arrays
 
-    def _parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats | None]:
-        return self._W, self._b, self._A, self._c, self._L
-
-    def __reduce__(self) -> tuple[type[Network], tuple[Floats, Floats, Floats, Floats, Floats | None]]:
-        return Network, self._parts()
+    def __reduce__(self) -> tuple[type[Network], tuple[list[tuple[Any, ...]]]]:
+        return Network, ([tuple(layer) for layer in self._layers],)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):
@@ -158,34 +233,53 @@ class Network:
         return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
 
     def canonical(self) -> Network:
-        """The same function with rows of W of unit norm, units by decreasing size, idle units dropped."""
+        """The same function with rows of hidden units of unit norm, units by decreasing size, idle units dropped."""
         return Network._wrap(self._core.canonical())
 
     def align(self, other: Network, *, free_signs: bool = False) -> Alignment:
-        """How far `other` is from this network, up to the order and scale of the units.
+        """How far `other` is from this network, up to the order and scale of the units of every layer.
 
-        With `free_signs` units may also be turned around, which changes the function by a linear one.
+        With `free_signs` units may also be turned around, which changes the function by a linear one of what lies
+        below them.
         """
         found = _core.align(self._core, other._core, free_signs)
-        return Alignment(
-            found.worst_error, found.rms_error, found.match, found.turned, found.worst_unit, found.comparable
-        )
+        return Alignment(*(getattr(found, field) for field in Alignment._fields))
+
+    def distance(self, other: Network, *, free_signs: bool = False) -> float:
+        """The largest difference of a parameter after `align`; infinite for networks of different shape."""
+        return self.align(other, free_signs=free_signs).worst_error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a .safetensors file with the tensors W, b, A, c and, where present, L."""
-        self._core.save(os.fspath(path))
+        """Writes a .safetensors, .npz or .onnx file, as the ending says; the arrays have the names of `to_dict`."""
+        name = os.fspath(path)
+        writers: dict[str, Callable[[str], None]] = {
+            ".safetensors": self._core.save,
+            ".npz": self._core.save_npz,
+            ".onnx": self.to_onnx,
+        }
+        ending = os.path.splitext(name)[1].lower()
+        if ending not in writers:
+            raise ValueError(f"{name} must end in .safetensors, .npz or .onnx")
+        writers[ending](name)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Network:
-        """The network in a .safetensors file, or in an .npz with arrays of the same names."""
+        """The network in a .safetensors, .npz or .onnx file.
+
+        Arrays may also have the names of a PyTorch state dict (`0.weight`, `0.bias`, `2.weight`, ...) or be W1, b1, W2,
+        b2, ...; ReLUs then stand between the layers. ONNX models may consist of Gemm, MatMul, Add and Relu.
+        """
         return Network._wrap(_core.open_network(os.fspath(path)))
 
     def to_onnx(self, path: str | os.PathLike[str], *, single: bool = False) -> None:
         """Writes an ONNX model with input `x` and output `y`, in double precision unless `single`."""
         self._core.save_onnx(os.fspath(path), single)
 
-    def to_torch(self) -> TwoLayerReLU:
-        """The same function as a `torch.nn.Module` in double precision. Needs torch."""
+    def to_torch(self) -> nn.Module:
+        """The same function as a torch module in double precision: a plain `nn.Sequential` of Linear and ReLU.
+
+        With skip terms it is a module of its own. Needs torch.
+        """
         from ._torch import to_module
 
         return to_module(self)
@@ -194,7 +288,7 @@ class Network:
     def from_torch(module: Any) -> Network:
         """The network that a torch module computes.
 
-        `module` is what `to_torch` gave, or consists of Linear, ReLU, Linear in this order (Flatten, Identity and
+        `module` is what `to_torch` gave, or consists of Linear and ReLU in turn, Linear last (Flatten, Identity and
         Dropout in between are skipped).
         """
         from ._torch import from_module
@@ -203,7 +297,7 @@ class Network:
 
     @staticmethod
     def from_sklearn(estimator: Any) -> Network:
-        """The network of a fitted `sklearn.neural_network.MLPRegressor` with one hidden layer of ReLU units.
+        """The network of a fitted `sklearn.neural_network.MLPRegressor` of ReLU units.
 
         The estimators of `exhume.sklearn` are taken too.
         """
@@ -213,11 +307,20 @@ class Network:
         coefs = getattr(estimator, "coefs_", None)
         if coefs is None:
             raise ValueError(f"{type(estimator).__name__} has no coefs_; give a fitted MLPRegressor")
-        if len(coefs) != 2:
-            raise ValueError(f"the network has {len(coefs) - 1} hidden layers, expected 1")
         if estimator.activation != "relu":
             raise ValueError(f"the activation is {estimator.activation!r}, expected 'relu'")
         if estimator.out_activation_ != "identity":
             raise ValueError(f"the outputs go through {estimator.out_activation_!r}; give a regressor")
-        first, second = coefs
-        return Network(first.T, estimator.intercepts_[0], second.T, estimator.intercepts_[1])
+        return Network([(W.T, b) for W, b in zip(coefs, estimator.intercepts_)])
+
+
+def _checked(layer: Sequence[Any], names: Sequence[str], number: int = 0) -> tuple[Floats, Floats, Floats | None]:
+    """W, b and perhaps L of one layer as the library takes them."""
+    if len(layer) not in (2, 3):
+        raise ValueError(f"layer {number} has {len(layer)} parts, expected W, b and perhaps L")
+    skip = layer[2] if len(layer) == 3 else None
+    return (
+        as_rows(layer[0], names[0]),
+        np.ascontiguousarray(as_floats(layer[1], names[1])),
+        None if skip is None else as_rows(skip, names[2]),
+    )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
 from . import _core
-from ._deep_network import DeepNetwork
 from ._network import Network
 from ._options import shape_of
 from ._program import ask, joined
@@ -95,7 +94,7 @@ def recover(
         "certified" or "estimated": what the result must be at least; NotCertified is raised where it is less.
     shape : (int, int) or str
         Rows and columns of the inputs, such as (8, 8): the report shows units as images.
-    truth : Network, DeepNetwork or path
+    truth : Network or path
         The network behind the samples, where it is known: the report compares.
     device : str
         Where heavy sums run: "cuda", "cpu", or "auto" for a CUDA device where there is one and the samples are worth it.
@@ -181,7 +180,7 @@ class Verification(NamedTuple):
 
 
 @overload
-def verify(network: Network | DeepNetwork, x: Any, y: Any = None, *, threads: int = 0) -> Verification: ...
+def verify(network: Network, x: Any, y: Any = None, *, threads: int = 0) -> Verification: ...
 
 
 @overload
@@ -213,7 +212,7 @@ def verify(
 
     Parameters
     ----------
-    network : Network, DeepNetwork or path
+    network : Network or path
         A network gives a `Verification`. A folder that a command or `save` wrote, or a file with a network, gives what
         `exhume verify --json` prints: "verified", "agrees", "findings" and more.
     x, y
@@ -234,10 +233,5 @@ def verify(
     if key is not None or tolerance is not None or network_only or target is not None:
         raise ValueError("target, key, tolerance and network_only are about a folder or a file; give its path")
     with opened(x, y, threads) as samples:
-        if isinstance(network, DeepNetwork):
-            found = _core.verify_layers(network._core, samples, threads)
-        else:
-            found = _core.verify(network._core, samples, threads)
-    return Verification(
-        found.rows, found.relative_mse, found.rms_error, found.worst_error, found.worst_row, found.worst_output
-    )
+        found = _core.verify(network._core, samples, threads)
+    return Verification(*(getattr(found, field) for field in Verification._fields))

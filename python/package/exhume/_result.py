@@ -10,7 +10,6 @@ import numpy as np
 from . import _core
 from ._arrays import Floats, frozen
 from ._certified import Certified
-from ._deep_network import DeepNetwork
 from ._network import Network
 from ._rectified import RectifiedNetwork
 from ._tables import Names
@@ -35,8 +34,8 @@ class Result(Certified):
     def __init__(
         self,
         certificate_json: str,
-        network: Network | DeepNetwork | RectifiedNetwork | None,
-        standard_errors: Network | DeepNetwork | None,
+        network: Network | RectifiedNetwork | None,
+        standard_errors: Network | None,
         singular_values: Floats,
         predicted: Floats,
         observed: Floats,
@@ -66,7 +65,7 @@ class Result(Certified):
         return float(self._certificate.get("noise_sd") or 0.0)
 
     @property
-    def standard_errors(self) -> Network | DeepNetwork | None:
+    def standard_errors(self) -> Network | None:
         """Standard errors in the shapes of the network, or None: without noise there are none."""
         return self._standard_errors
 
@@ -165,12 +164,6 @@ def from_core(
     output_names: Names = None,
 ) -> Result:
     """A Result of what the library returned."""
-    if found.is_deep:
-        layers = DeepNetwork._wrap(found.network)
-        spread = found.standard_errors
-        deep_errors = None if spread is None else DeepNetwork._wrap(spread)
-        shown = frozen(found.predicted), frozen(found.observed)
-        return Result(certificate, layers, deep_errors, np.zeros(0), *shown, [], files, input_names, output_names)
     errors = found.standard_errors
     return Result(
         certificate,

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import DataError, DeepNetwork, Network, QuadraticNetwork, RecoveryWarning, Result, memorize, recover
+from . import DataError, Network, QuadraticNetwork, RecoveryWarning, Result, memorize, recover
 from ._arrays import Floats
 
 __all__ = ["MemorizingRegressor", "TwoLayerReLURegressor"]
@@ -77,8 +77,8 @@ class TwoLayerReLURegressor(_Regressor):
 
     Attributes
     ----------
-    network_ : Network or DeepNetwork
-        The network; a DeepNetwork where it has several hidden layers.
+    network_ : Network
+        The network.
     result_ : Result or None
         All that `exhume.recover` said; None where it could not be asked (too few rows, for example) and `network_`
         is a linear least-squares fit.
@@ -86,7 +86,7 @@ class TwoLayerReLURegressor(_Regressor):
         Number of columns of X.
     """
 
-    network_: Network | DeepNetwork
+    network_: Network
     result_: Result | None
 
     def __init__(
@@ -237,11 +237,11 @@ def _linear_fit(x: Floats, y: Floats) -> Network:
     return Network(*none, mean_y - slopes @ mean_x, slopes)
 
 
-def _squares(network: Network | DeepNetwork, x: Floats, y: Floats) -> float:
+def _squares(network: Network, x: Floats, y: Floats) -> float:
     return float(np.square(network(x) - y).sum())
 
 
-def _widened(network: Network | DeepNetwork, used: Any) -> Network | DeepNetwork:
+def _widened(network: Network, used: Any) -> Network:
     """The network on all columns, of which it saw the `used` ones."""
     if used.all():
         return network
@@ -251,15 +251,12 @@ def _widened(network: Network | DeepNetwork, used: Any) -> Network | DeepNetwork
         full[:, used] = weights
         return full
 
-    if isinstance(network, DeepNetwork):
-        inputs = int(used.sum())  # the first columns of every skip term too
-        layers = []
-        for number, (W, b, L) in enumerate(network.layers):
-            skips = None if L is None else np.hstack([wide(L[:, :inputs]), L[:, inputs:]])
-            layers.append((wide(W) if number == 0 else W, b, skips))
-        return DeepNetwork(layers)
-    linear = None if network.L is None else wide(network.L)
-    return Network(wide(network.W), network.b, network.A, network.c, linear)
+    inputs = int(used.sum())  # the first columns of every skip term too
+    layers = []
+    for number, (W, b, L) in enumerate(network.layers):
+        skips = None if L is None else np.hstack([wide(L[:, :inputs]), L[:, inputs:]])
+        layers.append((wide(W) if number == 0 else W, b, skips))
+    return Network(layers)
 
 
 def _distinct_rows(x: Floats, y: Floats) -> tuple[Floats, Floats, bool]:

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "linalg/linear_program.h"
 #include "linalg/orthonormal.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "exhume/samples.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {

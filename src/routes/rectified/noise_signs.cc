@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "data/reduce.h"
 #include "fit/polish.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {
