@@ -17,7 +17,7 @@
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::deep_rounding_test {
 namespace {
 
 constexpr double kExact = 1e-19;
@@ -285,4 +285,4 @@ TEST(DeepPolish, AGivenLayerStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_rounding_test

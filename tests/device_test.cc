@@ -14,7 +14,7 @@
 #include "fit/deep/sums.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::device_test {
 namespace {
 
 // The processor as a device, and a CUDA device where there is one.
@@ -148,4 +148,4 @@ TEST(Device, AStudentLearnsTheSameThere) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::device_test

@@ -8,7 +8,7 @@
 #include "extract/same_unit.h"
 #include "oracle/frame.h"
 
-namespace exhume {
+namespace exhume::extract_same_unit_test {
 namespace {
 
 constexpr Index kInputs = 14, kKinks = 6;
@@ -121,4 +121,4 @@ TEST(Frame, QuestionsOfOtherDimensionsLieOnTheSameDirections) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_same_unit_test

@@ -15,7 +15,7 @@
 #include "moments/standardise.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::polish_test {
 namespace {
 
 SeparableModel sign_free_start(const Network& network, double error, std::uint64_t seed) {
@@ -489,4 +489,4 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::polish_test

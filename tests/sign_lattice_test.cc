@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "fit/signs.h"
 
-namespace exhume {
+namespace exhume::sign_lattice_test {
 namespace {
 
 struct SignProblem {
@@ -86,4 +86,4 @@ TEST(SignLattice, DecidesANetworkOfTwiceAsManyUnitsAsInputs) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::sign_lattice_test

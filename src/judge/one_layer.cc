@@ -338,7 +338,8 @@ class OneLayer final : public JudgedNetwork {
     const SamplePtr rows = spread_subset(*data_.training(), 4 * kCurvatureRows);
     SampleBlock block;
     rows->read(0, rows->rows(), block);
-    const RowMatrix z = (block.x() * result.network.W().transpose()).rowwise() + result.network.b().transpose();
+    const RowMatrix z =
+        (block.x() * result.network.W().transpose()).rowwise() + result.network.b().transpose();
     result.diagnostics.activity = (z.array() > 0).cast<double>().colwise().mean().transpose();
   }
 
