@@ -21,10 +21,10 @@
 #include "extract/moves/trace_unit.h"
 #include "extract/second_layer.h"
 #include "extract/sign_free_layers.h"
-#include "report/extraction_check.h"
+#include "report/extract/extraction_check.h"
 #include "report/report.h"
 
-namespace exhume {
+namespace exhume::extract_deep_test {
 namespace {
 
 Network planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
@@ -89,14 +89,14 @@ TEST(SignFreeLayers, PiecesAgreeWithTheValues) {
 }
 
 TEST(SignFreeLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   const SignFreeLayers none(2, {});
   const Vector row = Stream(1, "row").normal_matrix(3, 1).col(0),
                u = Stream(1, "u").normal_matrix(2, 1).col(0);
   const SignFreeLayers::Value value = none.value(row, u);
   EXPECT_NEAR(value.z, row.head(2).dot(u) + row(2), 1e-15);
   EXPECT_EQ(value.slope, Vector(row.head(2)));
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
 // Whether units bend the function everywhere alike tells one hidden layer from several, and soon: far out,
@@ -171,13 +171,13 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
   ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
-  const CertificateCheck again = check_extraction(make_document(result), result.network, result.log);
+  const CertificateCheck again = check_extraction(make_document(result), result.network, result.log, {});
   for (const Finding& finding : again.findings)
     EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
   Network other = result.network;
   other.layers[1].W(0, 0) += 1e-3;
   bool bad = false;
-  for (const Finding& finding : check_extraction(make_document(result), other, result.log).findings)
+  for (const Finding& finding : check_extraction(make_document(result), other, result.log, {}).findings)
     bad = bad || finding.bad();
   EXPECT_TRUE(bad);
 }
@@ -504,4 +504,4 @@ TEST(Scaled, ThereAndBack) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_deep_test

@@ -9,7 +9,7 @@
 #include "extract/moves/resolve_signs.h"
 #include "oracle/frame.h"
 
-namespace exhume {
+namespace exhume::extract_same_unit_test {
 namespace {
 
 constexpr Index kInputs = 14, kKinks = 6;
@@ -122,4 +122,4 @@ TEST(Frame, QuestionsOfOtherDimensionsLieOnTheSameDirections) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_same_unit_test

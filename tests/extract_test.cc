@@ -7,11 +7,11 @@
 #include "exhume/error.h"
 #include "extract/line.h"
 #include "refusal.h"
-#include "report/extraction_check.h"
+#include "report/extract/extraction_check.h"
 #include "report/report.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::extract_test {
 namespace {
 
 Network planted(Index d, Index k, Index m, std::uint64_t seed) {
@@ -292,12 +292,12 @@ TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
   const ExtractResult again = replay_extraction(result.log);
   EXPECT_EQ(again.network.W(), result.network.W());
   const Document document = make_document(result);
-  for (const Finding& finding : check_extraction(document, result.network, result.log).findings)
+  for (const Finding& finding : check_extraction(document, result.network, result.log, {}).findings)
     EXPECT_EQ(finding.outcome, Outcome::kGood) << finding.part << ": " << finding.words;
   Network wrong = result.network;
   wrong.W()(0, 0) += 1e-5;
   bool caught = false;
-  for (const Finding& finding : check_extraction(document, wrong, result.log).findings)
+  for (const Finding& finding : check_extraction(document, wrong, result.log, {}).findings)
     caught = caught || finding.bad();
   EXPECT_TRUE(caught);
 }
@@ -318,10 +318,11 @@ TEST(Extract, WholeNumbersAreNotEnough) {
   for (const OraclePtr& oracle : {rounds, fails}) {
     const ExtractResult result = extract(oracle, {});
     EXPECT_EQ(result.certificate.status, Status::kRefused);
-    EXPECT_NE(result.certificate.reason.find("whole numbers"), std::string::npos) << result.certificate.reason;
+    EXPECT_NE(result.certificate.reason.find("whole numbers"), std::string::npos)
+        << result.certificate.reason;
     EXPECT_LE(result.queries, 130);
   }
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_test

@@ -9,7 +9,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::oracle_test {
 namespace {
 
 OraclePtr sums(Index inputs) {
@@ -255,4 +255,4 @@ TEST(CommandOracle, FailuresAreOneSentence) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::oracle_test

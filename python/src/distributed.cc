@@ -66,8 +66,8 @@ Worker* make_worker(Index rows, Index inputs, Index outputs, int threads, Index 
                     std::vector<Index> widths, const std::optional<Rows>& first_layer,
                     const std::string& route, double leak, const std::string& activation, std::uint64_t seed,
                     double budget, const std::optional<Rows>& units) {
-  const RecoverOptions options = recover_options(layers, std::move(widths), first_layer, route, leak,
-                                                 activation, seed, budget, units);
+  const RecoverOptions options =
+      recover_options(layers, std::move(widths), first_layer, route, leak, activation, seed, budget, units);
   return new Worker(rows, inputs, outputs, threads, [=](const SamplePtr& samples, const Control& control) {
     (void)recover(samples, options, control);
   });

@@ -81,7 +81,7 @@ std::string certificate(ExtractResult result) {
     const std::string stored = network_bytes(result.network);
     const std::string exported = onnx_bytes(result.network);
     result.certificate.written = {{"network", "network.safetensors", sha256(stored)},
-                      {"network for other programs", "network.onnx", sha256(exported)}};
+                                  {"network for other programs", "network.onnx", sha256(exported)}};
   }
   result.certificate.written.push_back({"queries and answers", "queries.log", sha256(result.log)});
   stamp(result.certificate);

@@ -35,11 +35,11 @@ Result run_recover(const Samples& samples, Index layers, std::vector<Index> widt
                    const std::string& activation, std::uint64_t seed, double budget,
                    const std::optional<Rows>& units, const std::string& device, int threads,
                    nb::object progress) {
-  const RecoverOptions options = recover_options(layers, std::move(widths), first_layer, route, leak,
-                                                 activation, seed, budget, units);
+  const RecoverOptions options =
+      recover_options(layers, std::move(widths), first_layer, route, leak, activation, seed, budget, units);
   const SampleSource& rows = *samples.source;
-  const bool worth = options.depth() != 1 || device != "auto" ||
-                     worth_a_device(rows.rows(), rows.inputs(), rows.outputs());
+  const bool worth =
+      options.depth() != 1 || device != "auto" || worth_a_device(rows.rows(), rows.inputs(), rows.outputs());
   Call call(threads, std::move(progress), worth ? device : "cpu", samples.passes);
   Result result = call.run([&](const Control& control) { return recover(samples.source, options, control); });
   result.certificate.options = options_said(options);
@@ -143,9 +143,7 @@ void bind_recover(nb::module_& m) {
         nb::rv_policy::move);
   m.def(
       "sign",
-      [](const std::string& key, const std::string& text) {
-        return bytes(PrivateKey(key).sign(text));
-      },
+      [](const std::string& key, const std::string& text) { return bytes(PrivateKey(key).sign(text)); },
       nb::arg("key"), nb::arg("text"));
   m.def(
       "report_html", [](const std::string& certificate) { return to_html(certificate); },

@@ -11,9 +11,9 @@
 #include "arrays.h"
 #include "call.h"
 #include "certify/certificate_json.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/lowest_layer.h"
 #include "report/report.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/lowest_layer.h"
 #include "samples.h"
 
 namespace exhume::python {
@@ -40,7 +40,7 @@ LowestLayerResult run_lowest_layer(const Samples& samples, std::optional<Index> 
 }
 
 LowestLayerResult run_halfspaces(const Samples& samples, std::optional<Index> hidden, std::uint64_t seed,
-                                int threads, nb::object progress) {
+                                 int threads, nb::object progress) {
   const LowestLayerOptions options = options_of(hidden, seed);
   options.validate();
   Call call(threads, std::move(progress));
