@@ -13,16 +13,16 @@ set(EXHUME_LATER
   experiments/
   src/engine/host_device.cc
   src/extract/ src/extract.cc src/oracle/ src/report/extract_report.cc src/report/extraction_check.cc apps/exhume/extract.cc
-  src/fit/deep/ src/routes/deep/
+  src/fit/deep/ src/routes/deep/ src/judge/deep_layers.cc src/judge/deep_noise.cc
   src/memorize/ src/memorize.cc src/report/memorize_report.cc apps/exhume/memorize.cc
   src/routes/depth2_jennrich.cc src/routes/depth2_regression.cc
   src/decompose/jennrich.cc src/decompose/cp_als.cc src/decompose/rank_one_terms.cc
-  apps/exhume/diagnose.cc
-  src/routes/rectified/ apps/exhume/generate_formula.cc
-  src/routes/threshold/ src/report/layer_report.cc apps/exhume/generate_threshold.cc apps/exhume/halfspaces.cc
-  apps/exhume/layer_files.cc apps/exhume/lowest_layer.cc
+  src/session/diagnose.cc apps/exhume/diagnose.cc
+  src/routes/rectified/ src/session/generate_formula.cc
+  src/routes/threshold/ src/report/layer_report.cc src/session/generate_threshold.cc apps/exhume/halfspaces.cc
+  src/session/layer_files.cc apps/exhume/lowest_layer.cc
   src/fit/partial_sums.cc src/moments/partial_moments.cc apps/exhume/moments.cc apps/exhume/sums.cc
-  apps/exhume/partial_files.cc
+  src/session/site_sums.cc
   apps/exhume/keys.cc apps/exhume/reproduce.cc)
 
 # Sets OUT to whether SOURCE belongs to what is built later.

@@ -39,9 +39,9 @@ Line measure(Bench& bench, double x, const ThresholdPlan& base, Index samples, i
     const LowestLayerResult found =
         lowest_layer(threshold_samples(model, {.samples = samples, .seed = plan.seed}),
                      {.hidden = plan.hidden, .seed = plan.seed}, bench.options.control);
-    first.push_back(errors(found.start, Vector(), model).angle);
-    second.push_back(errors(found.W, found.t, model).angle);
-    line.certified += found.status == Status::kCertified;
+    first.push_back(errors(found.layer.start, Vector(), model).angle);
+    second.push_back(errors(found.layer.W, found.layer.t, model).angle);
+    line.certified += found.certificate.status == Status::kCertified;
   }
   std::sort(first.begin(), first.end());
   std::sort(second.begin(), second.end());

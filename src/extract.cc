@@ -99,10 +99,10 @@ class Extraction {
                                              options.box)),
         meter_(std::move(oracle), *frame_, options.queries, log, std::move(earlier), control) {
     result_.oracle = std::move(name);
-    result_.seed = options.seed;
+    result_.certificate.seed = options.seed;
     result_.limit = options.queries;
     result_.box = options.box;
-    result_.route = "questions";
+    result_.certificate.route = "questions";
   }
 
   ExtractResult run() {
@@ -116,10 +116,10 @@ class Extraction {
     } catch (const NoLogit& sure) {
       refuse(sure.what());
     }
-    result_.queries = result_.rows = result_.samples = meter_.asked();
+    result_.queries = result_.certificate.rows = result_.certificate.samples = meter_.asked();
     result_.sent = meter_.sent();
     result_.stages = meter_.stages();
-    result_.timings = clock_.laps();
+    result_.certificate.timings = clock_.laps();
     result_.log = log_.bytes();
     result_.log_digest = log_.digest();
     return std::move(result_);
@@ -127,8 +127,8 @@ class Extraction {
 
  private:
   void refuse(std::string reason) {
-    result_.status = Status::kRefused;
-    result_.reason = std::move(reason);
+    result_.certificate.status = Status::kRefused;
+    result_.certificate.reason = std::move(reason);
     result_.network = {};
   }
 
@@ -226,11 +226,11 @@ class Extraction {
         result_ = std::move(*uncertified);
         return;
       }
-      if (result_.status == Status::kCertified) return;
-      result_.tried.push_back({fmt::format("attempt {}", turn + 1), result_.reason});
-      if (result_.status == Status::kUncertified && !uncertified) uncertified = result_;
-      if (uncertified) uncertified->tried = result_.tried;
-      result_.assumptions.clear();
+      if (result_.certificate.status == Status::kCertified) return;
+      result_.certificate.tried.push_back({fmt::format("attempt {}", turn + 1), result_.certificate.reason});
+      if (result_.certificate.status == Status::kUncertified && !uncertified) uncertified = result_;
+      if (uncertified) uncertified->certificate.tried = result_.certificate.tried;
+      result_.certificate.assumptions.clear();
     }
     if (uncertified) result_ = std::move(*uncertified);
   }
@@ -305,7 +305,7 @@ class Extraction {
         domain_inputs(*frame_, result_.spread, options_.seed ^ 0x9e3779b97f4a7c15u, fresh_asked_, fresh_rows);
     const RowMatrix y = meter_.ask(kFresh, plain_rows(x));
     fresh_asked_ += static_cast<std::uint64_t>(fresh_rows);
-    result_.fresh = result_.held_out = fresh_rows;
+    result_.fresh = result_.certificate.held_out = fresh_rows;
     std::vector<LoggedBlock> blocks = meter_.history();
     const SamplePtr logged = logged_samples(frame_, std::move(blocks));
     const SamplePtr fresh = memory_samples(x, y);
@@ -340,7 +340,7 @@ class Extraction {
     if (result_.is_deep()) check_weights(checks, *logged);
     checks.note("signs are determined", result_.signs_identifiable ? 1 : 0, 1, result_.signs_identifiable);
     std::move(checks).conclude(
-        result_,
+        result_.certificate,
         fmt::format(
             "all {} questions are answered to the oracle's precision ({}), {} of them fresh and random",
             meter_.asked(), result_.precision, fresh_rows));
@@ -352,13 +352,13 @@ class Extraction {
     // Each of several attempts is judged by fresh questions of its own: the doubt is shared among them.
     const double doubt = result_.is_deep() ? kDoubt / kAttempts : kDoubt;
     result_.unseen_share = 1 - std::pow(doubt, 1 / static_cast<double>(fresh_rows));
-    result_.conclusion = fmt::format(
+    result_.certificate.conclusion = fmt::format(
         "{} the oracle is this network, but for units that bend it nowhere or on few of these inputs: fresh "
         "questions show it for all but a share of at most {:.2g} of them, at {:g}% confidence; so there are "
         "at "
         "least as many hidden units as stated, and those that act on less may be missing",
         domain, result_.unseen_share, 100 * (1 - kDoubt));
-    result_.assumed = {
+    result_.certificate.assumed = {
         result_.is_deep() ? "the oracle is a network of ReLUs with several hidden layers"
                           : "the oracle is a network with one hidden layer of piecewise linear units",
         "units that do not bend within the domain cannot be seen: they act as linear functions there",

@@ -317,7 +317,7 @@ void judge(MemorizeResult& result, const RowMatrix& given, const MemorizeOptions
   checks.require("labels met: relative error", result.relative_error, options.tolerance,
                  result.relative_error <= options.tolerance, otherwise);
   checks.require("labels right: share", result.accuracy, 1, result.accuracy == 1, otherwise);
-  std::move(checks).conclude(result,
+  std::move(checks).conclude(result.certificate,
                              fmt::format("{} labels of {} row{} are fitted to a relative error of {:.1e}",
                                          result.targets.size(), n, n == 1 ? "" : "s", result.relative_error));
 }
@@ -337,11 +337,11 @@ MemorizeResult memorize(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<c
   const SingleThreadedBlas single;
   MemorizeResult result;
   result.method = options.method;
-  result.route = to_string(options.method);
+  result.certificate.route = to_string(options.method);
   result.perturb = options.perturb;
   result.tolerance = options.tolerance;
-  result.seed = options.seed;
-  result.rows = result.samples = x.rows();
+  result.certificate.seed = options.seed;
+  result.certificate.rows = result.certificate.samples = x.rows();
   result.targets =
       options.classes && label_kind(y) != LabelKind::kOneHot ? one_hot(y, &result.classes) : RowMatrix(y);
   result.labels = label_kind(result.targets);
@@ -363,16 +363,16 @@ MemorizeResult memorize(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<c
   }
   result.closed_form.forms.clear();
   judge(result, given, options);
-  result.tried = {{result.route, result.reason}};
+  result.certificate.tried = {{result.certificate.route, result.certificate.reason}};
   const ClosedForm& c = result.closed_form;
-  result.timings = {{"kernel", c.kernel_seconds},
+  result.certificate.timings = {{"kernel", c.kernel_seconds},
                     {"factor", c.factor_seconds},
                     {"solve", c.solve_seconds},
                     {"spectrum", c.spectrum_seconds}};
   if (!result.descents.empty()) {
     double seconds = 0;
     for (const Descent& descent : result.descents) seconds += descent.seconds;
-    result.timings.push_back({"descent", seconds});
+    result.certificate.timings.push_back({"descent", seconds});
   }
   result.seconds = clock.seconds();
   return result;

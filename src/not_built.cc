@@ -5,9 +5,10 @@
 #include "memorize/closed_form.h"
 #include "memorize/descent.h"
 #include "report/extraction_check.h"
-#include "routes/deep/deep.h"
 #include "routes/depth2_jennrich.h"
 #include "routes/route.h"
+#include "session/generate.h"
+#include "session/site_sums.h"
 
 namespace exhume {
 namespace {
@@ -33,11 +34,14 @@ Route rectified_tensor_route() { return {}; }
 Route threshold_route() { return {}; }
 Route threshold_sigmoid_route() { return {}; }
 
+Generated generate_threshold(const GenerateOptions&, const Control&) {
+  not_built("a planted layer with thresholds");
+}
+Generated generate_formula(const std::string&) { not_built("an instance of a formula"); }
+PartialMoments read_moments(const std::vector<std::string>&) { not_built("a start from moments of several sites"); }
+
 Matrix jennrich_start(const SamplePtr&, std::optional<Index>, std::uint64_t, const Control&) {
   not_built("the start by Jennrich's algorithm");
-}
-DeepResult recover_deep(const SamplePtr&, const DeepOptions&, const Control&) {
-  not_built("recovery of several hidden layers");
 }
 CertificateCheck check_extraction(const std::string&, const Network&, const std::string&, const Control&) {
   not_built("the check of an extraction");

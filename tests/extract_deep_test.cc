@@ -154,7 +154,7 @@ TEST(Extract, TwoHiddenLayersExactly) {
     options.seed = seed;
     options.queries = 8192;
     const ExtractResult result = extract(network_oracle(network), options);
-    if (result.status != Status::kCertified || !result.is_deep()) continue;
+    if (result.certificate.status != Status::kCertified || !result.is_deep()) continue;
     const Alignment apart = align(canonical(network), result.network);
     if (apart.comparable && apart.worst_error < 1e-9) ++exact;
     EXPECT_LE(result.queries, 8192);
@@ -167,16 +167,16 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
   ExtractOptions options;
   options.seed = 5;
   const ExtractResult result = extract(network_oracle(network), options);
-  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
-  const CertificateCheck again = check_extraction(to_json(result), result.network, result.log);
+  const CertificateCheck again = check_extraction(make_document(result), result.network, result.log);
   for (const Finding& finding : again.findings)
     EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
   Network other = result.network;
   other.layers[1].W(0, 0) += 1e-3;
   bool bad = false;
-  for (const Finding& finding : check_extraction(to_json(result), other, result.log).findings)
+  for (const Finding& finding : check_extraction(make_document(result), other, result.log).findings)
     bad = bad || finding.bad();
   EXPECT_TRUE(bad);
 }
@@ -197,7 +197,7 @@ TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
   const ExtractResult result = extract(oracle, options);
   EXPECT_GE(least, -2);
   EXPECT_LE(most, 2);
-  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
 }
@@ -217,7 +217,7 @@ TEST(Extract, TwoHiddenLayersInABoxFromProbabilities) {
   options.seed = 4;
   options.box = {-2, 2};
   const ExtractResult result = extract(oracle, options);
-  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_EQ(result.reading, "logits");
   Network centred = network;  // logits less their mean
@@ -231,9 +231,9 @@ TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
   ExtractOptions options;
   options.queries = 1500;
   const ExtractResult result = extract(network_oracle(planted(10, {8, 8}, 1, 1)), options);
-  EXPECT_EQ(result.status, Status::kRefused);
+  EXPECT_EQ(result.certificate.status, Status::kRefused);
   EXPECT_LE(result.queries, 1500);
-  EXPECT_NE(result.reason.find("limit of 1500"), std::string::npos) << result.reason;
+  EXPECT_NE(result.certificate.reason.find("limit of 1500"), std::string::npos) << result.certificate.reason;
 }
 
 TEST(WherePairsAct, ChoosesWhatIsMissing) {
@@ -366,7 +366,7 @@ TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
     ExtractOptions options;
     options.seed = seed;
     const ExtractResult result = extract(network_oracle(network), options);
-    EXPECT_EQ(result.status, Status::kCertified) << seed << " " << result.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << seed << " " << result.certificate.reason;
     ASSERT_EQ(result.network.widths(), network.widths()) << seed;
     EXPECT_LT(align(network, result.network).worst_error, 1e-9) << seed;
   }
@@ -465,9 +465,9 @@ TEST(Extract, CertificatesSayThatWidthsAreLowerBounds) {
   ExtractOptions options;
   options.seed = 5;
   const ExtractResult result = extract(network_oracle(planted(10, {4, 4}, 1, 5)), options);
-  ASSERT_EQ(result.status, Status::kCertified) << result.reason;
+  ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_NEAR(result.unseen_share, std::log(3000) / 1000, 1e-4);  // 99.9% over three attempts
-  EXPECT_NE(result.conclusion.find("at least as many hidden units"), std::string::npos);
+  EXPECT_NE(result.certificate.conclusion.find("at least as many hidden units"), std::string::npos);
   const std::string json = to_json(result);
   EXPECT_NE(json.find("\"hidden_units_are\": \"at least\""), std::string::npos);
   EXPECT_NE(json.find("\"unseen_share\""), std::string::npos);

@@ -307,7 +307,7 @@ TEST(Depth2, Algorithm6FromSamplesImprovesLikeTheRootOfTheSamples) {
       const Network network = one_output(5, 3, 0.8, seed);
       const SamplePtr samples = planted_samples(network, {.samples = step ? 160000 : 10000, .seed = seed});
       Depth2JennrichOptions options;
-      options.hidden = 3;
+      options.widths = {3};
       options.jennrich.als = true;
       Control control;
       control.threads = 2;
@@ -369,9 +369,9 @@ TEST(Depth2, RecoverTakesTheRouteByName) {
     RecoverOptions options;
     options.route = std::string("depth2-jennrich");  // g++ 12 warns of a literal here
     options.seed = seed;
-    const RecoverResult result = recover(planted_samples(network, {.samples = 20000, .seed = seed}), options);
-    EXPECT_EQ(result.route, "depth2-jennrich");
-    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    const Result result = recover(planted_samples(network, {.samples = 20000, .seed = seed}), options);
+    EXPECT_EQ(result.certificate.route, "depth2-jennrich");
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(worst_error(result.network, network), 1e-9) << "seed " << seed;
   }
 }

@@ -99,7 +99,7 @@ TEST(InputDistribution, RefusesWhatItCannotDraw) {
 TEST(Planted, OrthonormalWeightsHaveTheConditionAskedFor) {
   PlantedOptions options;
   options.inputs = 9;
-  options.hidden = 6;
+  options.widths = {6};
   options.outputs = 7;
   options.orthonormal = true;
   options.weights_condition = 10;
@@ -111,7 +111,7 @@ TEST(Planted, OrthonormalWeightsHaveTheConditionAskedFor) {
   for (int i = 0; i < 6; ++i) squares += std::pow(10.0, -2.0 * i / 5);
   EXPECT_NEAR(network.W().squaredNorm(), squares, 1e-12);
   EXPECT_NEAR(std::log10((network.W() * network.W().transpose()).determinant()), -2 * 15.0 / 5, 1e-10);
-  options.hidden = 8;
+  options.widths = {8};
   EXPECT_THROW((void)plant(options), std::invalid_argument);
 }
 
@@ -119,7 +119,7 @@ TEST(Planted, ALeakIsALinearTerm) {
   PlantedOptions options;
   options.leak = 0.2;
   options.inputs = 3;
-  options.hidden = 4;
+  options.widths = {4};
   options.outputs = 2;
   const Network leaky = plant(options);
   options.leak = 0;
@@ -164,7 +164,7 @@ TEST(SymmetryTest, IsZeroForMirroredInputs) {
 
 SamplePtr planted(Network& network, Distribution distribution, double mean, Index n, std::uint64_t seed) {
   PlantedOptions options;
-  options.inputs = options.hidden = options.outputs = 6;
+  options.inputs = options.widths = {options.outputs = 6};
   options.bias = 0;
   options.orthonormal = true;
   options.seed = seed;
@@ -182,9 +182,9 @@ TEST(RecoverSymmetric, IsExactOnTheMixture) {
   const SamplePtr samples = planted(truth, Distribution::kMixture, 0, 2000, 3001);
   RecoverOptions options;
   options.route = "symmetric";
-  const RecoverResult result = recover(samples, options);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
-  EXPECT_EQ(result.route, "symmetric");
+  const Result result = recover(samples, options);
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
+  EXPECT_EQ(result.certificate.route, "symmetric");
   EXPECT_LE(align(canonical(truth), result.network).worst_error, 1e-9);
 }
 
@@ -195,16 +195,16 @@ TEST(RecoverSymmetric, NothingIsClaimedForAsymmetricInputs) {
         planted(truth, mean == 0 ? Distribution::kExponential : Distribution::kGaussian, mean, 1500, 3002);
     RecoverOptions options;
     options.route = "symmetric";
-    options.hidden = 6;
-    const RecoverResult result = recover(samples, options);
-    EXPECT_EQ(result.route, "any_inputs");
-    ASSERT_FALSE(result.tried.empty());
-    EXPECT_EQ(result.tried[0].route, "symmetric");
-    EXPECT_NE(result.tried[0].outcome.find("not symmetric: statistic"), std::string::npos)
-        << result.tried[0].outcome;
-    ASSERT_FALSE(result.assumptions.empty());
-    EXPECT_EQ(result.assumptions[0].name, "inputs symmetric about zero");
-    EXPECT_FALSE(result.assumptions[0].holds);
+    options.widths = {6};
+    const Result result = recover(samples, options);
+    EXPECT_EQ(result.certificate.route, "any_inputs");
+    ASSERT_FALSE(result.certificate.tried.empty());
+    EXPECT_EQ(result.certificate.tried[0].route, "symmetric");
+    EXPECT_NE(result.certificate.tried[0].outcome.find("not symmetric: statistic"), std::string::npos)
+        << result.certificate.tried[0].outcome;
+    ASSERT_FALSE(result.certificate.assumptions.empty());
+    EXPECT_EQ(result.certificate.assumptions[0].name, "inputs symmetric about zero");
+    EXPECT_FALSE(result.certificate.assumptions[0].holds);
   }
 }
 
@@ -217,11 +217,11 @@ TEST(RecoverSymmetric, MirroredLabelsMakeAnyInputsSymmetric) {
   const SamplePtr labels = memory_samples(turned, evaluate(truth, turned));
   RecoverOptions options;
   options.route = "symmetric";
-  options.hidden = 6;
-  const RecoverResult result = recover(mirrored_view(samples, labels), options);
-  EXPECT_EQ(result.route, "symmetric");
-  EXPECT_TRUE(result.assumptions[0].holds);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  options.widths = {6};
+  const Result result = recover(mirrored_view(samples, labels), options);
+  EXPECT_EQ(result.certificate.route, "symmetric");
+  EXPECT_TRUE(result.certificate.assumptions[0].holds);
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LE(align(canonical(truth), result.network).worst_error, 1e-9);
 }
 

@@ -1,17 +1,12 @@
 // exhume diagnose: does the symmetric route apply to these samples, and how many would it take?
+#include "session/diagnose.h"
+
 #include <fmt/format.h>
 
-#include <charconv>
-
-#include "base/json.h"
-#include "certify/symmetry_test.h"
 #include "command.h"
-#include "exhume/error.h"
 #include "io/open.h"
-#include "moments/detector.h"
-#include "routes/symmetric.h"
 #include "sample_arguments.h"
-#include "terminal.h"
+#include "session/documents.h"
 
 namespace exhume::cli {
 namespace {
@@ -25,13 +20,12 @@ class Diagnose final : public Command {
                      "X and Y (.npy, .csv), one table with the outputs last (.csv, or - for standard input), "
                      "or one .npz with arrays x and y");
     samples_.declare_target(*app);
-    app->add_option(
-        "--network", network_,
-        "A network: adds the singular values of its distinguishing matrices N and M on these inputs");
+    add_file(*app, "--network", network_,
+             "A network: adds the singular values of its distinguishing matrices N and M on these inputs");
     app->add_option("--hidden,-k", hidden_, "Number of hidden units; 0: by the rank of the linear part [0]")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-    app->add_option("--leak", leak_, "Slope of the units below zero [0]");
-    app->add_option("--seed", seed_, "Seed of every random choice [0]");
+    app->add_option("--leak", options_.leak, "Slope of the units below zero [0]");
+    app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     app->footer(
         "Exit code 0 where the inputs are symmetric and the pure neurons stand out from sampling noise, 3 "
         "otherwise.\n\n"
@@ -44,49 +38,11 @@ class Diagnose final : public Command {
   int run(const Session& session) override {
     samples_.check();
     const SamplePtr samples = samples_.open(session.control).samples;
-    const SymmetryTest symmetry = test_symmetry(*samples, seed_, session.control);
-    SymmetricOptions options;
-    if (hidden_ > 0) options.hidden = hidden_;
-    options.leak = leak_;
-    options.seed = seed_;
-    const SymmetricNetwork found = symmetric_network(samples, options, session.control);
-    const bool applies = found.outcome == DetectorOutcome::kFound;
-    const bool good = symmetry.holds() && applies && found.diagnosis.clear();
-    Json json = {{"symmetric", symmetry.holds()},
-                 {"symmetry_statistic", symmetry.statistic},
-                 {"symmetry_threshold", symmetry.threshold},
-                 {"hidden_units", found.units},
-                 {"detector", to_string(found.outcome)},
-                 {"detector_gap", found.diagnosis.signal},
-                 {"detector_noise", found.diagnosis.noise},
-                 {"samples", samples->rows()},
-                 {"samples_needed", found.diagnosis.samples_needed}};
-    std::string text =
-        fmt::format("{}\n{}\n", sentence(symmetry.words()),
-                    sentence(applies ? found.diagnosis.words() : std::string(to_string(found.outcome))));
-    if (!network_.empty()) {
-      const Network network = open_network(network_);
-      if (network.inputs() != samples->inputs()) {
-        throw DataError(
-            fmt::format("{} has {} inputs, but the samples have {}; give the network of these samples",
-                        network_, network.inputs(), samples->inputs()));
-      }
-      const DistinguishingSummary s = distinguishing_summary(network.W(), *samples, session.control);
-      json["distinguishing_least"] = s.least_n;
-      json["distinguishing_largest"] = s.largest_n;
-      json["augmented_least"] = s.least_m;
-      json["augmented_largest"] = s.largest_m;
-      text += fmt::format(
-          "Distinguishing matrix of {}: singular values of N from {:.3g} to {:.3g}, of M from {:.3g} to "
-          "{:.3g}.\n",
-          network_, s.least_n, s.largest_n, s.least_m, s.largest_m);
-    }
-    if (session.json) {
-      put(to_text(json) + "\n");
-    } else if (!session.quiet) {
-      put(text);
-    }
-    return good ? kOk : kNotCertified;
+    if (hidden_ > 0) options_.hidden = hidden_;
+    if (!network_.empty()) options_.network = open_network(network_);
+    const SymmetricOutlook found = diagnose(samples, options_, session.control);
+    session.show(to_document(found), [&] { return to_terminal(found); });
+    return found.applies() ? kOk : kNotCertified;
   }
 
  private:
@@ -97,11 +53,25 @@ class Diagnose final : public Command {
     return words + ".";
   }
 
+  [[nodiscard]] std::string to_terminal(const SymmetricOutlook& found) const {
+    std::string text = fmt::format(
+        "{}\n{}\n", sentence(found.symmetry.words()),
+        sentence(found.outcome == DetectorOutcome::kFound ? found.detector.words()
+                                                          : std::string(to_string(found.outcome))));
+    if (found.distinguishing) {
+      const DistinguishingSummary& s = *found.distinguishing;
+      text += fmt::format(
+          "Distinguishing matrix of {}: singular values of N from {:.3g} to {:.3g}, of M from {:.3g} to "
+          "{:.3g}.\n",
+          network_, s.least_n, s.largest_n, s.least_m, s.largest_m);
+    }
+    return text;
+  }
+
   SampleArguments samples_;
   std::string network_;
   Index hidden_ = 0;
-  double leak_ = 0;
-  std::uint64_t seed_ = 0;
+  DiagnoseOptions options_;
 };
 
 }  // namespace

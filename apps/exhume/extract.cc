@@ -1,4 +1,4 @@
-// exhume extract: a network that can be asked; network, certificate, report and the log of all questions out.
+// exhume extract: a network from its answers to queries, with certificate, report and the log of all queries.
 #include "exhume/extract.h"
 
 #include <fmt/format.h>
@@ -6,10 +6,8 @@
 #include <stdexcept>
 
 #include "command.h"
-#include "delivery.h"
-#include "io/onnx.h"
+#include "deliver.h"
 #include "io/open.h"
-#include "io/safetensors.h"
 #include "oracle/command_oracle.h"
 #include "terminal.h"
 
@@ -19,44 +17,45 @@ namespace {
 class Extract final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("extract", "Extract a network that can be asked, with a certificate");
-    app->add_option("--network", network_, "A network to ask, for trying (.safetensors, .npz)");
+    CLI::App* app = parent.add_subcommand(
+        "extract", "Extract the network behind a black box by queries, with a certificate");
+    add_file(*app, "--network", network_, "A network to query, for trying (.safetensors, .npz)");
     app->add_option("--command", command_,
-                    "A program to ask: it answers batches of rows over stdin and stdout (see below)");
+                    "A program to query: it answers batches of rows over stdin and stdout (see below)");
     app->add_flag("--text", text_,
-                  "With --command: one line of comma-separated numbers a row, instead of raw doubles");
+                  "With --command: one line of comma-separated numbers per row, instead of raw doubles");
     app->add_option("--inputs,-d", inputs_, "Number of inputs; with --command")
         ->check(CLI::Range(1, 1 << 28).description(""));
     app->add_option("--batch", batch_, "With --command: most rows at once [4096]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--timeout", timeout_, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    app->add_option("--queries", options_.queries, "Most questions to ask; never passed [no limit]")
+    app->add_option("--queries", options_.queries, "Most queries; never passed [no limit]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    low_option_ = app->add_option("--low", low_, "Smallest value of an input; every question respects it");
+    low_option_ = app->add_option("--low", low_, "Smallest value of an input; every query respects it");
     high_option_ = app->add_option("--high", high_, "Largest value of an input");
-    app->add_option("--fresh", options_.fresh, "Random questions of the last check [256]")
+    app->add_option("--fresh", options_.fresh, "Random queries of the last check [256]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--log", log_, "File in which questions and answers are kept while they are asked");
-    app->add_flag("--resume", options_.resume, "Go on from the log, without asking again what it answers");
-    app->add_option(
-        "--out,-o", out_,
-        "Folder for network.safetensors, network.onnx, questions.log, certificate.json and report.html");
+    add_file(*app, "--log", log_, "File in which queries and answers are kept as they are made");
+    app->add_flag("--resume", options_.resume,
+                  "Go on from the log, without repeating the queries it answers");
+    add_folder(*app, "--out,-o", out_,
+               "Folder for network.safetensors, network.onnx, queries.log, certificate.json and report.html");
     app->footer(
         "One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs; depth and "
         "widths "
         "are\n"
-        "found. Ask only models that are yours or that you may ask. One hidden layer takes about 1.3 (hidden "
+        "found. Query only models that are yours or that you may query. One hidden layer takes about 1.3 "
+        "(hidden "
         "+ "
         "outputs)\n"
-        "/ outputs x inputs questions, several about 12 for every weight between hidden layers besides.\n\n"
+        "/ outputs x inputs queries, several about 12 for every weight between hidden layers besides.\n\n"
         "The program of --command reads, for every batch, one JSON line {\"rows\": n, \"inputs\": d} and n x "
         "d doubles\n"
         "(little-endian), and writes {\"rows\": n, \"outputs\": m} and n x m doubles. With --text it reads "
         "and writes one\n"
-        "line a row. `python -m exhume.serve model.onnx` is such a program.\n\n"
+        "line per row. `python -m exhume.serve model.onnx` is such a program.\n\n"
         "Exit code 0: extracted and certified; 3: finished, not certified.\n\n"
         "Examples:\n"
         "  exhume extract --network secret.safetensors --out result\n"
@@ -80,24 +79,22 @@ class Extract final : public Command {
     if (low_option_->count() > 0) options_.box = {low_, high_};
     options_.log = log_;
     options_.validate();
-    Delivery delivery(session, out_);
+    Delivery delivery(delivery_options(session, out_));
     const OraclePtr oracle = open_oracle();
     if (!session.quiet && !session.json) {
       const Index d = oracle->inputs();
       complain(fmt::format(
-          "{} inputs, one output: about {} questions for 32 hidden units, {} for 128; for hidden layers of "
+          "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of "
           "20 and 20 "
           "about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
           d, estimated_questions(d, 32, 1), estimated_questions(d, 128, 1),
           estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
     }
     ExtractResult result = exhume::extract(oracle, options_, session.control);
-    if (delivery.writes() && result.status != Status::kRefused) {
-      delivery.add("network", "network.safetensors", network_bytes(result.network));
-      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+    if (delivery.writes()) {
+      for (const ResultFile& file : result_files(result)) delivery.add(file);
     }
-    if (delivery.writes()) delivery.add("questions and answers", "questions.log", result.log);
-    return delivery.finish(result);
+    return deliver(session, delivery, result, OpenedSamples(), out_);
   }
 
  private:

@@ -2,9 +2,9 @@
 #include "routes/threshold/halfspaces.h"
 
 #include "command.h"
-#include "delivery.h"
-#include "layer_files.h"
+#include "deliver.h"
 #include "sample_arguments.h"
+#include "session/layer_files.h"
 
 namespace exhume::cli {
 namespace {
@@ -21,8 +21,8 @@ class Halfspaces final : public Command {
     hidden_option_ = app->add_option("--hidden,-k", hidden_, "Number of halfspaces [found]")
                          ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--out,-o", out_,
-                    "Folder for units.safetensors (W, t), units.svg, certificate.json and report.html");
+    add_folder(*app, "--out,-o", out_,
+               "Folder for units.safetensors (W, t), units.svg, certificate.json and report.html");
     app->footer(
         "Row i of W and entry i of t: the halfspace w.x <= t of an intersection, w.x > t of a union.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
@@ -39,11 +39,11 @@ class Halfspaces final : public Command {
   int run(const Session& session) override {
     samples_.check();
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
-    Delivery delivery(session, out_, {"units.safetensors", "units.svg"});
+    Delivery delivery(delivery_options(session, out_, {"units.safetensors", "units.svg"}));
     const OpenedSamples opened = samples_.open(session.control);
-    HalfspacesResult result = halfspaces(opened.samples, options_, session.control);
-    const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
-    return delivery.finish(result, opened, profiles);
+    LowestLayerResult result = halfspaces(opened.samples, options_, session.control);
+    const UnitProfiles profiles = add_layer(delivery, result.layer, *opened.samples, session.control);
+    return deliver(session, delivery, result, opened, out_, profiles);
   }
 
  private:

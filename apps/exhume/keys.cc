@@ -28,12 +28,10 @@ class Keys final : public Command {
 
   int run(const Session& session) override {
     write_new_keys(name_);
-    if (session.json) {
-      put(to_text(Json{{"private", name_ + ".key"}, {"public", name_ + ".pub"}}) + "\n");
-    } else if (!session.quiet) {
-      put(fmt::format("Wrote {0}.key (private: sign with it) and {0}.pub (public: check with it).\n",
-                      printable(name_)));
-    }
+    session.show({{"private", name_ + ".key"}, {"public", name_ + ".pub"}}, [&] {
+      return fmt::format("Wrote {0}.key (private: sign with it) and {0}.pub (public: check with it).\n",
+                         printable(name_));
+    });
     return kOk;
   }
 

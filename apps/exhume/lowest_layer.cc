@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "command.h"
-#include "delivery.h"
-#include "layer_files.h"
+#include "deliver.h"
 #include "routes/threshold/lowest_layer.h"
 #include "sample_arguments.h"
+#include "session/layer_files.h"
 
 namespace exhume::cli {
 namespace {
@@ -27,9 +27,8 @@ class LowestLayer final : public Command {
     app->add_flag("--biased", options_.biased,
                   "Rows were kept with a probability proportional to the output (sigmoid units)");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option(
-        "--out,-o", out_,
-        "Folder for units.safetensors, units.svg, features.npy, certificate.json and report.html");
+    add_folder(*app, "--out,-o", out_,
+               "Folder for units.safetensors, units.svg, features.npy, certificate.json and report.html");
     app->footer(
         "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
         "Exit code 0: certified; 3: finished, not certified.\n\n"
@@ -55,14 +54,14 @@ class LowestLayer final : public Command {
     options_.start = parse_start_method(start_);
     options_.refine = !no_refine_;
     if (hidden_option_->count() > 0) options_.hidden = hidden_;
-    Delivery delivery(session, out_, {"units.safetensors", "units.svg", "features.npy"});
+    Delivery delivery(delivery_options(session, out_, {"units.safetensors", "units.svg", "features.npy"}));
     AtomicFile* features =
         delivery.writes() ? &delivery.open("the layer's outputs", "features.npy") : nullptr;
     const OpenedSamples opened = samples_.open(session.control);
     LowestLayerResult result = lowest_layer(opened.samples, options_, session.control);
-    const UnitProfiles profiles = add_layer(delivery, result, *opened.samples, session.control);
-    if (features != nullptr) write_features(*features, result, *opened.samples, session.control);
-    return delivery.finish(result, opened, profiles);
+    const UnitProfiles profiles = add_layer(delivery, result.layer, *opened.samples, session.control);
+    if (features != nullptr) write_features(*features, result.layer, *opened.samples, session.control);
+    return deliver(session, delivery, result, opened, out_, profiles);
   }
 
  private:

@@ -25,6 +25,7 @@
 #include "man.h"
 #include "mistake.h"
 #include "progress.h"
+#include "session/overwrite.h"
 #include "terminal.h"
 #include "whole_number.h"
 
@@ -88,6 +89,9 @@ int run(Command& command, Session& session) {
   } catch (const std::length_error&) {
     code = kResourceLimit;
     complaint = "a size is beyond what this machine can hold; try a smaller problem";
+  } catch (const WouldOverwrite& error) {
+    code = kUsage;
+    complaint = fmt::format("{}; give --out another name, or --force", error.what());
   } catch (const std::invalid_argument& error) {
     code = kUsage;
     complaint = error.what();
@@ -132,7 +136,7 @@ int main(int argc, char** argv) {
   const auto add = [&](std::unique_ptr<Command> command) {
     Listed entry{std::move(command), nullptr};
     entry.app = entry.command->declare(app);
-    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")
+    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one per core [0]")
         ->check(CLI::Range(0, 4096).description(""));
     entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
     entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");
@@ -141,9 +145,8 @@ int main(int argc, char** argv) {
                           "Overwrite a network or data in --out that no earlier run wrote");
     }
     if (entry.command->certifies()) {
-      entry.app->add_option(
-          "--sign", session.sign,
-          "Private key (exhume keys): also write certificate.json.sig, which verify --key checks");
+      add_file(*entry.app, "--sign", session.sign,
+               "Private key (exhume keys): also write certificate.json.sig, which verify --key checks");
     }
     accept_whole_numbers(*entry.app);
     entries.push_back(std::move(entry));

@@ -2,7 +2,7 @@
 #include "exhume/memorize.h"
 
 #include "command.h"
-#include "delivery.h"
+#include "deliver.h"
 #include "io/npy.h"
 #include "io/quadratic_files.h"
 #include "io/safetensors.h"
@@ -27,7 +27,7 @@ class Memorize final : public Command {
     app->add_option("--layers", layers_, "2: n <= d(d+1)/2 rows; 3: more; auto [auto]")
         ->check(CLI::IsMember({"2", "3", "auto"}));
     app->add_option("--hidden", options_.hidden,
-                    "Quadratic units an output for pgd and adam, even; 0: 2k + 2 [0]")
+                    "Quadratic units per output for pgd and adam, even; 0: 2k + 2 [0]")
         ->check(CLI::NonNegativeNumber);
     app->add_option("--features", options_.features,
                     "Random features k of three layers; 0: 2 ceil(sqrt n) [0]")
@@ -38,7 +38,7 @@ class Memorize final : public Command {
                     "Standard deviation of Gaussian noise added to the inputs [0]")
         ->check(CLI::NonNegativeNumber);
     app->add_flag("--normalize", options_.normalize, "Divide rows by their norms first");
-    app->add_flag("--classes", options_.classes, "Whole-number labels become one output a class");
+    app->add_flag("--classes", options_.classes, "Whole-number labels become one output per class");
     app->add_option("--tolerance", options_.tolerance,
                     "Relative error up to which labels count as memorised [1e-12]")
         ->check(CLI::PositiveNumber);
@@ -54,9 +54,9 @@ class Memorize final : public Command {
            "Most memory for the solve, in GiB; conjugate gradients where the kernel would not fit [4]")
         ->check(CLI::PositiveNumber);
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->add_option("--out,-o", out_,
-                    "Folder for network.safetensors, network.onnx, inputs.npy and labels.npy (the rows "
-                    "memorised), certificate.json and report.html");
+    add_folder(*app, "--out,-o", out_,
+               "Folder for network.safetensors, network.onnx, inputs.npy and labels.npy (the rows "
+               "memorised), certificate.json and report.html");
     app->footer(
         "The relative error is the mean squared error over the variance of the labels. With --perturb or "
         "--normalize the\n"
@@ -78,15 +78,15 @@ class Memorize final : public Command {
     options_.layers = layers_ == "auto" ? 0 : layers_ == "2" ? 2 : 3;
     options_.closed_form.memory_bytes = memory_ * 0x1p30;
     options_.validate();
-    Delivery delivery(session, out_, {"inputs.npy", "labels.npy"});
+    Delivery delivery(delivery_options(session, out_, {"inputs.npy", "labels.npy"}));
     const OpenedSamples opened = samples_.open(session.control);
     const SamplePtr rows = load(*opened.samples);
     SampleBlock block;
     rows->read(0, rows->rows(), block);
     MemorizeResult result = exhume::memorize(block.x(), block.y(), options_, session.control);
     if (delivery.writes()) {
-      delivery.add("network", "network.safetensors", safetensors_bytes(to_tensors(result.network)));
-      delivery.add("network for other programs", "network.onnx", onnx_bytes(result.network));
+      delivery.add({"network", "network.safetensors", safetensors_bytes(to_tensors(result.network))});
+      delivery.add({"network for other programs", "network.onnx", onnx_bytes(result.network)});
       const auto table = [&](const char* role, const char* name, const RowMatrix& values) {
         NpyWriter writer(delivery.open(role, name), values.rows(), values.cols());
         writer.append(values);
@@ -95,7 +95,7 @@ class Memorize final : public Command {
       table("rows memorised", "inputs.npy", result.inputs);
       table("labels memorised", "labels.npy", result.targets);
     }
-    return delivery.finish(result, opened);
+    return deliver(session, delivery, result, opened, out_);
   }
 
  private:

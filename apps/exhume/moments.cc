@@ -1,14 +1,9 @@
 // exhume moments: the moments of one site's rows, to be merged with those of others.
 #include <fmt/format.h>
 
-#include <optional>
-
-#include "base/json.h"
 #include "command.h"
-#include "io/open.h"
-#include "moments/partial_moments.h"
-#include "partial_files.h"
 #include "sample_arguments.h"
+#include "session/site_sums.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -20,9 +15,9 @@ class Moments final : public Command {
     CLI::App* app =
         parent.add_subcommand("moments", "Sum up one site's rows, to be merged with other sites' sums");
     samples_.declare(*app, kSamplesHelp);
-    app->add_option("--out,-o", out_, "File to write; .moments is added to its name")->required();
-    app->add_option("--like", like_, "Moments of the first site: all others are made in its frame");
-    app->add_option("--order", order_,
+    add_file(*app, "--out,-o", options_.out, "File to write; .moments is added to its name")->required();
+    add_file(*app, "--like", options_.like, "Moments of the first site: all others are made in its frame");
+    app->add_option("--order", options_.order,
                     "Highest order, 2 to 4; 2 is enough where there are as many outputs as units [4]")
         ->check(CLI::Range(2, 4).description(""));
     app->footer(
@@ -39,27 +34,20 @@ class Moments final : public Command {
   int run(const Session& session) override {
     samples_.check();
     const OpenedSamples opened = samples_.open(session.control);
-    std::optional<PartialMoments> like;
-    if (!like_.empty()) like = read_moments(like_);
-    const PartialMoments made =
-        partial_moments(opened.samples, order_, like ? &*like : nullptr, session.control);
-    const std::string path = with_ending(out_, ".moments"), bytes = made.serialise();
-    write_new_file(path, bytes, session.force);
-    const Json json = {{"written", path}, {"rows", made.rows()}, {"order", order_}, {"bytes", bytes.size()}};
-    if (session.json) {
-      put(to_text(json) + "\n");
-    } else if (!session.quiet) {
-      put(fmt::format("{}: moments up to order {} of {} rows, {} bytes\n", path, order_, grouped(made.rows()),
-                      grouped(static_cast<Index>(bytes.size()))));
-    }
+    options_.overwrite = session.force;
+    const SiteFile made = write_moments(opened.samples, options_, session.control);
+    session.show(
+        {{"written", made.path}, {"rows", made.rows}, {"order", options_.order}, {"bytes", made.bytes}}, [&] {
+          return fmt::format("{}: moments up to order {} of {} rows, {} bytes\n", made.path, options_.order,
+                             grouped(made.rows), grouped(static_cast<Index>(made.bytes)));
+        });
     return kOk;
   }
   [[nodiscard]] bool overwrites() const override { return true; }
 
  private:
   SampleArguments samples_;
-  std::string out_, like_;
-  int order_ = 4;
+  MomentsOptions options_;
 };
 
 }  // namespace

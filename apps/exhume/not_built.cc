@@ -1,13 +1,10 @@
-// What stands for the later commands where EXHUME_PARTS is `first` (cmake/parts.cmake): they are named, and say how to
-// get them.
+// What stands for the later commands where EXHUME_PARTS is `first` (cmake/parts.cmake): they are named, and
+// say how to get them.
 #include <fmt/format.h>
 
 #include <stdexcept>
 
 #include "command.h"
-#include "generate_formula.h"
-#include "generate_threshold.h"
-#include "partial_files.h"
 
 namespace exhume::cli {
 namespace {
@@ -43,13 +40,5 @@ std::unique_ptr<Command> memorize_command() { return std::make_unique<NotBuilt>(
 std::unique_ptr<Command> reproduce_command() { return std::make_unique<NotBuilt>("reproduce"); }
 std::unique_ptr<Command> lowest_layer_command() { return std::make_unique<NotBuilt>("lowest-layer"); }
 std::unique_ptr<Command> halfspaces_command() { return std::make_unique<NotBuilt>("halfspaces"); }
-
-void ThresholdGenerator::declare(CLI::App&) {}
-ThresholdGenerator::Planted ThresholdGenerator::make(Index, Index, Index, double, std::uint64_t,
-                                                     const Control&) const {
-  not_built("generate --model threshold");
-}
-PartialMoments read_moments(const std::vector<std::string>&) { not_built("recover --moments"); }
-int generate_formula(const std::string&, const std::string&, const Session&) { not_built("generate --cnf"); }
 
 }  // namespace exhume::cli

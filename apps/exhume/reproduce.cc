@@ -2,14 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
 #include "../../experiments/experiment.h"
-#include "base/json.h"
 #include "command.h"
 #include "exhume/error.h"
-#include "terminal.h"
 
 namespace exhume::cli {
 namespace {
@@ -43,9 +39,9 @@ class Reproduce final : public Command {
       names.emplace_back(entry.name);
     }
     app->add_option("experiment", name_, "Which one")->required()->check(CLI::IsMember(names));
-    app->add_option("--out,-o", out_,
-                    "Folder for figures (.svg), numbers (.csv) and findings (.json) [reproduced]");
-    app->add_option("--data", data_, "Folder with the data sets [examples/data]");
+    add_folder(*app, "--out,-o", out_,
+               "Folder for figures (.svg), numbers (.csv) and findings (.json) [reproduced]");
+    add_folder(*app, "--data", data_, "Folder with the data sets [examples/data]");
     app->add_option("--seed", seed_, "Seed of every random choice [0]");
     app->add_flag("--quick", quick_, "The short form: fewer points, trials or iterations");
     app->footer("Experiments:\n" + list + "\nExit code 0 where everything holds that should, 3 otherwise.");
@@ -59,32 +55,33 @@ class Reproduce final : public Command {
     const experiments::Report report = entry.run(options);
     const bool good =
         std::all_of(report.findings.begin(), report.findings.end(), [](const auto& f) { return f.holds; });
-    if (session.json) {
-      Json findings = Json::array();
-      for (const auto& f : report.findings) {
-        findings.push_back(
-            {{"name", f.name}, {"value", number(f.value)}, {"should_be", f.should}, {"holds", f.holds}});
-      }
-      put(to_text(Json{{"experiment", name_},
-                       {"holds", good},
-                       {"findings", findings},
-                       {"folder", out_},
-                       {"files", report.files}}) +
-          "\n");
-    } else if (!session.quiet) {
-      for (const auto& f : report.findings) {
-        const std::string mark = f.should.empty()
-                                     ? ""
-                                     : toned(f.holds ? Tone::kGood : Tone::kBad,
-                                             fmt::format("  {} ({})", f.holds ? "holds" : "fails", f.should));
-        put(fmt::format("  {:<72} {:>12.5g}{}\n", f.name, f.value, mark));
-      }
-      put(fmt::format("written to {}: {} files\n", out_, report.files.size()));
+    Json findings = Json::array();
+    for (const auto& f : report.findings) {
+      findings.push_back(
+          {{"name", f.name}, {"value", number(f.value)}, {"should_be", f.should}, {"holds", f.holds}});
     }
+    session.show({{"experiment", name_},
+                  {"holds", good},
+                  {"findings", findings},
+                  {"folder", out_},
+                  {"files", report.files}},
+                 [&] { return to_terminal(report); });
     return good ? kOk : kNotCertified;
   }
 
  private:
+  [[nodiscard]] std::string to_terminal(const experiments::Report& report) const {
+    std::string out;
+    for (const auto& f : report.findings) {
+      const std::string mark = f.should.empty()
+                                   ? ""
+                                   : toned(f.holds ? Tone::kGood : Tone::kBad,
+                                           fmt::format("  {} ({})", f.holds ? "holds" : "fails", f.should));
+      out += fmt::format("  {:<72} {:>12.5g}{}\n", f.name, f.value, mark);
+    }
+    return out + fmt::format("written to {}: {} files\n", out_, report.files.size());
+  }
+
   std::string name_, out_ = "reproduced", data_ = "examples/data";
   std::uint64_t seed_ = 0;
   bool quick_ = false;

@@ -1,13 +1,9 @@
 // exhume sums, exhume step: a polish by rounds of sums, where rows may not travel.
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "command.h"
-#include "fit/partial_sums.h"
-#include "io/open.h"
-#include "io/safetensors.h"
-#include "partial_files.h"
 #include "sample_arguments.h"
+#include "session/site_sums.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -18,9 +14,9 @@ class Sums final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app =
         parent.add_subcommand("sums", "Sum up how far a network is from one site's rows, for 'step'");
-    app->add_option("network", network_, "The network to be polished: .safetensors, .npz")->required();
+    add_file(*app, "network", network_, "The network to be polished: .safetensors, .npz")->required();
     samples_.declare(*app, kSamplesHelp);
-    app->add_option("--out,-o", out_, "File to write; .sums is added to its name")->required();
+    add_file(*app, "--out,-o", out_, "File to write; .sums is added to its name")->required();
     app->footer(
         "Every site runs this at the same network; 'exhume step' makes the next network of all their sums. "
         "Only sums\n"
@@ -33,21 +29,16 @@ class Sums final : public Command {
 
   int run(const Session& session) override {
     samples_.check();
-    const Network network = open_network(network_);
     const OpenedSamples opened = samples_.open(session.control);
-    const PartialSums made = partial_sums(network, opened.samples, session.control);
-    const std::string path = with_ending(out_, ".sums"), bytes = made.serialise();
-    write_new_file(path, bytes, session.force);
-    const Json json = {{"written", path},
-                       {"rows", static_cast<Index>(made.rows)},
-                       {"relative_mse", made.relative_mse()},
-                       {"bytes", bytes.size()}};
-    if (session.json) {
-      put(to_text(json) + "\n");
-    } else if (!session.quiet) {
-      put(fmt::format("{}: sums over {} rows, of whose variance the network leaves {:.2e}\n", path,
-                      grouped(static_cast<Index>(made.rows)), made.relative_mse()));
-    }
+    const SiteFile made = write_sums(network_, opened.samples, out_, session.force, session.control);
+    session.show({{"written", made.path},
+                  {"rows", made.rows},
+                  {"relative_mse", made.relative_mse},
+                  {"bytes", made.bytes}},
+                 [&] {
+                   return fmt::format("{}: sums over {} rows, of whose variance the network leaves {:.2e}\n",
+                                      made.path, grouped(made.rows), made.relative_mse);
+                 });
     return kOk;
   }
   [[nodiscard]] bool overwrites() const override { return true; }
@@ -61,9 +52,9 @@ class Step final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand("step", "Polish a network by one step, from the sums of all sites");
-    app->add_option("network", network_, "The network at which the sums were made")->required();
-    app->add_option("sums", sums_, "What 'exhume sums' wrote at every site")->required();
-    app->add_option("--out,-o", out_, "The next network, .safetensors")->required();
+    add_file(*app, "network", network_, "The network at which the sums were made")->required();
+    add_file(*app, "sums", sums_, "What 'exhume sums' wrote at every site")->required();
+    add_file(*app, "--out,-o", out_, "The next network, .safetensors")->required();
     app->add_option("--damping", damping_,
                     "Of the step: more where the last one made things worse, less near the end [1e-4]")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
@@ -76,19 +67,11 @@ class Step final : public Command {
   }
 
   int run(const Session& session) override {
-    const Network network = open_network(network_);
-    const PartialSums sums = read_sums(sums_);
-    const Network next = stepped(network, sums, damping_);
-    write_new_file(out_, network_bytes(next), session.force);
-    const Json json = {{"written", out_},
-                       {"rows", static_cast<Index>(sums.rows)},
-                       {"relative_mse_before", sums.relative_mse()}};
-    if (session.json) {
-      put(to_text(json) + "\n");
-    } else if (!session.quiet) {
-      put(fmt::format("{}: one step from a network that leaves {:.2e} of the variance of {} rows\n", out_,
-                      sums.relative_mse(), grouped(static_cast<Index>(sums.rows))));
-    }
+    const SiteFile made = write_step(network_, sums_, out_, damping_, session.force);
+    session.show({{"written", out_}, {"rows", made.rows}, {"relative_mse_before", made.relative_mse}}, [&] {
+      return fmt::format("{}: one step from a network that leaves {:.2e} of the variance of {} rows\n", out_,
+                         made.relative_mse, grouped(made.rows));
+    });
     return kOk;
   }
   [[nodiscard]] bool overwrites() const override { return true; }

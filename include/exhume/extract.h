@@ -40,7 +40,8 @@ struct ExtractOptions {
   void validate() const;
 };
 
-struct ExtractResult : Certificate {
+struct ExtractResult {
+  Certificate certificate;
   Network network;                  // canonical form; empty where refused
   std::string activation = "relu";  // relu, leaky relu, absolute value, relu with a linear term
   double slope = 0;                 // of leaky units below zero

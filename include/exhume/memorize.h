@@ -63,7 +63,8 @@ enum class LabelKind {
 [[nodiscard]] RowMatrix one_hot(const Eigen::Ref<const RowMatrix>& y, std::vector<double>* classes = nullptr);
 
 // Certified means memorised: relative_error <= tolerance and, for labels, all of them right.
-struct MemorizeResult : Certificate {
+struct MemorizeResult {
+  Certificate certificate;
   QuadraticNetwork network;
   RowMatrix inputs;             // the rows memorised, n x d
   RowMatrix targets;            // what they were fitted to, n x m
@@ -84,7 +85,7 @@ struct MemorizeResult : Certificate {
   double tolerance = 0;
   double seconds = 0;
 
-  [[nodiscard]] bool memorized() const { return status == Status::kCertified; }
+  [[nodiscard]] bool memorized() const { return certificate.status == Status::kCertified; }
 };
 
 // x: n x d, y: n x m. Throws DataError where no network of this kind can fit: rows on one line with labels

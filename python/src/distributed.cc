@@ -63,24 +63,13 @@ Samples distant_samples(Index rows, Index inputs, Index outputs, nb::object shar
 
 // Owned by its caller.
 Worker* make_worker(Index rows, Index inputs, Index outputs, int threads, Index layers,
-                    std::optional<Index> hidden, const std::string& route, double leak,
-                    const std::string& activation, std::optional<std::vector<Index>> widths,
-                    const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
-                    const std::optional<Rows>& units) {
-  if (layers > 1) {
-    return new Worker(rows, inputs, outputs, threads,
-                      [options = deep_options(layers, std::move(widths), first_layer, seed, budget, inputs)](
-                          const SamplePtr& samples, const Control& control) {
-                        (void)recover_deep(samples, options, control);
-                      });
-  }
-  const RecoverOptions options = one_layer_options(hidden, route, leak, activation, seed, budget, units);
+                    std::vector<Index> widths, const std::optional<Rows>& first_layer,
+                    const std::string& route, double leak, const std::string& activation, std::uint64_t seed,
+                    double budget, const std::optional<Rows>& units) {
+  const RecoverOptions options = recover_options(layers, std::move(widths), first_layer, route, leak,
+                                                 activation, seed, budget, units);
   return new Worker(rows, inputs, outputs, threads, [=](const SamplePtr& samples, const Control& control) {
-    if (layers == 1) {
-      (void)recover(samples, options, control);
-    } else {
-      (void)recover_layers(samples, options, control);
-    }
+    (void)recover(samples, options, control);
   });
 }
 
@@ -128,9 +117,9 @@ void bind_distributed(nb::module_& m) {
           nb::arg("entry"))
       .def("share", &share, nb::arg("first"), nb::arg("x"), nb::arg("y"));
   m.def("make_worker", &make_worker, nb::arg("rows"), nb::arg("inputs"), nb::arg("outputs"),
-        nb::arg("threads"), nb::arg("layers"), nb::arg("hidden").none(), nb::arg("route"), nb::arg("leak"),
-        nb::arg("activation"), nb::arg("widths").none(), nb::arg("first_layer").none(), nb::arg("seed"),
-        nb::arg("budget"), nb::arg("units").none(), nb::rv_policy::take_ownership);
+        nb::arg("threads"), nb::arg("layers"), nb::arg("widths"), nb::arg("first_layer").none(),
+        nb::arg("route"), nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"),
+        nb::arg("units").none(), nb::rv_policy::take_ownership);
   m.def("with_checkpoint", &with_checkpoint, nb::arg("samples"), nb::arg("file"), nb::arg("header"),
         nb::arg("resume"));
   m.def("identity", &identity, nb::arg("samples"), nb::call_guard<nb::gil_scoped_release>());

@@ -77,14 +77,14 @@ ExtractResult run_extract(nb::object function, Index inputs, const std::string& 
 }
 
 std::string certificate(ExtractResult result) {
-  if (result.status != Status::kRefused) {
+  if (result.certificate.status != Status::kRefused) {
     const std::string stored = network_bytes(result.network);
     const std::string exported = onnx_bytes(result.network);
-    result.written = {{"network", "network.safetensors", sha256(stored)},
+    result.certificate.written = {{"network", "network.safetensors", sha256(stored)},
                       {"network for other programs", "network.onnx", sha256(exported)}};
   }
-  result.written.push_back({"questions and answers", "questions.log", sha256(result.log)});
-  stamp(result);
+  result.certificate.written.push_back({"queries and answers", "queries.log", sha256(result.log)});
+  stamp(result.certificate);
   return to_json(result);
 }
 
@@ -94,7 +94,7 @@ void bind_extract(nb::module_& m) {
   nb::class_<ExtractResult>(m, "ExtractResult")
       .def_prop_ro("network",
                    [](const ExtractResult& r) -> std::optional<Network> {
-                     if (r.status == Status::kRefused) return std::nullopt;
+                     if (r.certificate.status == Status::kRefused) return std::nullopt;
                      return r.network;
                    })
       .def("certificate", &certificate)

@@ -95,10 +95,10 @@ void bind_memorize(nb::module_& m) {
       .def_prop_ro("memorized", &MemorizeResult::memorized)
       .def("certificate",
            [](MemorizeResult result) {
-             stamp(result);
+             stamp(result.certificate);
              return to_json(result);
            })
-      .def_ro("reason", &MemorizeResult::reason)
+      .def_prop_ro("reason", [](const MemorizeResult& r) { return r.certificate.reason; })
       .def_ro("network", &MemorizeResult::network)
       .def_ro("layers", &MemorizeResult::layers)
       .def_ro("power", &MemorizeResult::power)

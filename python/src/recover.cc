@@ -1,11 +1,10 @@
 // recover, and what its result has to say.
-#include "exhume/recover_layers.h"
+#include "exhume/recover.h"
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -31,43 +30,20 @@
 namespace exhume::python {
 namespace {
 
-RecoverResult run_recover(const Samples& samples, std::optional<Index> hidden, const std::string& route,
-                          double leak, const std::string& activation, std::uint64_t seed, double budget,
-                          const std::optional<Rows>& units, const std::string& device, int threads,
-                          nb::object progress) {
-  const RecoverOptions options = one_layer_options(hidden, route, leak, activation, seed, budget, units);
+Result run_recover(const Samples& samples, Index layers, std::vector<Index> widths,
+                   const std::optional<Rows>& first_layer, const std::string& route, double leak,
+                   const std::string& activation, std::uint64_t seed, double budget,
+                   const std::optional<Rows>& units, const std::string& device, int threads,
+                   nb::object progress) {
+  const RecoverOptions options = recover_options(layers, std::move(widths), first_layer, route, leak,
+                                                 activation, seed, budget, units);
   const SampleSource& rows = *samples.source;
-  const bool worth = device != "auto" || worth_a_device(rows.rows(), rows.inputs(), rows.outputs());
+  const bool worth = options.depth() != 1 || device != "auto" ||
+                     worth_a_device(rows.rows(), rows.inputs(), rows.outputs());
   Call call(threads, std::move(progress), worth ? device : "cpu", samples.passes);
-  RecoverResult result =
-      call.run([&](const Control& control) { return recover(samples.source, options, control); });
-  result.options = options_said(options, "1");
+  Result result = call.run([&](const Control& control) { return recover(samples.source, options, control); });
+  result.certificate.options = options_said(options);
   return result;
-}
-
-DeepResult run_deep(const Samples& samples, Index layers, std::optional<std::vector<Index>> widths,
-                    const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
-                    const std::string& device, int threads, nb::object progress) {
-  const DeepOptions options =
-      deep_options(layers, std::move(widths), first_layer, seed, budget, samples.source->inputs());
-  Call call(threads, std::move(progress), device, samples.passes);
-  DeepResult result =
-      call.run([&](const Control& control) { return recover_deep(samples.source, options, control); });
-  result.options = options_said(options);
-  return result;
-}
-
-AnyDepth run_any_depth(const Samples& samples, std::uint64_t seed, double budget, const std::string& device,
-                       int threads, nb::object progress) {
-  RecoverOptions options;
-  options.seed = seed;
-  options.budget_seconds = budget;
-  options.validate();
-  Call call(threads, std::move(progress), device, samples.passes);
-  AnyDepth any =
-      call.run([&](const Control& control) { return recover_layers(samples.source, options, control); });
-  std::visit([&](Certificate& result) { result.options = options_said(options, "auto"); }, any);
-  return any;
 }
 
 // The rough units that moments of several sites tell of: pairs of a file's name and its bytes.
@@ -89,33 +65,30 @@ Array2 units_of_moments(const std::vector<std::pair<std::string, nb::bytes>>& pa
   return array(RowMatrix(moments_start(*all, options, {}).V));
 }
 
+// None where there is no network, or one without inputs and outputs.
 std::optional<Network> unless_empty(const Network& network) {
-  if (network.parameters() == 0) return std::nullopt;
-  return network;
+  return network.parameters() == 0 ? std::nullopt : std::optional<Network>(network);
 }
 
-// Names and shape of the data, into a result that is about to be written.
-template <class Result>
+// The result with names and shape of the data, about to be written.
 Result described(Result result, const Samples& samples, const std::vector<Index>& shape) {
-  samples.describe(result);
+  samples.describe(result.certificate);
   if (!shape.empty()) check_shape(shape, samples.source->inputs());
-  result.input_shape = shape;
+  result.certificate.input_shape = shape;
   return result;
 }
 
-template <class Result>
 std::string certificate(const Result& found, const Samples& samples, const std::vector<Index>& shape,
                         int threads) {
   Result result = described(found, samples, shape);
   for (const ResultFile& file : result_files(result))
-    result.written.push_back({file.role, file.name, sha256(file.bytes)});
+    result.certificate.written.push_back({file.role, file.name, sha256(file.bytes)});
   Control control;
   control.threads = threads;
-  stamp(result, control.workers());
+  stamp(result.certificate, control.workers());
   return to_json(result);
 }
 
-template <class Result>
 std::vector<std::pair<std::string, nb::bytes>> files(const Result& result, const Samples& samples) {
   std::vector<std::pair<std::string, nb::bytes>> list;
   for (const ResultFile& file : result_files(described(result, samples, {})))
@@ -126,44 +99,30 @@ std::vector<std::pair<std::string, nb::bytes>> files(const Result& result, const
 }  // namespace
 
 void bind_recover(nb::module_& m) {
-  nb::class_<RecoverResult>(m, "RecoverResult")
-      .def_prop_ro("network", [](const RecoverResult& r) { return unless_empty(r.network); })
-      .def_prop_ro("standard_errors", [](const RecoverResult& r) { return unless_empty(r.standard_errors); })
+  nb::class_<Result>(m, "Result")
+      .def_prop_ro("is_deep", &Result::is_deep)
+      .def_prop_ro("network", [](const Result& r) { return unless_empty(r.network); })
+      .def_prop_ro("standard_errors", [](const Result& r) { return unless_empty(r.errors.standard_errors); })
       .def_prop_ro(
-          "singular_values", [](const RecoverResult& r) { return array(Vector(r.singular_values)); },
+          "singular_values", [](const Result& r) { return array(Vector(r.diagnostics.singular_values)); },
           nb::rv_policy::move)
       .def_prop_ro(
-          "predicted", [](const RecoverResult& r) { return array(RowMatrix(r.predicted)); },
+          "predicted", [](const Result& r) { return array(RowMatrix(r.diagnostics.predicted)); },
           nb::rv_policy::move)
       .def_prop_ro(
-          "observed", [](const RecoverResult& r) { return array(RowMatrix(r.observed)); },
+          "observed", [](const Result& r) { return array(RowMatrix(r.diagnostics.observed)); },
           nb::rv_policy::move)
       .def_prop_ro("descent",
-                   [](const RecoverResult& r) {
+                   [](const Result& r) {
                      std::vector<std::pair<std::string, double>> steps;
-                     for (const PolishStep& step : r.descent)
+                     for (const PolishStep& step : r.diagnostics.descent)
                        steps.emplace_back(step.stage, step.relative_mse);
                      return steps;
                    })
-      .def("certificate", &certificate<RecoverResult>, nb::arg("samples"), nb::arg("shape"),
-           nb::arg("threads"))
-      .def("files", &files<RecoverResult>, nb::arg("samples"))
-      .def_ro("activation", &RecoverResult::activation)
-      .def_ro("support", &RecoverResult::support);
-  nb::class_<DeepResult>(m, "DeepResult")
-      .def_prop_ro("network", [](const DeepResult& r) { return unless_empty(r.network); })
-      .def_prop_ro("standard_errors", [](const DeepResult& r) { return unless_empty(r.standard_errors); })
-      .def_prop_ro(
-          "predicted", [](const DeepResult& r) { return array(RowMatrix(r.predicted)); }, nb::rv_policy::move)
-      .def_prop_ro(
-          "observed", [](const DeepResult& r) { return array(RowMatrix(r.observed)); }, nb::rv_policy::move)
-      .def("certificate", &certificate<DeepResult>, nb::arg("samples"), nb::arg("shape"), nb::arg("threads"))
-      .def("files", &files<DeepResult>, nb::arg("samples"));
-  m.def("recover_deep", &run_deep, nb::arg("samples"), nb::arg("layers"), nb::arg("widths").none(),
-        nb::arg("first_layer").none(), nb::arg("seed"), nb::arg("budget"), nb::arg("device"),
-        nb::arg("threads"), nb::arg("progress").none());
-  m.def("recover_any_depth", &run_any_depth, nb::arg("samples"), nb::arg("seed"), nb::arg("budget"),
-        nb::arg("device"), nb::arg("threads"), nb::arg("progress").none());
+      .def("certificate", &certificate, nb::arg("samples"), nb::arg("shape"), nb::arg("threads"))
+      .def("files", &files, nb::arg("samples"))
+      .def_ro("activation", &Result::activation)
+      .def_ro("support", &Result::support);
   nb::class_<RouteInfo>(m, "RouteInfo")
       .def_ro("name", &RouteInfo::name)
       .def_ro("group", &RouteInfo::group)
@@ -173,9 +132,13 @@ void bind_recover(nb::module_& m) {
       .def_ro("options", &RouteInfo::options)
       .def_prop_ro("finds", [](const RouteInfo& r) { return std::string(to_string(r.finds)); });
   m.def("routes", [] { return route_table(); });
-  m.def("recover", &run_recover, nb::arg("samples"), nb::arg("hidden").none(), nb::arg("route"),
-        nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"), nb::arg("units").none(),
-        nb::arg("device"), nb::arg("threads"), nb::arg("progress").none());
+  m.def("recover", &run_recover, nb::arg("samples"), nb::arg("layers"), nb::arg("widths"),
+        nb::arg("first_layer").none(), nb::arg("route"), nb::arg("leak"), nb::arg("activation"),
+        nb::arg("seed"), nb::arg("budget"), nb::arg("units").none(), nb::arg("device"), nb::arg("threads"),
+        nb::arg("progress").none());
+  // What layers may be beside a number.
+  m.attr("IMPLIED_DEPTH") = RecoverOptions::kImplied + 0;
+  m.attr("ANY_DEPTH") = RecoverOptions::kAnyDepth + 0;
   m.def("units_of_moments", &units_of_moments, nb::arg("parts"), nb::arg("hidden").none(), nb::arg("seed"),
         nb::rv_policy::move);
   m.def(
@@ -192,14 +155,17 @@ void bind_recover(nb::module_& m) {
       "with_truth",
       [](const std::string& certificate, const std::string& found, const std::string& truth,
          const std::string& name) {
-        return with_truth(certificate, open_model(found), open_model(truth),
-                          {"truth", name, sha256_file(truth)});
+        Document document = read_document(certificate);
+        add_truth(document, open_model(found), open_model(truth), {"truth", name, sha256_file(truth)});
+        return to_text(document);
       },
       nb::arg("certificate"), nb::arg("found"), nb::arg("truth"), nb::arg("name"));
   m.def(
       "with_shape",
       [](const std::string& certificate, const std::string& found, const std::vector<Index>& shape) {
-        return with_shape(certificate, open_model(found), shape);
+        Document document = read_document(certificate);
+        add_shape(document, open_model(found), shape);
+        return to_text(document);
       },
       nb::arg("certificate"), nb::arg("found"), nb::arg("shape"));
   m.def(

@@ -355,8 +355,9 @@ class Search {
     start.linear_term = true;
     PolishSummary summary = polish(start, samples_, polish_options, control_);
     const auto size = static_cast<double>(model.V.size());
-    work_.add(static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations),
-              summary.relative_mse);
+    const double flops = static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations);
+    work_.add(flops, summary.relative_mse);
+    control_.spend(flops);
     return summary;
   }
 

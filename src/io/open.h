@@ -70,7 +70,8 @@ inline void check_sample_files(const std::vector<std::string>& paths) {
 // Both in one .npz.
 [[nodiscard]] SamplePtr open_samples(const std::filesystem::path& npz, const Control& control = {});
 
-// One table: .npy, .csv, .tsv or .txt; or several as one (io/joined_table.h): x-*.npy, a folder, or a list with commas.
+// One table: .npy, .csv, .tsv or .txt; or several as one (io/joined_table.h): x-*.npy, a folder, or a list
+// with commas.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
 
 // A network of ReLUs of any depth in .safetensors, .npz or .onnx, also in the names of other programs

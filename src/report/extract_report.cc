@@ -1,11 +1,11 @@
-// What a network that was asked has to say.
+// What an extracted network has to say.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
@@ -16,10 +16,9 @@ namespace exhume {
 namespace {
 
 // "36,105 = 2^15.14"
-std::string as_power(Index questions) {
-  return questions > 0
-             ? fmt::format("{} = 2^{:.2f}", grouped(questions), std::log2(static_cast<double>(questions)))
-             : "0";
+std::string as_power(Index queries) {
+  return queries > 0 ? fmt::format("{} = 2^{:.2f}", grouped(queries), std::log2(static_cast<double>(queries)))
+                     : "0";
 }
 
 Index inputs_of(const ExtractResult& r) { return r.network.inputs(); }
@@ -45,7 +44,7 @@ std::string domain_words(const ExtractResult& result) {
 }
 
 Json own_keys(const ExtractResult& result) {
-  const bool refused = result.status == Status::kRefused;
+  const bool refused = result.certificate.status == Status::kRefused;
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
   json["oracle"] = result.oracle;
@@ -68,7 +67,7 @@ Json own_keys(const ExtractResult& result) {
   json["low"] = number(result.box.low);
   json["high"] = number(result.box.high);
   json["spread"] = measured(result.spread);
-  json["fresh_questions"] = result.fresh;
+  json["fresh_queries"] = result.fresh;
   json["logged_worst"] = measured(result.logged_worst);
   json["fresh_worst"] = measured(result.fresh_worst);
   json["heldout_relative_mse"] = measured(result.fresh_relative_mse);
@@ -83,8 +82,8 @@ Json sections(const ExtractResult& result) {
   list.push_back(facts_section(facts(result)));
   Json rows = Json::array();
   for (const StageQuestions& stage : result.stages) rows.push_back({stage.stage, grouped(stage.questions)});
-  list.push_back(table_section("Questions by stage", "Every question that left is counted.",
-                               {"stage", "questions"}, std::move(rows)));
+  list.push_back(table_section("Queries by stage", "Every query that was sent is counted.",
+                               {"stage", "queries"}, std::move(rows)));
   if (result.is_deep()) {
     list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
                                    svg::picture_of(result.network)));
@@ -121,53 +120,54 @@ std::string verdict(const ExtractResult& result) {
                                 : fmt::format("{} hidden unit{}", widths[0], plural(widths[0]));
   const std::string shape =
       fmt::format("{} input{}, {}, {} output{}", inputs, plural(inputs), units, outputs, plural(outputs));
-  switch (result.status) {
+  switch (result.certificate.status) {
     case Status::kCertified:
     case Status::kEstimated:
       return fmt::format(
-          "The network was extracted ({}) with {} questions; it answers all of them, {} of them fresh and "
+          "The network was extracted ({}) with {} queries; it answers all of them, {} of them fresh and "
           "random, to "
           "{}.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision);
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", shape, result.reason);
+      return fmt::format("A network was found ({}) but is not certified: {}", shape,
+                         result.certificate.reason);
     case Status::kRefused:
-      return fmt::format("No network was returned: {}", result.reason);
+      return fmt::format("No network was returned: {}", result.certificate.reason);
   }
-  return result.reason;
+  return result.certificate.reason;
 }
 
 std::vector<Fact> facts(const ExtractResult& result) {
   std::vector<Fact> list = {{"oracle", result.oracle}};
-  if (result.status != Status::kRefused) {
+  if (result.certificate.status != Status::kRefused) {
     list.push_back(
         {"network", fmt::format("{}, {}{}", shape_of(result), activation_words(result),
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
     list.push_back({"precision", result.precision});
   }
   list.push_back(
-      {"questions", as_power(result.queries) +
-                        (result.limit > 0 ? fmt::format(", of {} allowed", grouped(result.limit)) : "")});
+      {"queries", as_power(result.queries) +
+                      (result.limit > 0 ? fmt::format(", of {} allowed", grouped(result.limit)) : "")});
   if (!result.resumed.empty())
-    list.push_back({"resumed", fmt::format("{}; {} asked now", result.resumed, grouped(result.sent))});
-  if (result.status == Status::kRefused) return list;
+    list.push_back({"resumed", fmt::format("{}; {} made now", result.resumed, grouped(result.sent))});
+  if (result.certificate.status == Status::kRefused) return list;
   if (result.reading == "logits")
-    list.push_back({"outputs", "logits up to a constant a row: log probabilities less their mean"});
+    list.push_back({"outputs", "logits up to a constant per row: log probabilities less their mean"});
   if (result.found_outside > 0)
     list.push_back({"outside", fmt::format("{} units found beyond the subspace", result.found_outside)});
   list.push_back({"hidden units", fmt::format("at least so many: others may act on less than {:.2g} of {}",
                                               result.unseen_share, domain_words(result))});
-  list.push_back({"fresh questions",
-                  fmt::format("{} over {}: {:.3g} of the outputs' variance left", grouped(result.fresh),
-                              domain_words(result), result.fresh_relative_mse)});
+  list.push_back(
+      {"fresh queries", fmt::format("{} over {}: {:.3g} of the outputs' variance left", grouped(result.fresh),
+                                    domain_words(result), result.fresh_relative_mse)});
   return list;
 }
 
-std::string to_json(const ExtractResult& result) {
-  return write_certificate(result, {.kind = "extracted network",
-                                    .verdict = verdict(result),
-                                    .own = own_keys(result),
-                                    .sections = sections(result)});
+Document make_document(const ExtractResult& result) {
+  return make_document(result.certificate, {.kind = "extracted network",
+                                            .verdict = verdict(result),
+                                            .own = own_keys(result),
+                                            .sections = sections(result)});
 }
 
 }  // namespace exhume

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "certify/entry_check.h"
 #include "certify/stored_precision.h"
 #include "exhume/error.h"
@@ -20,21 +20,21 @@
 namespace exhume {
 namespace {
 
-// Questions are made again from coordinates, off by the last bits on other machines.
-constexpr double kSameQuestion = 1e-9;
+// Queries are made again from coordinates, off by the last bits on other machines.
+constexpr double kSameQuery = 1e-9;
 
 class Checker {
  public:
-  Checker(const std::string& text, const Network& network, const std::string& log, const Control& control)
-      : text_(text), json_(parse_certificate(text)), network_(network), log_(log), control_(control) {}
+  Checker(const Document& document, const Network& network, const std::string& log, const Control& control)
+      : document_(document), json_(document.json), network_(network), log_(log), control_(control) {}
 
   CertificateCheck run() {
-    if (digest_matches(text_)) {
+    if (document_.sealed) {
       good("certificate", "its digest is that of its content");
     } else {
       bad("certificate", "its digest is not that of its content: it was edited");
     }
-    LogContents contents = parse_question_log(log_, "questions.log");
+    LogContents contents = parse_question_log(log_, "queries.log");
     check_log(contents);
     check_answers(contents);
     check_replay();
@@ -59,11 +59,11 @@ class Checker {
     for (const LoggedBlock& block : contents.blocks) asked += block.questions.count();
     const double stated = number_of(at(json_, "queries")), limit = number_of(at(json_, "queries_limit"));
     if (static_cast<double>(asked) != stated) {
-      bad("log", fmt::format("it holds {} questions, the certificate states {}", asked, stated));
+      bad("log", fmt::format("it holds {} queries, the certificate states {}", asked, stated));
     } else if (static_cast<double>(asked) > limit) {
-      bad("log", fmt::format("it holds {} questions, more than the limit of {}", asked, limit));
+      bad("log", fmt::format("it holds {} queries, more than the limit of {}", asked, limit));
     } else {
-      good("log", fmt::format("{} questions, as stated", asked));
+      good("log", fmt::format("{} queries, as stated", asked));
     }
   }
 
@@ -95,23 +95,25 @@ class Checker {
     const EntryCheck check = check_entries(model, *samples, stored, false, {}, control_);
     if (check.reproduced()) {
       good("network",
-           fmt::format("it answers all {} logged questions to the oracle's precision", samples->rows()));
+           fmt::format("it answers all {} logged queries to the oracle's precision", samples->rows()));
     } else {
       bad("network",
-          fmt::format("it answers question {} {:.3g} off, {:.1f} times what the oracle's precision allows",
+          fmt::format("it answers query {} {:.3g} off, {:.1f} times what the oracle's precision allows",
                       check.row + 1, check.gap, check.worst));
     }
   }
 
   void check_fresh(const LogContents& contents, const Frame& frame, std::uint64_t seed) {
-    const double spread = number_of(at(json_, "spread")), stated = number_of(at(json_, "fresh_questions"));
+    const double spread = number_of(at(json_, "spread")),
+                 stated = number_of(
+                     at(json_, at(json_, "fresh_queries").is_null() ? "fresh_questions" : "fresh_queries"));
     const auto count = stated >= 1 && stated < 1e9 ? static_cast<Index>(stated) : 0;
-    // Every attempt is judged by fresh questions of its own: those of the last one are the certificate's.
+    // Every attempt is judged by fresh queries of its own: those of the last one are the certificate's.
     Index asked = 0;
     for (const LoggedBlock& block : contents.blocks)
       if (block.stage == "fresh" && block.questions.plain) asked += block.questions.count();
     if (contents.blocks.back().stage != "fresh" || count == 0 || asked < count || !std::isfinite(spread)) {
-      bad("fresh questions", "the log does not end with them");
+      bad("fresh queries", "the log does not end with them");
       return;
     }
     const RowMatrix x = domain_inputs(frame, spread, seed ^ 0x9e3779b97f4a7c15u,
@@ -130,17 +132,17 @@ class Checker {
       apart = std::max(
           apart, (x.middleRows(from, rows) - block.questions.rows.bottomRows(rows)).cwiseAbs().maxCoeff());
     }
-    if (apart <= kSameQuestion * std::max(1.0, x.cwiseAbs().maxCoeff())) {
-      good("fresh questions", fmt::format("{} of them, those that the seed draws", count));
+    if (apart <= kSameQuery * std::max(1.0, x.cwiseAbs().maxCoeff())) {
+      good("fresh queries", fmt::format("{} of them, those that the seed draws", count));
     } else {
-      bad("fresh questions", "they are not those that the seed draws");
+      bad("fresh queries", "they are not those that the seed draws");
     }
   }
 
   [[nodiscard]] bool same(const ExtractResult& again) const {
-    if (again.status == Status::kRefused) return false;
+    if (again.certificate.status == Status::kRefused) return false;
     const Alignment apart = align(network_, again.network);
-    return apart.comparable && apart.worst_error <= kSameQuestion;
+    return apart.comparable && apart.worst_error <= kSameQuery;
   }
 
   void check_replay() {
@@ -157,8 +159,8 @@ class Checker {
     }
   }
 
-  const std::string& text_;
-  Json json_;
+  const Document& document_;
+  const Json& json_;
   const Network& network_;
   const std::string& log_;
   const Control& control_;
@@ -167,9 +169,9 @@ class Checker {
 
 }  // namespace
 
-CertificateCheck check_extraction(const std::string& json, const Network& network, const std::string& log,
+CertificateCheck check_extraction(const Document& document, const Network& network, const std::string& log,
                                   const Control& control) {
-  return Checker(json, network, log, control).run();
+  return Checker(document, network, log, control).run();
 }
 
 }  // namespace exhume

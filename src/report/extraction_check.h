@@ -1,10 +1,10 @@
-// The certificate of an extraction, checked again from network and log alone: no question is asked.
+// The certificate of an extraction, checked again from network and log alone: no query is made.
 //
 //   log       its records have their digests, the last is the one the certificate states, and it holds
-//             as many questions as stated, within the limit
-//   network   answers every logged question to the oracle's precision (plain loops in long double beside it)
-//   fresh     the last questions are the random ones that the seed draws
-//   replay    the extraction made again from the log gives the same network. Questions depend on the last
+//             as many queries as stated, within the limit
+//   network   answers every logged query to the oracle's precision (plain loops in long double beside it)
+//   fresh     the last queries are the random ones that the seed draws
+//   replay    the extraction made again from the log gives the same network. Queries depend on the last
 //             bits of what this machine computes, so on another one this may not be possible, which is said
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace exhume {
 
-[[nodiscard]] CertificateCheck check_extraction(const std::string& json, const Network& network,
+[[nodiscard]] CertificateCheck check_extraction(const Document& document, const Network& network,
                                                 const std::string& log, const Control& control = {});
 
 }  // namespace exhume

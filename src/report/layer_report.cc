@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/sections.h"
@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kColours = 6;  // of the palette; further lines are dashed
 constexpr const char* kProfileTitle = "Mean output along each direction";
+
+const char* kind_of(const HalfspaceSet& set) { return set.intersection ? "intersection" : "union"; }
 
 svg::Chart profile_chart(const UnitProfiles& profiles) {
   svg::Chart chart;
@@ -31,14 +33,14 @@ svg::Chart profile_chart(const UnitProfiles& profiles) {
   return chart;
 }
 
-Json unit_list(const LowestLayerResult& result) {
+Json unit_list(const LowestLayer& layer) {
   Json list = Json::array();
-  for (Index i = 0; i < result.W.rows(); ++i) {
-    const UnitFit& fit = result.fits[static_cast<std::size_t>(i)];
+  for (Index i = 0; i < layer.W.rows(); ++i) {
+    const UnitFit& fit = layer.fits[static_cast<std::size_t>(i)];
     Json w = Json::array();
-    for (Index j = 0; j < result.W.cols(); ++j) w.push_back(number(result.W(i, j)));
+    for (Index j = 0; j < layer.W.cols(); ++j) w.push_back(number(layer.W(i, j)));
     list.push_back({{"direction", w},
-                    {"threshold", number(result.t(i))},
+                    {"threshold", number(layer.t(i))},
                     {"size", number(fit.size)},
                     {"rows", fit.rows},
                     {"angle_error", number(fit.angle_error)},
@@ -47,35 +49,35 @@ Json unit_list(const LowestLayerResult& result) {
   return list;
 }
 
-Json own_keys(const LowestLayerResult& result) {
-  return {{"activation", to_string(result.activation)},
-          {"inputs", result.W.cols()},
-          {"hidden_units", result.W.rows()},
-          {"rest_level", number(result.rest.value)},
-          {"rest_tolerance", number(result.rest.tolerance)},
-          {"noise_sd", number(result.rest.noise_sd)},
-          {"nonlinear_share", number(result.nonlinear_share)},
-          {"unexplained_share", number(result.unexplained)},
-          {"stray_rate", number(result.stray_rate)},
-          {"least_angle", number(result.least_angle)},
-          {"least_threshold", number(result.least_threshold)},
-          {"max_standard_error", number(result.worst_error)},
-          {"units", unit_list(result)}};
+Json own_keys(const LowestLayer& layer) {
+  return {{"activation", to_string(layer.activation)},
+          {"inputs", layer.W.cols()},
+          {"hidden_units", layer.W.rows()},
+          {"rest_level", number(layer.rest.value)},
+          {"rest_tolerance", number(layer.rest.tolerance)},
+          {"noise_sd", number(layer.rest.noise_sd)},
+          {"nonlinear_share", number(layer.nonlinear_share)},
+          {"unexplained_share", number(layer.unexplained)},
+          {"stray_rate", number(layer.stray_rate)},
+          {"least_angle", number(layer.least_angle)},
+          {"least_threshold", number(layer.least_threshold)},
+          {"max_standard_error", number(layer.worst_error)},
+          {"units", unit_list(layer)}};
 }
 
-Json unit_section(const LowestLayerResult& result) {
+Json unit_section(const LowestLayer& layer) {
   constexpr Index kMostRows = 256;
   Json rows = Json::array();
-  for (Index i = 0; i < std::min(kMostRows, result.W.rows()); ++i) {
-    const UnitFit& fit = result.fits[static_cast<std::size_t>(i)];
-    rows.push_back({i + 1, rounded(result.t(i)), rounded(fit.size), rounded(fit.angle_error), fit.rows});
+  for (Index i = 0; i < std::min(kMostRows, layer.W.rows()); ++i) {
+    const UnitFit& fit = layer.fits[static_cast<std::size_t>(i)];
+    rows.push_back({i + 1, rounded(layer.t(i)), rounded(fit.size), rounded(fit.angle_error), fit.rows});
   }
   return table_section(
       "Units", "By decreasing number of rows on which the unit is active alone; errors of angles in radians.",
       {"Unit", "Threshold", "Size", "Angle error", "Rows"}, std::move(rows));
 }
 
-Json sections(const LowestLayerResult& result, const std::vector<Fact>& known, const UnitProfiles& profiles) {
+Json sections(const LowestLayer& layer, const std::vector<Fact>& known, const UnitProfiles& profiles) {
   Json list = Json::array();
   list.push_back(facts_section(known));
   if (!profiles.empty()) {
@@ -83,82 +85,74 @@ Json sections(const LowestLayerResult& result, const std::vector<Fact>& known, c
         kProfileTitle, "A unit that is one bends or jumps where its direction meets its threshold, at 0.",
         profile_chart(profiles)));
   }
-  if (result.W.rows() > 0) list.push_back(unit_section(result));
+  if (layer.W.rows() > 0) list.push_back(unit_section(layer));
   return list;
 }
 
-std::string unit_lines(const LowestLayerResult& result) {
+std::string unit_lines(const LowestLayer& layer) {
   constexpr Index kShown = 16;
   std::string out;
-  for (Index i = 0; i < std::min(kShown, result.W.rows()); ++i) {
-    const UnitFit& fit = result.fits[static_cast<std::size_t>(i)];
+  for (Index i = 0; i < std::min(kShown, layer.W.rows()); ++i) {
+    const UnitFit& fit = layer.fits[static_cast<std::size_t>(i)];
     out += fmt::format("{}{:>3}: threshold {:.5f}, size {:.4g}, angle error {:.2g}, {} rows",
-                       i == 0 ? "" : "\n", i + 1, result.t(i), fit.size, fit.angle_error,
+                       i == 0 ? "" : "\n", i + 1, layer.t(i), fit.size, fit.angle_error,
                        svg::group_thousands(fmt::format("{}", fit.rows)));
   }
-  if (result.W.rows() > kShown) out += fmt::format("\nand {} more", result.W.rows() - kShown);
+  if (layer.W.rows() > kShown) out += fmt::format("\nand {} more", layer.W.rows() - kShown);
   return out;
 }
 
 }  // namespace
 
 std::string verdict(const LowestLayerResult& result) {
-  if (result.status == Status::kCertified)
-    return fmt::format("The lowest layer was found: {}.", result.reason);
-  return fmt::format("A lowest layer of {} unit{} was found but is not certified: {}", result.W.rows(),
-                     plural(result.W.rows()), result.reason);
-}
-
-std::string verdict(const HalfspacesResult& result) {
-  const std::string set = fmt::format("{} of {} halfspace{}", result.intersection ? "intersection" : "union",
-                                      result.W.rows(), plural(result.W.rows()));
-  if (result.status == Status::kCertified) {
+  const Certificate& certificate = result.certificate;
+  const Index units = result.layer.W.rows();
+  if (certificate.status == Status::kRefused)
+    return fmt::format("No lowest layer was returned: {}", certificate.reason);
+  const bool certified = certificate.status == Status::kCertified;
+  if (result.set) {
+    const std::string set = fmt::format("{} of {} halfspace{}", kind_of(*result.set), units, plural(units));
+    if (!certified) return fmt::format("An {} was found but is not certified: {}", set, certificate.reason);
     return fmt::format("The {} was found; it agrees with {:.4f}% of the held-out labels.", set,
-                       100 * result.agreement);
+                       100 * result.set->agreement);
   }
-  return fmt::format("An {} was found but is not certified: {}", set, result.reason);
+  if (certified) return fmt::format("The lowest layer was found: {}.", certificate.reason);
+  return fmt::format("A lowest layer of {} unit{} was found but is not certified: {}", units, plural(units),
+                     certificate.reason);
 }
 
 std::vector<Fact> facts(const LowestLayerResult& result) {
+  const LowestLayer& layer = result.layer;
+  const Index units = layer.W.rows();
+  const auto grouped = [](Index rows) { return svg::group_thousands(fmt::format("{}", rows)); };
   std::vector<Fact> list = {
-      {"layer", fmt::format("{} inputs, {} unit{}, activation {}", result.W.cols(), result.W.rows(),
-                            plural(result.W.rows()), to_string(result.activation))},
-      {"samples",
-       fmt::format("{}, of which {} held out", svg::group_thousands(fmt::format("{}", result.samples)),
-                   svg::group_thousands(fmt::format("{}", result.held_out)))}};
-  if (result.W.rows() > 0) list.push_back({"units", unit_lines(result)});
-  if (result.W.rows() > 1) list.push_back({"least angle", fmt::format("{:.3g} radians", result.least_angle)});
+      {"layer", fmt::format("{} inputs, {} unit{}, activation {}", layer.W.cols(), units, plural(units),
+                            to_string(layer.activation))},
+      {"samples", fmt::format("{}, of which {} held out", grouped(result.certificate.samples),
+                              grouped(result.certificate.held_out))}};
+  if (units > 0) list.push_back({"units", unit_lines(layer)});
+  if (units > 1) list.push_back({"least angle", fmt::format("{:.3g} radians", layer.least_angle)});
   list.push_back({"activity", fmt::format("{:.3g} of it with two or more units, {:.2g} with none",
-                                          result.nonlinear_share, result.unexplained)});
-  return list;
-}
-
-std::vector<Fact> facts(const HalfspacesResult& result) {
-  std::vector<Fact> list = facts(static_cast<const LowestLayerResult&>(result));
+                                          layer.nonlinear_share, layer.unexplained)});
+  if (!result.set) return list;
   list.push_back(
       {"set", fmt::format("{}; agrees with {:.4f}% of the held-out labels, {:.3g}% of them turned around",
-                          result.intersection ? "intersection" : "union", 100 * result.agreement,
-                          100 * result.flip_rate)});
+                          kind_of(*result.set), 100 * result.set->agreement, 100 * result.set->flip_rate)});
   return list;
 }
 
-std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles) {
-  return write_certificate(result, {.kind = "lowest layer",
-                                    .verdict = verdict(result),
-                                    .own = own_keys(result),
-                                    .sections = sections(result, facts(result), profiles)});
-}
-
-std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles) {
-  Json own = own_keys(result);
-  own["set"] = result.intersection ? "intersection" : "union";
-  own["labels"] = {number(result.labels[0]), number(result.labels[1])};
-  own["agreement"] = number(result.agreement);
-  own["flip_rate"] = number(result.flip_rate);
-  return write_certificate(result, {.kind = "halfspaces",
-                                    .verdict = verdict(result),
-                                    .own = std::move(own),
-                                    .sections = sections(result, facts(result), profiles)});
+Document make_document(const LowestLayerResult& result, const UnitProfiles& profiles) {
+  Json own = own_keys(result.layer);
+  if (result.set) {
+    own["set"] = kind_of(*result.set);
+    own["labels"] = {number(result.set->labels[0]), number(result.set->labels[1])};
+    own["agreement"] = number(result.set->agreement);
+    own["flip_rate"] = number(result.set->flip_rate);
+  }
+  return make_document(result.certificate, {.kind = result.set ? "halfspaces" : "lowest layer",
+                                            .verdict = verdict(result),
+                                            .own = std::move(own),
+                                            .sections = sections(result.layer, facts(result), profiles)});
 }
 
 std::string units_picture(const UnitProfiles& profiles) {

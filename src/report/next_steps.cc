@@ -81,10 +81,10 @@ constexpr Advice kAdvice[] = {
      "those that do not"},
     {"entries as given reproduced", kOutliers},
     {"signs decided", kMoreRows},
-    {"answers every logged question",
+    {"answers every logged",
      "Ask for another precision or domain: the oracle rounds more than it "
      "seemed to, or is no network of ReLUs"},
-    {"answers fresh random questions", "Allow more questions, or more time (option budget)"},
+    {"answers fresh random", "Allow more queries, or more time (option budget)"},
     {"labels ",
      "Give more units, more time, or rows that differ: equal rows with different labels cannot be met"},
     {"the inputs are Gaussian", kThresholds},

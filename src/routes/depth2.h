@@ -63,8 +63,8 @@ struct SpectralStart {
 [[nodiscard]] SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options,
                                           const Control& control);
 
-// The same from moments that were summed elsewhere (moments/partial_moments.h), up to the order they have; units in the
-// user's coordinates.
+// The same from moments that were summed elsewhere (moments/partial_moments.h), up to the order they have;
+// units in the user's coordinates.
 [[nodiscard]] SpectralStart moments_start(const PartialMoments& moments, const Depth2Options& options,
                                           const Control& control);
 

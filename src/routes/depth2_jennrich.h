@@ -34,7 +34,7 @@
 //   tensors that the units do not explain.
 // - The constant c of the network is free: order 0 less what the units give.
 // - Algorithm 5 solves its least squares in the ball exactly (secular equation), where the print runs
-//   projected gradient descent, and takes two features a unit, as the paper's remark on Theorem 3.2 allows.
+//   projected gradient descent, and takes two features per unit, as the paper's remark on Theorem 3.2 allows.
 #pragma once
 
 #include <cstdint>

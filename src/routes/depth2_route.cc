@@ -19,7 +19,7 @@ namespace {
 
 Depth2Options depth2_options(const Job& job) {
   Depth2Options options;
-  options.hidden = job.options.hidden;
+  options.hidden = job.options.hidden();
   options.seed = job.options.seed;
   // What is left of a polynomial then is far below what no polynomial explains of a network of ReLUs.
   options.polynomial_tolerance = 1e-2;
@@ -45,8 +45,8 @@ Start in_time(Job& job, const char* stage, const Make& make) {
   return start;
 }
 
-// As many directions as outputs, and the units along them leave structure: there are more units than outputs. Where they
-// do not, the polish that showed it is where the fit goes on.
+// As many directions as outputs, and the units along them leave structure: there are more units than outputs.
+// Where they do not, the polish that showed it is where the fit goes on.
 bool too_few_outputs(Start& start, const SamplePtr& standard, const Control& control) {
   RoundsOptions polish_only;
   polish_only.most_rounds = 0;
@@ -119,7 +119,7 @@ Start orders2to4(Job& job) {
 Start hermite_tensors(Job& job) {
   return in_time(job, "Hermite tensors", [&](const SamplePtr& standard, const Control& control) {
     Start start;
-    start.V = jennrich_start(standard, job.options.hidden, job.options.seed, control);
+    start.V = jennrich_start(standard, job.options.hidden(), job.options.seed, control);
     return start;
   });
 }

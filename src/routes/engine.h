@@ -26,10 +26,8 @@ struct Journey {
 
 struct Plan {
   Finds finds = Finds::kNetwork;
-  std::string route = "auto";
-  RouteOptions options;
+  RecoverOptions options;  // options.route is the one to take
   LowestLayerOptions layer{};
-  DeepOptions deep{};
   const Route* only = nullptr;  // this one, whatever the table holds
   // Does what was found look final? Asked after every route; empty: yes.
   bool (*looks_final)(Found& found, Prepared& data, const Control& control) = nullptr;

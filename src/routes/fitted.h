@@ -15,7 +15,7 @@ inline constexpr double kFitShare = 0.88;
 [[nodiscard]] Applies many_outputs(const Job& job);
 
 // Throws DataError unless there are rows enough for the unknowns of a fit.
-void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& options);
+void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& options);
 
 // The finish of most routes: unit search, signs, signed polish (fit/fit.h), from at most `restarts` random
 // starts where the given one leads nowhere.

@@ -5,12 +5,19 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "routes/options.h"
+#include "exhume/options.h"
 
 namespace exhume {
+
+// What a route finds.
+enum class Finds {
+  kNetwork,      // recover, one hidden layer
+  kDeepNetwork,  // recover, several hidden layers
+  kLowestLayer,  // lowest_layer, halfspaces
+};
+[[nodiscard]] const char* to_string(Finds finds);
 
 struct RouteInfo {
   std::string name;
@@ -25,8 +32,8 @@ struct RouteInfo {
 // In the order in which they are tried.
 [[nodiscard]] const std::vector<RouteInfo>& route_table();
 
-// Throws std::invalid_argument where no route to a network is called `name` (or "auto"), and where `options`
-// sets a field that the route does not read.
-void check_route(std::string_view name, const RouteOptions& options);
+// Throws std::invalid_argument where no route to a network of this depth is called options.route (or "auto"),
+// and where `options` sets a field that the route does not read.
+void check_route(const RecoverOptions& options);
 
 }  // namespace exhume

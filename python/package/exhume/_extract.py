@@ -20,9 +20,9 @@ class Extraction(Certified):
     """What `extract` found, and what is known about it."""
 
     def __init__(self, certificate_json: str, network: Network | None, log: bytes) -> None:
-        super().__init__(certificate_json, network, [("questions.log", log), *(network._files() if network is not None else [])])
+        super().__init__(certificate_json, network, [("queries.log", log), *(network._files() if network is not None else [])])
         self.log = log
-        """The log of all questions and answers, as questions.log holds it."""
+        """The log of all queries and answers, as queries.log holds it."""
 
     @property
     def queries(self) -> int:

@@ -104,7 +104,8 @@ def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Resul
 def _extraction(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Extraction:
     network = _network(path, certificate)
     assert not isinstance(network, RectifiedNetwork)
-    return Extraction(text, network, (path / "questions.log").read_bytes())
+    log = next((path / name for name in ("queries.log", "questions.log") if (path / name).exists()), path / "queries.log")
+    return Extraction(text, network, log.read_bytes())
 
 
 def _lowest_layer(path: pathlib.Path, _text: str, certificate: dict[str, Any]) -> LowestLayer:

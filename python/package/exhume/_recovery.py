@@ -20,13 +20,12 @@ class Options(NamedTuple):
     """The options of `recover`, as the library takes them."""
 
     layers: int
-    """Hidden layers; 0 for any number."""
-    hidden: int | None
+    """Hidden layers, or `_core.ANY_DEPTH`."""
+    widths: list[int]
+    first_layer: Floats | None
     route: str
     leak: float
     activation: str
-    widths: list[int] | None
-    first_layer: Floats | None
     seed: int
     budget: float
     units: Floats | None
@@ -53,32 +52,25 @@ def options_of(
             raise ValueError("moments belong to one hidden layer and the route 'depth2'")
         route = "depth2"
         units = _core.units_of_moments(_parts(moments), units_of(hidden), seed_of(seed))
+    if widths is None:
+        units_asked = units_of(hidden)
+        widths = [] if units_asked is None else [units_asked]
     return Options(
-        layers=0 if depth is None else depth,
-        hidden=units_of(hidden) if depth == 1 else None,
+        layers=_core.ANY_DEPTH if depth is None else depth,
+        widths=widths,
+        first_layer=None if first_layer is None else _first_layer(first_layer),
         route=route,
         leak=float(leak),
         activation=activation,
-        widths=widths,
-        first_layer=None if first_layer is None else _first_layer(first_layer),
         seed=seed_of(seed),
         budget=float(budget),
         units=units,
     )
 
 
-def run(
-    samples: _core.Samples, options: Options, device: str, threads: int, callback: Any
-) -> _core.RecoverResult | _core.DeepResult:
+def run(samples: _core.Samples, options: Options, device: str, threads: int, callback: Any) -> _core.Result:
     """The result of the library."""
-    o = options
-    if o.layers == 1:
-        return _core.recover(
-            samples, o.hidden, o.route, o.leak, o.activation, o.seed, o.budget, o.units, device, threads, callback
-        )
-    if o.layers == 0:
-        return _core.recover_any_depth(samples, o.seed, o.budget, device, threads, callback)
-    return _core.recover_deep(samples, o.layers, o.widths, o.first_layer, o.seed, o.budget, device, threads, callback)
+    return _core.recover(samples, *options, device, threads, callback)
 
 
 def with_checkpoint(samples: _core.Samples, folder: Any, resume: bool, options: Options, device: str) -> _core.Samples:

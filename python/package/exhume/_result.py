@@ -157,7 +157,7 @@ class Result(Certified):
 
 
 def from_core(
-    found: _core.RecoverResult | _core.DeepResult,
+    found: _core.Result,
     certificate: str,
     files: list[tuple[str, bytes]],
     input_names: Names = None,
@@ -165,25 +165,22 @@ def from_core(
 ) -> Result:
     """A Result of what the library returned."""
     errors = found.standard_errors
-    deep = isinstance(found, _core.DeepResult)
     return Result(
         certificate,
         _network(found),
         None if errors is None else Network._wrap(errors),
-        np.zeros(0) if deep else frozen(found.singular_values),
+        frozen(found.singular_values),
         frozen(found.predicted),
         frozen(found.observed),
-        [] if deep else found.descent,
+        found.descent,
         files,
         input_names,
         output_names,
     )
 
 
-def _network(found: _core.RecoverResult | _core.DeepResult) -> Network | RectifiedNetwork | None:
+def _network(found: _core.Result) -> Network | RectifiedNetwork | None:
     if found.network is None:
         return None
     network = Network._wrap(found.network)
-    if isinstance(found, _core.DeepResult) or found.activation == "relu":
-        return network
-    return RectifiedNetwork._of(network, found.activation)
+    return network if found.activation == "relu" else RectifiedNetwork._of(network, found.activation)

@@ -136,7 +136,11 @@ DeepPolished polished(const DeepForm& start, const DeepData& data, const DeepPol
 DeepPolished polish(const DeepForm& start, const DeepData& data, const DeepPolishOptions& options,
                     const Control& control) {
   const SingleThreadedBlas single;
-  return remembered(control, "polish", [&] { return polished(start, data, options, control); });
+  DeepPolished result =
+      remembered(control, "polish", [&] { return polished(start, data, options, control); });
+  const auto p = static_cast<double>(start.unknowns());
+  control.spend(p * p * static_cast<double>(data.y.size()) * (1 + result.iterations));
+  return result;
 }
 
 Matrix normal_matrix(const DeepForm& form, const DeepData& data, const Control& control) {

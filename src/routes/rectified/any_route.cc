@@ -16,7 +16,7 @@ constexpr double kRankTolerance = 1e-11;  // of the outputs, relative to their l
 
 Found by_patterns(Job& job, const Start& /*start*/) {
   const Rows training = rows_of(*job.data.training());
-  Index hidden = job.options.hidden.value_or(0);
+  Index hidden = job.options.hidden().value_or(0);
   if (hidden == 0) hidden = Eigen::JacobiSVD<Matrix>(Matrix(training.y)).setThreshold(kRankTolerance).rank();
   if (hidden == 0) return refused("all outputs are zero");
   AnyInputsFit fit =

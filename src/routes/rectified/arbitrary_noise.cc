@@ -65,7 +65,7 @@ Matrix spectral_directions(const Matrix& X, const Matrix& Y, Index hidden, std::
   return start.V.leftCols(X.cols());
 }
 
-// Candidate rows mu, one a column.
+// Candidate rows mu, one per column.
 Matrix candidate_rows(const Matrix& X, const Matrix& SY, const Matrix& spectral,
                       const ArbitraryNoiseOptions& options) {
   const Index s = SY.cols(), count = options.budget;

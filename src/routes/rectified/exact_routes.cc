@@ -29,7 +29,7 @@ Matrix by_ica(Job& job, const Rows& training, Index hidden, int i) {
   IcaOptions ica;
   ica.seed = seed_of(job, i);
   ica.contrast = i % 2 == 0 ? Contrast::kTanh : Contrast::kKurtosis;
-  return ica_start(training.x, training.y, hidden, job.options.rectifier, ica, job.control);
+  return ica_start(training.x, training.y, hidden, job.rectifier, ica, job.control);
 }
 
 Matrix by_tensor(Job& job, const Rows& training, Index hidden, int i) {
@@ -43,7 +43,7 @@ Matrix by_symmetry(Job& job, const Rows& training, Index hidden, int i) {
 Found exact_finish(Job& job, RoughUnits rough_units, const char* start_assumes) {
   const Rows training = rows_of(*job.data.training());
   const OutputSpace space = output_space(training.y);
-  const Index hidden = job.options.hidden.value_or(space.rank);
+  const Index hidden = job.options.hidden().value_or(space.rank);
   if (hidden != space.rank) return refused_rank(space.rank, hidden);
   if (training.x.rows() < 4 * (std::max(hidden, training.x.cols()) + 1)) {
     return refused(fmt::format("{} rows are too few for the exact finish of {} units with {} inputs",
@@ -55,7 +55,7 @@ Found exact_finish(Job& job, RoughUnits rough_units, const char* start_assumes) 
     const Matrix more = rough_units(job, training, hidden, i);
     V.conservativeResize(V.rows() + more.rows(), Eigen::NoChange);
     V.bottomRows(more.rows()) = more;
-    finish = pattern_finish(V, hidden, training.x, training.y, job.options.rectifier, {}, job.control);
+    finish = pattern_finish(V, hidden, training.x, training.y, job.rectifier, {}, job.control);
     if (finish.outcome != PatternOutcome::kNoNullVector || job.control.out_of_time()) break;
   }
   job.clock.lap("exact finish");
@@ -89,7 +89,7 @@ Found tensor(Job& job, const Start& /*start*/) { return exact_finish(job, by_ten
 Found symmetric(Job& job, const Start& /*start*/) { return exact_finish(job, by_symmetry, ""); }
 
 // Entries of the outputs that were hit, found and taken out.
-SamplePtr without_hits(const SamplePtr& samples, const RouteOptions& options, Found& found,
+SamplePtr without_hits(const SamplePtr& samples, const RecoverOptions& options, Found& found,
                        const Control& control) {
   const Rows all = rows_of(*samples);
   CleanOptions clean;
@@ -111,11 +111,11 @@ SamplePtr without_hits(const SamplePtr& samples, const RouteOptions& options, Fo
 // The cleaned outputs are the route's own work: what counts is that the network reproduces most entries as
 // they were given, in every output. A network that is not the truth reproduces next to none of them to
 // rounding.
-void most_entries(const Network& network, const SampleSource& given, const RouteOptions& options,
+void most_entries(const Network& network, const SampleSource& given, const RecoverOptions& options,
                   Checks& checks) {
   constexpr double kLeastShare = 0.5, kSame = 1e-8;
   const Rows raw = rows_of(given);
-  const Matrix predicted = evaluate(network, options.rectifier, raw.x);
+  const Matrix predicted = evaluate(network, parse_rectifier(options.activation), raw.x);
   double least = 1;
   for (Index o = 0; o < raw.y.cols(); ++o) {
     const double scale = kSame * std::max(1.0, predicted.col(o).cwiseAbs().maxCoeff());

@@ -16,9 +16,9 @@ namespace {
 Found by_groups(Job& job, const Start& /*start*/) {
   const Rows training = rows_of(*job.data.training());
   FewOutputsOptions options;
-  options.hidden = job.options.hidden.value_or(0);
+  options.hidden = job.options.hidden().value_or(0);
   options.seed = job.options.seed;
-  FewOutputs fit = recover_few_outputs(training.x, training.y, job.options.rectifier, options, job.control);
+  FewOutputs fit = recover_few_outputs(training.x, training.y, job.rectifier, options, job.control);
   job.clock.lap("groups");
   if (fit.outcome == FewOutputsOutcome::kOneOutput) {
     return refused(

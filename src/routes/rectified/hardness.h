@@ -41,7 +41,7 @@ struct Cnf {
 [[nodiscard]] Cnf with_complements(const Cnf& formula);
 
 struct Separability {
-  RowMatrix x;         // P, then Q, one vector a row: n + 2 columns (n + 3 with a free second layer)
+  RowMatrix x;         // P, then Q, one vector per row: n + 2 columns (n + 3 with a free second layer)
   RowMatrix y;         // 0 on P, 1 on Q
   Index inactive = 0;  // rows of P
 };

@@ -43,14 +43,14 @@ Found by_signs(Job& job, const Start& /*start*/) {
   const Rows training = rows_of(*job.data.training());
   const SamplePtr view = training.view();
   const bool gaussian = job.data.inspection().gaussian;
-  const Matrix V = noisy_start(view, job.options.hidden, job.options.seed, job.control);
+  const Matrix V = noisy_start(view, job.options.hidden(), job.options.seed, job.control);
   job.clock.lap("moments");
-  if (V.rows() == 0 || (job.options.hidden && V.rows() < *job.options.hidden)) {
+  if (V.rows() == 0 || (job.options.hidden() && V.rows() < *job.options.hidden())) {
     return refused(fmt::format("order-2 moments show {} units{}; give more rows, or the number of units",
                                V.rows(),
                                gaussian ? "" : ", and the inputs are not Gaussian, which they rest on"));
   }
-  NoisyFit noisy = fit_noisy(V, view, job.options.rectifier, true, job.control);
+  NoisyFit noisy = fit_noisy(V, view, job.rectifier, true, job.control);
   job.clock.lap("signs and fit");
   const Index m = view->outputs();
   Found found;
@@ -59,12 +59,12 @@ Found by_signs(Job& job, const Start& /*start*/) {
       found.checks.require("signs decided (least margin, chi-squared)", margin, chance, margin > chance,
                            "the sign of some unit is not decided by the samples");
   found.fit.signs.outcome = decided ? SignOutcome::kUnique : SignOutcome::kUndecided;
-  found.fit.relative_mse = relative_error(noisy.network, job.options.rectifier, training.x, training.y);
+  found.fit.relative_mse = relative_error(noisy.network, job.rectifier, training.x, training.y);
   found.fit.noise_covariance =
       noisy.noise_variance.cwiseProduct(job.data.coordinates().map.D.cwiseAbs2()).asDiagonal();
   const Index unknowns = free_parameters(view->inputs(), V.rows(), m);
   found.fit.rows_per_unknown = static_cast<double>(training.y.size()) / static_cast<double>(unknowns);
-  const bool relu = job.options.rectifier.name == "relu";
+  const bool relu = job.rectifier.name == "relu";
   found.fit.structure = relu ? structure_left(job, noisy.network) / kMostStructure : 0;
   found.fit.outcome = found.fit.structure <= 1 ? SearchOutcome::kNoise : SearchOutcome::kStuck;
   if (found.fit.relative_mse <= kReproduced) found.fit.outcome = SearchOutcome::kExact;
@@ -76,10 +76,10 @@ Found by_signs(Job& job, const Start& /*start*/) {
 }
 
 Found by_halfspaces(Job& job, const Start& /*start*/) {
-  if (!job.options.hidden) return refused("this route does not find the number of units; give it");
+  if (!job.options.hidden()) return refused("this route does not find the number of units; give it");
   const Rows training = rows_of(*job.data.training());
   ArbitraryNoiseOptions options;
-  options.hidden = *job.options.hidden;
+  options.hidden = *job.options.hidden();
   options.budget = job.options.candidates;
   options.seed = job.options.seed;
   ArbitraryNoiseFit fit = fit_arbitrary_noise(training.view(), options, job.control);

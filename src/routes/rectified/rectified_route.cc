@@ -19,7 +19,7 @@ Rows rows_of(const SampleSource& samples) {
   return {block.x(), block.y()};
 }
 
-void demand_two_rows(const SampleSource& samples, const RouteOptions& /*options*/) {
+void demand_two_rows(const SampleSource& samples, const RecoverOptions& /*options*/) {
   const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
   if (n < 2 || d == 0 || m == 0) {
     throw DataError(fmt::format(
@@ -51,7 +51,7 @@ Found refused_rank(Index rank, Index hidden) {
 Found exact_network(Job& job, const Rows& training, Network network, std::string otherwise) {
   Found found;
   found.exact_only = true;
-  found.fit.relative_mse = relative_error(network, job.options.rectifier, training.x, training.y);
+  found.fit.relative_mse = relative_error(network, job.rectifier, training.x, training.y);
   found.fit.signs.outcome = SignOutcome::kUnique;
   const bool exact = found.fit.relative_mse <= kReproduced;
   found.outcome = exact ? SearchOutcome::kExact : SearchOutcome::kStuck;

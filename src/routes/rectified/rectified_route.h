@@ -23,7 +23,7 @@ struct Rows {
 [[nodiscard]] Rows rows_of(const SampleSource& samples);
 
 // At least two rows.
-void demand_two_rows(const SampleSource& samples, const RouteOptions& options);
+void demand_two_rows(const SampleSource& samples, const RecoverOptions& options);
 
 [[nodiscard]] Found refused(std::string why);
 // Refused because the outputs' rank is not the number of units.

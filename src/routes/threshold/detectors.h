@@ -37,7 +37,7 @@ struct Detection {
                                const Vector& s, double width, const Control& control = {});
 
 // A local search: |value| less two standard errors climbed from z by a pattern search over the sphere and s,
-// 6d - 4 neighbours a pass, no further than two first steps; where the score stays below 6, once more with
+// 6d - 4 neighbours per pass, no further than two first steps; where the score stays below 6, once more with
 // twice the first step, then with half of it. Slabs start twice as wide as the steps, since at an angle a a
 // jump is smeared over about a, and narrow to `width` with them. A kink is found so only where its change
 // of slope outweighs the curvature of f along z, 2 f'' e. The score of what is found, value/error, tells

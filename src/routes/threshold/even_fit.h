@@ -18,7 +18,7 @@ namespace exhume {
 
 struct EvenFit {
   Matrix V;           // d x k, orthonormal columns
-  Matrix units;       // coefficients of g_i, one column a unit; empty before the first step
+  Matrix units;       // coefficients of g_i, one column per unit; empty before the first step
   double misfit = 0;  // mean squared rest before the step, over the variance of f
   double moved = 0;   // largest entry of A and B
 };

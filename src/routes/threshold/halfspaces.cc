@@ -52,7 +52,7 @@ Values values_of(const SampleSource& samples, const Control& control) {
 
 }  // namespace
 
-HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options, const Control& control) {
+LowestLayerResult halfspaces(const SamplePtr& samples, LowestLayerOptions options, const Control& control) {
   if (samples->outputs() != 1) {
     throw DataError(
         fmt::format("halfspaces are found from one column of labels, but there are {}", samples->outputs()));
@@ -68,49 +68,53 @@ HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options
     throw DataError(fmt::format("all labels are {}; halfspaces need rows of both labels", values.low));
   }
   options.activation = LowestActivation::kSign;
-  HalfspacesResult result;
-  static_cast<LowestLayerResult&>(result) = lowest_layer(samples, options, control);
-  // The units say which label lies on their far side; where there are none, the label at rest is that of most rows.
+  LowestLayerResult result = lowest_layer(samples, options, control);
+  const LowestLayer& layer = result.layer;
+  const Certificate& certificate = result.certificate;
+  HalfspaceSet& set = result.set.emplace();
+  // The units say which label lies on their far side; where there are none, the label at rest is that of most
+  // rows.
   double step = 0;
-  for (const UnitFit& fit : result.fits) step += fit.size;
+  for (const UnitFit& fit : layer.fits) step += fit.size;
   const bool rest_is_low =
       step != 0 ? step > 0
-                : std::abs(result.rest.value - values.low) <= std::abs(result.rest.value - values.high);
-  result.labels[0] = rest_is_low ? values.low : values.high;
-  result.labels[1] = rest_is_low ? values.high : values.low;
-  result.intersection = !rest_is_low;
-  result.flip_rate = result.stray_rate;
+                : std::abs(layer.rest.value - values.low) <= std::abs(layer.rest.value - values.high);
+  set.labels[0] = rest_is_low ? values.low : values.high;
+  set.labels[1] = rest_is_low ? values.high : values.low;
+  set.intersection = !rest_is_low;
+  set.flip_rate = layer.stray_rate;
   // The rows that the layer held out.
-  const SamplePtr rows = result.samples < result.rows ? distinct_rows(samples, control) : samples;
-  const SamplePtr held_out = split(rows, result.held_out_period, options.seed).held_out;
+  const SamplePtr rows = certificate.samples < certificate.rows ? distinct_rows(samples, control) : samples;
+  const SamplePtr held_out = split(rows, certificate.held_out_period, options.seed).held_out;
   struct Count {
     double same = 0;
     void merge(const Count& other) { same += other.same; }
   };
   const Count count =
       reduce_blocks(*held_out, Count{}, control, "", [&](Count& to, const SampleBlock& block) {
-        const Vector labels = halfspace_labels(result, block.x());
+        const Vector labels = halfspace_labels(layer, set, block.x());
         to.same += static_cast<double>((labels.array() == block.y().col(0).array()).count());
       });
-  result.agreement = count.same / static_cast<double>(std::max<Index>(1, held_out->rows()));
+  set.agreement = count.same / static_cast<double>(std::max<Index>(1, held_out->rows()));
   // Labels turned around cost their share of the agreement; beyond that the set itself is wrong.
   constexpr double kWanted = 0.999;
-  const double wanted = kWanted - result.flip_rate;
+  const double wanted = kWanted - set.flip_rate;
   Checks checks;
-  checks.require("the set agrees with held-out labels, label noise apart", result.agreement, wanted,
-                 result.agreement >= wanted,
+  checks.require("the set agrees with held-out labels, label noise apart", set.agreement, wanted,
+                 set.agreement >= wanted,
                  fmt::format("the set agrees with {:.4g} of the held-out labels where {:.4g} are asked for",
-                             result.agreement, wanted));
-  std::move(checks).add_to(result);
+                             set.agreement, wanted));
+  std::move(checks).add_to(result.certificate);
   return result;
 }
 
-Vector halfspace_labels(const HalfspacesResult& result, const Eigen::Ref<const RowMatrix>& x) {
-  Vector labels = Vector::Constant(x.rows(), result.labels[0]);
-  if (result.W.rows() == 0) return labels;
-  const RowMatrix Z = x * result.W.transpose();
+Vector halfspace_labels(const LowestLayer& layer, const HalfspaceSet& set,
+                        const Eigen::Ref<const RowMatrix>& x) {
+  Vector labels = Vector::Constant(x.rows(), set.labels[0]);
+  if (layer.W.rows() == 0) return labels;
+  const RowMatrix Z = x * layer.W.transpose();
   for (Index r = 0; r < x.rows(); ++r) {
-    if ((Z.row(r).transpose().array() > result.t.array()).any()) labels(r) = result.labels[1];
+    if ((Z.row(r).transpose().array() > layer.t.array()).any()) labels(r) = set.labels[1];
   }
   return labels;
 }

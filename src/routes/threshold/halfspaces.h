@@ -16,19 +16,12 @@
 
 namespace exhume {
 
-// W and t are in the user's coordinates.
-struct HalfspacesResult : LowestLayerResult {
-  bool intersection = true;   // otherwise a union
-  double labels[2] = {0, 1};  // the two values: on no halfspace's far side, on some halfspace's far side
-  double flip_rate = 0;       // estimated share of labels that were turned around
-  double agreement = 0;       // of the found set with the held-out labels
-};
-
-// Throws DataError unless the outputs take exactly two values.
-[[nodiscard]] HalfspacesResult halfspaces(const SamplePtr& samples, LowestLayerOptions options,
+// The layer with its set. Throws DataError unless the outputs take exactly two values.
+[[nodiscard]] LowestLayerResult halfspaces(const SamplePtr& samples, LowestLayerOptions options,
                                           const Control& control = {});
 
 // The label of every row of x.
-[[nodiscard]] Vector halfspace_labels(const HalfspacesResult& result, const Eigen::Ref<const RowMatrix>& x);
+[[nodiscard]] Vector halfspace_labels(const LowestLayer& layer, const HalfspaceSet& set,
+                                      const Eigen::Ref<const RowMatrix>& x);
 
 }  // namespace exhume

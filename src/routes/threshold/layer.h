@@ -63,6 +63,18 @@ struct LowestLayer {
   double noise_floor = 0;
 };
 
-struct LowestLayerResult : Certificate, LowestLayer {};
+// A set of labels that the units of a layer of steps make.
+struct HalfspaceSet {
+  bool intersection = true;   // otherwise a union
+  double labels[2] = {0, 1};  // the two values: on no halfspace's far side, on some halfspace's far side
+  double flip_rate = 0;       // estimated share of labels that were turned around
+  double agreement = 0;       // of the found set with the held-out labels
+};
+
+struct LowestLayerResult {
+  Certificate certificate;
+  LowestLayer layer;
+  std::optional<HalfspaceSet> set;  // where halfspaces were asked for
+};
 
 }  // namespace exhume

@@ -57,7 +57,7 @@ LowestUnits to_user(const LowestUnits& standard, const AffineMap& map, bool unit
   return out;
 }
 
-void demand_one_output(const SampleSource& samples, const RouteOptions& /*options*/) {
+void demand_one_output(const SampleSource& samples, const RecoverOptions& /*options*/) {
   const Index d = samples.inputs();
   if (samples.outputs() != 1) {
     throw DataError(

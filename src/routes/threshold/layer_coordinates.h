@@ -25,7 +25,7 @@ struct StandardRows {
 [[nodiscard]] LowestUnits to_user(const LowestUnits& standard, const AffineMap& map, bool unit_norm);
 
 // One output, two inputs or more, and rows enough for moments of order 4; throws DataError.
-void demand_one_output(const SampleSource& samples, const RouteOptions& options);
+void demand_one_output(const SampleSource& samples, const RecoverOptions& options);
 
 // A check whose name is what it asserts: it reads "it is not so that <name>" where it fails.
 void require(Checks& checks, const std::string& name, double value, double threshold, bool holds);

@@ -22,16 +22,22 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   StageClock clock;
   Plan plan;
   plan.finds = Finds::kLowestLayer;
-  plan.route = options.activation == LowestActivation::kSigmoid ? "threshold-sigmoid" : "threshold";
-  plan.options.hidden = options.hidden;
+  plan.options.route = options.activation == LowestActivation::kSigmoid ? "threshold-sigmoid" : "threshold";
+  if (options.hidden) plan.options.widths = {*options.hidden};
   plan.options.seed = options.seed;
   plan.options.budget_seconds = std::numeric_limits<double>::infinity();
   plan.layer = options;
-  Journey journey = travel(samples, plan, result, clock, control);
-  static_cast<LowestLayer&>(result) = std::move(*journey.found.layer);
-  for (const Assumption& test : journey.data->inspection().tests) result.assumptions.push_back(test);
-  std::move(journey.found.checks).conclude(result, std::move(journey.found.said));
-  result.timings = clock.laps();
+  Certificate& certificate = result.certificate;
+  Journey journey = travel(samples, plan, certificate, clock, control);
+  Found& found = journey.found;
+  if (found.layer) result.layer = std::move(*found.layer);
+  for (const Assumption& test : journey.data->inspection().tests) certificate.assumptions.push_back(test);
+  std::move(found.checks).conclude(certificate, std::move(found.said));
+  if (!found.refusal.empty()) {
+    certificate.status = Status::kRefused;
+    certificate.reason = found.refusal;
+  }
+  certificate.timings = clock.laps();
   return result;
 }
 

@@ -9,7 +9,7 @@
 // With orthonormal rows and t ~ sqrt(log d) products of units are rarely alive, so f is close in expectation
 // to its part that is linear in the X_i (Lemma 2), which is what the recovery lives on.
 //
-// Samples are made while they are read: row i is a function of (seed, i) alone. O(dk + size of P) a row.
+// Samples are made while they are read: row i is a function of (seed, i) alone. O(dk + size of P) per row.
 #pragma once
 
 #include <cstdint>

@@ -70,13 +70,13 @@ Start by_moments(Job& job) {
   Matrix directions;  // k x d
   if (job.layer.biased) {
     const BiasedDirections found =
-        biased_directions(rows.training, job.options.hidden, job.options.seed, job.control);
+        biased_directions(rows.training, job.options.hidden(), job.options.seed, job.control);
     directions = found.directions.transpose();
     start.spectrum = {found.singular_values, found.noise_floor, 0};
   } else {
     const StepOne found = step_one(
         rows.training, rest_level(*rows.training),
-        {.hidden = job.options.hidden, .method = job.layer.start, .seed = job.options.seed}, job.control);
+        {.hidden = job.options.hidden(), .method = job.layer.start, .seed = job.options.seed}, job.control);
     directions = found.found.units.W;
     start.spectrum = {found.singular_values, found.noise_floor, 0};
   }
@@ -143,7 +143,8 @@ Found by_sigmoid_fit(Job& job, const Start& start) {
   const Index d = rows.training->inputs(), k = start.V.rows();
   const LowestLayerOptions& options = job.layer;
   Found found;
-  LowestLayer& to = found.layer.emplace();
+  found.layer = std::make_shared<LowestLayer>();
+  LowestLayer& to = *found.layer;
   to.activation = LowestActivation::kSigmoid;
   to.rest = rest_level(*rows.training);
   to.singular_values = start.spectrum.singular_values;

@@ -133,7 +133,7 @@ struct Draft {
 };
 
 StepOneOptions start_options(const Job& job) {
-  return {.hidden = job.options.hidden, .method = job.layer.start, .seed = job.options.seed};
+  return {.hidden = job.options.hidden(), .method = job.layer.start, .seed = job.options.seed};
 }
 
 Start by_step_one(Job& job) {
@@ -165,7 +165,7 @@ SamplePtr others_only(const SamplePtr& training, LowestUnits known, const RestLe
 bool rescue(Job& job, const SamplePtr& training, const RestLevel& rest, Draft& draft) {
   const Activity seen = measure_activity(*training, draft.units, rest, job.control);
   const Index before = draft.units.W.rows();
-  const Index missing = job.options.hidden ? *job.options.hidden - before : 1;
+  const Index missing = job.options.hidden() ? *job.options.hidden() - before : 1;
   if (missing < 1 || seen.none <= 1e-3 * seen.all() || seen.stray_pull() < kStrayPull) return false;
   StepOneOptions again = start_options(job);
   again.hidden = missing;
@@ -196,8 +196,8 @@ void refine(Job& job, const SamplePtr& training, const RestLevel& rest, Draft& d
   for (int i = 0; i < kRescues; ++i) {
     if (!rescue(job, training, rest, draft)) break;
   }
-  if (job.options.hidden && draft.units.W.rows() > *job.options.hidden) {
-    std::vector<Index> first(static_cast<std::size_t>(*job.options.hidden));
+  if (job.options.hidden() && draft.units.W.rows() > *job.options.hidden()) {
+    std::vector<Index> first(static_cast<std::size_t>(*job.options.hidden()));
     std::iota(first.begin(), first.end(), Index{0});
     select(draft.units, draft.fits, first);
   }
@@ -230,7 +230,8 @@ void check(Checks& checks, const LowestLayer& layer, const LowestLayerOptions& o
 Found by_units_alone(Job& job, const Start& start) {
   const StandardRows rows = standard_rows(job.data, job.data.coordinates());
   Found found;
-  LowestLayer& layer = found.layer.emplace();
+  found.layer = std::make_shared<LowestLayer>();
+  LowestLayer& layer = *found.layer;
   layer.rest = rest_level(*rows.training);
   layer.singular_values = start.spectrum.singular_values;
   layer.noise_floor = start.spectrum.noise_floor;
@@ -254,7 +255,7 @@ Found by_units_alone(Job& job, const Start& start) {
   layer.fits = draft.fits;
   const Activity activity = measure_activity(*rows.held_out, draft.units, layer.rest, job.control);
   const double all = std::max(activity.all(), kTiny);
-  const bool missing = draft.units.W.rows() < job.options.hidden.value_or(1);
+  const bool missing = draft.units.W.rows() < job.options.hidden().value_or(1);
   const LowestUnits& looked_at = missing ? draft.candidates : draft.units;
   layer.nonlinear_share =
       (missing ? measure_activity(*rows.held_out, draft.candidates, layer.rest, job.control).more

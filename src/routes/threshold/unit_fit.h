@@ -31,7 +31,7 @@ namespace exhume {
 
 enum class FitOutcome {
   kFitted,
-  kTooFewRows,  // a kink: fewer than 3 active rows an unknown; a step: fewer than 12 an unknown in the band
+  kTooFewRows,  // a kink: fewer than 3 active rows per unknown; a step: fewer than 12 per unknown in the band
   kNoResponse,  // the rows where the unit should be active look like those where it is not
 };
 
