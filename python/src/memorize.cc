@@ -76,8 +76,7 @@ void bind_memorize(nb::module_& m) {
           "A", [](const QuadraticNetwork& n) { return array(RowMatrix(n.A)); }, nb::rv_policy::move)
       .def_prop_ro("parameters", &QuadraticNetwork::parameters)
       .def("values", &values<QuadraticNetwork>, nb::arg("x"), nb::arg("threads"))
-      .def("safetensors",
-           [](const QuadraticNetwork& n) { return bytes(safetensors_bytes(to_tensors(n))); })
+      .def("safetensors", [](const QuadraticNetwork& n) { return bytes(safetensors_bytes(to_tensors(n))); })
       .def(
           "save",
           [](const QuadraticNetwork& n, const std::string& path) { write_safetensors(path, to_tensors(n)); },

@@ -101,7 +101,7 @@ void bind_network(nb::module_& m) {
       "verify",
       [](const Network& network, const Samples& samples, int threads) {
         Call call(threads, nb::none());
-        return call.run([&](const Control& control) { return verify(network, *samples.source, control); });
+        return call.run([&](const Control& control) { return verify(network, *samples.source(), control); });
       },
       nb::arg("network"), nb::arg("samples"), nb::arg("threads"));
 }

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -51,15 +49,21 @@ def test_a_worker_that_is_killed_is_replaced(samples, alone, tmp_path):
 
     x, y = (dask_array.from_array(rows, chunks=(7_001, -1)) for rows in samples)
     with cluster(2) as machines, distributed.Client(machines) as client:
-        pids = list(client.run(os.getpid).values())
-        killer = threading.Timer(1.0, lambda: os.kill(pids[0], signal.SIGKILL))
-        killer.start()
-        for attempt in range(5):
-            began = time.time()
-            assert saved(on_dask.recover(x, y, client=client), tmp_path / str(attempt)) == alone
-            if not killer.is_alive() and began > 0:
-                break
-        killer.cancel()
+        before = set(client.run(os.getpid).values())
+        victim = min(before)
+        reports = []
+
+        def kill_at_the_first_report(stage, _fraction):
+            if not reports:
+                os.kill(victim, signal.SIGKILL)
+            reports.append(stage)
+
+        assert saved(on_dask.recover(x, y, client=client, progress=kill_at_the_first_report), tmp_path) == alone
+        # The worker died in the middle of the work, and another process took its place.
+        assert len(set(reports)) > 1
+        client.wait_for_workers(2)
+        after = set(client.run(os.getpid).values())
+        assert victim not in after and after - before
 
 
 def test_data_frames_keep_their_names(samples):

@@ -186,6 +186,10 @@ def test_the_old_names_are_kept_for_one_version():
         assert exhume.DeepNetwork is Network
     with pytest.warns(DeprecationWarning, match="exhume.DeepAlignment is now exhume.Alignment"):
         assert exhume.DeepAlignment is exhume.Alignment
+    with pytest.warns(DeprecationWarning, match="exhume.Extraction is now exhume.Result"):
+        assert exhume.Extraction is exhume.Result
+    with pytest.warns(DeprecationWarning, match="is now exhume.estimated_queries"):
+        assert exhume.estimated_questions is exhume.estimated_queries
 
 
 def test_verify(random):
@@ -244,15 +248,32 @@ def test_recover_two_hidden_layers(tmp_path) -> None:
 def test_layers_are_checked() -> None:
     _, x, y = small_teacher(4)
     for options, words in [
-        ({"layers": 0}, "at least 1"),
-        ({"layers": "many"}, "expected 'auto'"),
-        ({"layers": 2, "hidden": 5}, "one width a layer"),
-        ({"layers": 3, "hidden": (4, 3)}, "has 2 widths"),
-        ({"layers": 9}, "between 2 and 8"),
+        ({"layers": 0}, "layers is '0', expected auto or a whole number from 1 to 8"),
+        ({"layers": "many"}, "expected auto or a whole number"),
+        ({"layers": 2, "hidden": 5}, "give as many widths as layers"),
+        ({"layers": 3, "hidden": (4, 3)}, "give as many widths as layers"),
+        ({"layers": 9}, "from 1 to 8"),
+        ({"layers": 3, "first_layer": np.ones((4, 6))}, "for two hidden layers, but there are 3"),
         ({"first_layer": np.ones((4, 5))}, "units of 4 inputs"),
     ]:
         with pytest.raises(ValueError, match=words):
             exhume.recover(x, y, **options)
+
+
+def test_auto_passes_everything_on() -> None:
+    network, x, y = small_teacher(3)
+    first = network.layers[0]
+    found = exhume.recover(x, y, layers="auto", first_layer=np.column_stack([first.W, first.b]), budget=120)
+    assert found.status == "certified" and found.network.widths == [4, 3]
+    planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=2000, bias=0.0, leak=0.5, seed=5)
+    found = exhume.recover(planted.x, planted.y, layers="auto", route="symmetric", leak=0.5)
+    assert found.status == "certified" and found.route == "symmetric"
+    assert found == exhume.recover(planted.x, planted.y, route="symmetric", leak=0.5)
+    squares = np.square(np.maximum(planted.x @ planted.network.W.T, 0)) @ planted.network.A.T
+    found = exhume.recover(planted.x, squares, layers="auto", route="rectified", activation="square")
+    assert found.activation == "square" and found.network.activation == "square"
+    with pytest.raises(ValueError, match="leak"):
+        exhume.recover(planted.x, planted.y, layers="auto", route="depth2", leak=0.5)
 
 
 def test_a_device_that_is_none_is_refused_by_name():

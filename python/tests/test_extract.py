@@ -131,7 +131,7 @@ def test_models_of_scikit_learn_and_onnx(tmp_path, cli):
     assert json.loads(ran.stdout)["status"] == "certified"
 
 
-def test_questions_are_estimated_before_the_first():
-    assert 5000 < exhume.estimated_questions(10, [10, 10]) < 8192
-    assert exhume.estimated_questions(784, 32) == exhume.estimated_questions(784, [32]) < 2**15.3
-    assert exhume.estimated_questions(40, (20, 10, 10)) < 2**15.5
+def test_queries_are_estimated_before_the_first():
+    assert 5000 < exhume.estimated_queries(10, [10, 10]) < 8192
+    assert exhume.estimated_queries(784, 32) == exhume.estimated_queries(784, [32]) < 2**15.3
+    assert exhume.estimated_queries(40, (20, 10, 10)) < 2**15.5

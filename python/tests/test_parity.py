@@ -79,7 +79,7 @@ def test_rectified_methods_and_activations(tmp_path, cli):
     assert {path.name for path in (tmp_path / "squares").iterdir()} == {"rectified.safetensors", "certificate.json", "report.html"}
     assert exhume.load(tmp_path / "squares") == found
     assert exhume.recover(planted.x, planted.y, route="rectified", method="symmetric").route == "rectified-symmetric"
-    with pytest.raises(ValueError, match="method is 'ica', but belongs to the route 'rectified'"):
+    with pytest.raises(ValueError, match="method belongs to the route rectified, but route is auto"):
         exhume.recover(planted.x, planted.y, method="ica")
     with pytest.raises(ValueError):
         exhume.recover(planted.x, planted.y, route="depth2", activation="square")
