@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program first configured build demo check test bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program first configured build demo check test bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -78,7 +78,7 @@ race-compare: $(if $(NEW),,program)  ## OLD=program NEW=program in turn; fails o
 	@$(RACE) compare $(or $(OLD),$(error OLD= names the older program)) $(or $(NEW),$(BUILD)/apps/exhume) $(ARGS)
 
 battery: build  ## what recover says of 60 kinds of data, half of them not recoverable; SEEDS=20, FIRST=1
-	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),20) $(or $(FIRST),1) --jobs $(JOBS) --markdown docs/battery-table.md
+	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),20) $(or $(FIRST),1) --jobs $(JOBS) --markdown $(or $(TABLE),docs/battery-table.md)
 
 coverage: build  ## do the stated confidences hold? 200 noisy recoveries
 	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),200) $(or $(FIRST),1)
@@ -102,10 +102,17 @@ format:  ## lay out every C++ file with clang-format
 	@scripts/setup.sh lint
 	@$(CXX_FILES) | xargs -0 clang-format -i
 
-lint:  ## clang-format and clang-tidy; ALL=1 for unchanged files too
+lint: tidy  ## clang-format on all files, clang-tidy on those that were changed; ALL=1 for unchanged ones too
+	@scripts/lint.sh format
+
+tidy:
 	@scripts/setup.sh lint
-	@cmake --preset lint > /dev/null
-	@scripts/lint.sh $(if $(ALL),--all) build/lint
+	@mkdir -p build
+	@cmake --preset lint > build/lint.log 2>&1 || { cat build/lint.log; exit 1; }
+	@JOBS=$(JOBS) scripts/lint.sh tidy build/lint $(if $(ALL),--all) $(if $(MOST),--most $(MOST))
+
+nightly:  ## everything else in one table: sanitizers, clang-tidy, fuzzers, battery, ...; NIGHTLY="asan fuzz" or rest, OLD=
+	@OLD=$(OLD) scripts/nightly.sh $(NIGHTLY)
 
 sanitize:  ## the tests under address+undefined and thread sanitizers
 	@$(MAKE) --no-print-directory check PRESET=asan

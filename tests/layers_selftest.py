@@ -73,6 +73,14 @@ class Layers(unittest.TestCase):
                              "base/words includes shapes/corner, which lies above it")
         self.assertNotIn("cycle", output)
 
+    def test_a_public_header_belongs_to_the_source_of_its_name(self):
+        public = {"include/exhume/square.h": '#include "exhume/shapes/circle.h"\n',
+                  "src/shapes/square.cc": '#include "exhume/square.h"\n'}
+        code, output = self.run_on(public)
+        self.assertEqual(code, 0, output)
+        self.refuse({**public, "src/base/words.cc": '#include "exhume/square.h"\n'},
+                    "base/words includes shapes/square, which lies above it")
+
     def test_a_cycle_within_a_layer(self):
         self.refuse({"include/exhume/shapes/circle.h": '#include "exhume/shapes/square.h"\n'},
                     "cycle: shapes/circle -> shapes/square -> shapes/circle")

@@ -53,13 +53,12 @@ class Compare final : public Command {
                   "Let units be turned around, at the price of a linear term");
     app->add_option("--tolerance", options_.tolerance, "Exit with 3 if a parameter differs by more than this")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-    app->footer(
-        "Units are matched by optimal assignment, layer by layer; rows of hidden units have unit norm. "
-        "Networks of\n"
-        "different shape cannot be compared: exit code 3.\n\n"
-        "Examples:\n"
-        "  exhume compare demo/network.safetensors result/network.safetensors\n"
-        "  exhume compare demo/network.safetensors result/network.safetensors --tolerance 1e-9 --json");
+    app->footer(R"(Units are matched by optimal assignment, layer by layer; rows of hidden units have unit
+norm. Networks of different shape cannot be compared: exit code 3.
+
+Examples:
+  exhume compare demo/network.safetensors result/network.safetensors
+  exhume compare demo/network.safetensors result/network.safetensors --tolerance 1e-9 --json)");
     return app;
   }
 

@@ -26,12 +26,12 @@ class Diagnose final : public Command {
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_option("--leak", options_.leak, "Slope of the units below zero [0]");
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    app->footer(
-        "Exit code 0 where the inputs are symmetric and the pure neurons stand out from sampling noise, 3 "
-        "otherwise.\n\n"
-        "Examples:\n"
-        "  exhume diagnose demo/x.npy demo/y.npy\n"
-        "  exhume diagnose demo/x.npy demo/y.npy --network demo/network.safetensors --json");
+    app->footer(R"(Exit code 0 where the inputs are symmetric and the pure neurons stand out from sampling
+noise, 3 otherwise.
+
+Examples:
+  exhume diagnose demo/x.npy demo/y.npy
+  exhume diagnose demo/x.npy demo/y.npy --network demo/network.safetensors --json)");
     return app;
   }
 

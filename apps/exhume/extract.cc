@@ -42,28 +42,22 @@ class Extract final : public Command {
                   "Go on from the log, without repeating the queries it answers");
     add_folder(*app, "--out,-o", out_,
                "Folder for network.safetensors, network.onnx, queries.log, certificate.json and report.html");
-    app->footer(
-        "One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs; depth and "
-        "widths "
-        "are\n"
-        "found. Query only models that are yours or that you may query. One hidden layer takes about 1.3 "
-        "(hidden "
-        "+ "
-        "outputs)\n"
-        "/ outputs x inputs queries, several about 12 for every weight between hidden layers besides.\n\n"
-        "The program of --command reads, for every batch, one JSON line {\"rows\": n, \"inputs\": d} and n x "
-        "d doubles\n"
-        "(little-endian), and writes {\"rows\": n, \"outputs\": m} and n x m doubles. With --text it reads "
-        "and writes one\n"
-        "line per row. `python -m exhume.serve model.onnx` is such a program.\n\n"
-        "Exit code 0: extracted and certified; 3: finished, not certified.\n\n"
-        "Examples:\n"
-        "  exhume extract --network secret.safetensors --out result\n"
-        "  exhume extract --command \"python -m exhume.serve model.onnx\" --inputs 784 --low 0 --high 1 "
-        "--out result\n"
-        "  exhume extract --command ./model --inputs 20 --text --queries 20000 --log run.log --resume --out "
-        "result\n"
-        "  exhume verify result");
+    app->footer(R"(One hidden layer of ReLUs (leaky ReLUs and absolute values too), or several of ReLUs;
+depth and widths are found. Query only models that are yours or that you may query. One hidden layer takes
+about 1.3 (hidden + outputs) / outputs x inputs queries, several about 12 for every weight between hidden
+layers besides.
+
+The program of --command reads, for every batch, one JSON line {"rows": n, "inputs": d} and n x d doubles
+(little-endian), and writes {"rows": n, "outputs": m} and n x m doubles. With --text it reads and writes one
+line per row. `python -m exhume.serve model.onnx` is such a program.
+
+Exit code 0: extracted and certified; 3: finished, not certified.
+
+Examples:
+  exhume extract --network secret.safetensors --out result
+  exhume extract --command "python -m exhume.serve model.onnx" --inputs 784 --low 0 --high 1 --out result
+  exhume extract --command ./model --inputs 20 --text --queries 20000 --log run.log --resume --out result
+  exhume verify result)");
     return app;
   }
 
@@ -84,9 +78,8 @@ class Extract final : public Command {
     if (!session.quiet && !session.json) {
       const Index d = oracle->inputs();
       complain(fmt::format(
-          "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of "
-          "20 and 20 "
-          "about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
+          "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 "
+          "and 20 about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
           d, estimated_questions(d, 32, 1), estimated_questions(d, 128, 1),
           estimated_deep_questions(d, {20, 20}, 1), estimated_deep_questions(d, {20, 10, 10}, 1)));
     }

@@ -69,21 +69,17 @@ class Generate final : public Command {
     declare_threshold(*app);
     app->add_option("--seed", options_.seed, "Seed of all random numbers [0]");
     add_folder(*app, "--out,-o", out_, "Folder for x.npy, y.npy and network.safetensors")->required();
-    app->footer(
-        "Rows depend on the seed and their number alone: the same for any number of threads, and the first "
-        "rows of a\n"
-        "longer run are those of a shorter one.\n\n"
-        "Examples:\n"
-        "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
-        "  exhume generate -d 10 -k 10 -m 1 -n 20000 --bias 0.8 --amplitudes signs --seed 7 --out "
-        "one-output\n"
-        "  exhume generate -d 10 -k 10 -m 10 -n 10000 --mean 2 --condition 25 --noise-relative 0.1 --out "
-        "noisy\n"
-        "  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out "
-        "symmetric\n"
-        "  exhume generate -d 10 --layers 20,20 -m 1 -n 50000 --out deep\n"
-        "  exhume generate --network trained.onnx --samples 200000 --out queries\n"
-        "  exhume generate --cnf formula.cnf --out hard");
+    app->footer(R"(Rows depend on the seed and their number alone: the same for any number of threads, and
+the first rows of a longer run are those of a shorter one.
+
+Examples:
+  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo
+  exhume generate -d 10 -k 10 -m 1 -n 20000 --bias 0.8 --amplitudes signs --seed 7 --out one-output
+  exhume generate -d 10 -k 10 -m 10 -n 10000 --mean 2 --condition 25 --noise-relative 0.1 --out noisy
+  exhume generate -d 10 -k 10 -m 10 -n 2000 --bias 0 --orthonormal --distribution mixture --out symmetric
+  exhume generate -d 10 --layers 20,20 -m 1 -n 50000 --out deep
+  exhume generate --network trained.onnx --samples 200000 --out queries
+  exhume generate --cnf formula.cnf --out hard)");
     return app;
   }
 

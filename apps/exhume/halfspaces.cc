@@ -23,14 +23,13 @@ class Halfspaces final : public Command {
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     add_folder(*app, "--out,-o", out_,
                "Folder for units.safetensors (W, t), units.svg, certificate.json and report.html");
-    app->footer(
-        "Row i of W and entry i of t: the halfspace w.x <= t of an intersection, w.x > t of a union.\n"
-        "Exit code 0: certified; 3: finished, not certified.\n\n"
-        "Examples:\n"
-        "  exhume generate --model threshold -d 10 -k 10 -m 1 -n 1000000 --activation sign --threshold 2.5 "
-        "\\\n"
-        "      --least-angle 60 --upper intersection --flips 0.01 --out polytope\n"
-        "  exhume halfspaces polytope/x.npy polytope/y.npy --hidden 10 --out found");
+    app->footer(R"(Row i of W and entry i of t: the halfspace w.x <= t of an intersection, w.x > t of a
+union. Exit code 0: certified; 3: finished, not certified.
+
+Examples:
+  exhume generate --model threshold -d 10 -k 10 -m 1 -n 1000000 --activation sign --threshold 2.5 \
+      --least-angle 60 --upper intersection --flips 0.01 --out polytope
+  exhume halfspaces polytope/x.npy polytope/y.npy --hidden 10 --out found)");
     return app;
   }
 

@@ -33,15 +33,14 @@ class Inspect final : public Command {
         parent.add_subcommand("inspect", "Say what can be expected of samples before anything is fitted");
     samples_.declare(*app, kSamplesHelp);
     samples_.declare_target(*app);
-    app->footer(
-        "Looks at up to 100,000 rows, which takes seconds: shape, repeats, precision, distribution, the "
-        "routes that "
-        "apply, the largest network that so many rows can determine, and what would help.\n"
-        "Exit code 0: a route applies; 3: recover would refuse these samples.\n\n"
-        "Examples:\n"
-        "  exhume inspect x.npy y.npy\n"
-        "  exhume inspect table.csv --target y1,y2\n"
-        "  exhume inspect x.csv y.csv --json | jq .advice");
+    app->footer(R"(Looks at up to 100,000 rows, which takes seconds: shape, repeats, precision,
+distribution, the routes that apply, the largest network that so many rows can determine, and what would
+help. Exit code 0: a route applies; 3: recover would refuse these samples.
+
+Examples:
+  exhume inspect x.npy y.npy
+  exhume inspect table.csv --target y1,y2
+  exhume inspect x.csv y.csv --json | jq .advice)");
     return app;
   }
 

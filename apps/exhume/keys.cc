@@ -16,13 +16,13 @@ class Keys final : public Command {
     app->add_option("--out,-o", name_, "Write NAME.key (private) and NAME.pub (public)")
         ->required()
         ->type_name("NAME");
-    app->footer(
-        "Ed25519, as OpenSSL writes it. Keep NAME.key to yourself; give NAME.pub to whoever checks your "
-        "results.\n\n"
-        "Examples:\n"
-        "  exhume keys --out mine\n"
-        "  exhume recover x.npy y.npy --out result --sign mine.key\n"
-        "  exhume verify result --key mine.pub");
+    app->footer(R"(Ed25519, as OpenSSL writes it. Keep NAME.key to yourself; give NAME.pub to whoever checks
+your results.
+
+Examples:
+  exhume keys --out mine
+  exhume recover x.npy y.npy --out result --sign mine.key
+  exhume verify result --key mine.pub)");
     return app;
   }
 

@@ -29,20 +29,17 @@ class LowestLayer final : public Command {
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     add_folder(*app, "--out,-o", out_,
                "Folder for units.safetensors, units.svg, features.npy, certificate.json and report.html");
-    app->footer(
-        "features.npy holds the layer's outputs for every row, to fit the rest of the network on.\n"
-        "Exit code 0: certified; 3: finished, not certified.\n\n"
-        "Examples:\n"
-        "  exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out "
-        "deep\n"
-        "  exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first\n"
-        "  exhume recover first/features.npy deep/y.npy --out rest\n"
-        "  exhume recover x.npy y.npy --first-layer first/units.safetensors --out whole    (two layers of "
-        "ReLUs)\n"
-        "  exhume generate --model threshold --activation sigmoid --threshold 5 --upper linear --biased -d "
-        "10 "
-        "-k 10 \\\n      -m 1 -n 200000 --out kept\n"
-        "  exhume lowest-layer kept/x.npy kept/y.npy --activation sigmoid --biased --hidden 10");
+    app->footer(R"(features.npy holds the layer's outputs for every row, to fit the rest of the network on.
+Exit code 0: certified; 3: finished, not certified.
+
+Examples:
+  exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out deep
+  exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first
+  exhume recover first/features.npy deep/y.npy --out rest
+  exhume recover x.npy y.npy --first-layer first/units.safetensors --out whole    (two layers of ReLUs)
+  exhume generate --model threshold --activation sigmoid --threshold 5 --upper linear --biased -d 10 -k 10 \
+      -m 1 -n 200000 --out kept
+  exhume lowest-layer kept/x.npy kept/y.npy --activation sigmoid --biased --hidden 10)");
     return app;
   }
 

@@ -121,15 +121,14 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("exhume {}", kVersion));
   app.require_subcommand(1);
   wrap_help(app);
-  app.footer(
-      "Examples:\n"
-      "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
-      "  exhume recover demo/x.npy demo/y.npy --out result\n"
-      "  exhume compare demo/network.safetensors result/network.safetensors\n"
-      "  exhume verify result\n\n"
-      "Exit codes: 0 certified, or done; 3 finished but not certified; 2 usage; 4 bad data; 5 a resource "
-      "limit;\n"
-      "1 internal error; 130 interrupted.");
+  app.footer(R"(Examples:
+  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo
+  exhume recover demo/x.npy demo/y.npy --out result
+  exhume compare demo/network.safetensors result/network.safetensors
+  exhume verify result
+
+Exit codes: 0 certified, or done; 3 finished but not certified; 2 usage; 4 bad data; 5 a resource limit; 1
+internal error; 130 interrupted.)");
 
   Session session;
   std::vector<Listed> entries;

@@ -57,16 +57,14 @@ class Memorize final : public Command {
     add_folder(*app, "--out,-o", out_,
                "Folder for network.safetensors, network.onnx, inputs.npy and labels.npy (the rows "
                "memorised), certificate.json and report.html");
-    app->footer(
-        "The relative error is the mean squared error over the variance of the labels. With --perturb or "
-        "--normalize the\n"
-        "network fits the rows in inputs.npy: check it with  exhume verify DIR\n"
-        "Exit code 0: memorised; 3: not to the tolerance; 4: no such network exists (labels that disagree, "
-        "too many rows).\n\n"
-        "Examples:\n"
-        "  exhume memorize x.npy y.npy --out memory\n"
-        "  exhume memorize digits.npz --normalize --perturb 0.01 --classes\n"
-        "  exhume memorize x.npy y.npy --method pgd --hidden 202 --json");
+    app->footer(R"(The relative error is the mean squared error over the variance of the labels. With
+--perturb or --normalize the network fits the rows in inputs.npy: check it with exhume verify DIR Exit code
+0: memorised; 3: not to the tolerance; 4: no such network exists (labels that disagree, too many rows).
+
+Examples:
+  exhume memorize x.npy y.npy --out memory
+  exhume memorize digits.npz --normalize --perturb 0.01 --classes
+  exhume memorize x.npy y.npy --method pgd --hidden 202 --json)");
     return app;
   }
 

@@ -20,14 +20,13 @@ class Moments final : public Command {
     app->add_option("--order", options_.order,
                     "Highest order, 2 to 4; 2 is enough where there are as many outputs as units [4]")
         ->check(CLI::Range(2, 4).description(""));
-    app->footer(
-        "Only sums are written, never a row; docs/distributed.md says what they tell. 'recover --moments' "
-        "starts from\n"
-        "the moments of all sites and polishes on the rows of one.\n\n"
-        "Examples:\n"
-        "  exhume moments x-0.npy y-0.npy --out part0\n"
-        "  exhume moments x-1.npy y-1.npy --like part0.moments --out part1\n"
-        "  exhume recover x-0.npy y-0.npy --moments 'part*.moments' --out result");
+    app->footer(R"(Only sums are written, never a row; docs/distributed.md says what they tell. 'recover
+--moments' starts from the moments of all sites and polishes on the rows of one.
+
+Examples:
+  exhume moments x-0.npy y-0.npy --out part0
+  exhume moments x-1.npy y-1.npy --like part0.moments --out part1
+  exhume recover x-0.npy y-0.npy --moments 'part*.moments' --out result)");
     return app;
   }
 

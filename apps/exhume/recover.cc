@@ -82,19 +82,18 @@ class Recover final : public Command {
                "Folder that keeps what has been computed, so that a run which is killed can go on");
     app->add_flag("--resume", job_.checkpoint.resume,
                   "With --checkpoint: go on from what an earlier run of the same command left there");
-    app->footer(
-        "Exit code 0: recovered and certified, or estimated from noisy samples; 3: finished, neither (or "
-        "only\n"
-        "estimated, with --require certified). Everything is computed before anything is written, and files\n"
-        "appear whole or not at all.\n\n"
-        "Examples:\n"
-        "  exhume recover x.npy y.npy --out result\n"
-        "  exhume recover data.npz --hidden 16 --out result\n"
-        "  exhume recover table.csv --target y1,y2 --out result\n"
-        "  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric\n"
-        "  exhume recover x.npy y.npy --route rectified-sparse-noise --out result\n"
-        "  exhume recover x.npy y.npy --layers 2 --out result\n"
-        "  exhume recover x.csv y.csv --json | jq .status");
+    app->footer(R"(Exit code 0: recovered and certified, or estimated from noisy samples; 3: finished,
+neither (or only estimated, with --require certified). Everything is computed before anything is written,
+and files appear whole or not at all.
+
+Examples:
+  exhume recover x.npy y.npy --out result
+  exhume recover data.npz --hidden 16 --out result
+  exhume recover table.csv --target y1,y2 --out result
+  exhume recover x.npy y.npy --mirrored y_of_minus_x.npy --route symmetric
+  exhume recover x.npy y.npy --route rectified-sparse-noise --out result
+  exhume recover x.npy y.npy --layers 2 --out result
+  exhume recover x.csv y.csv --json | jq .status)");
     return app;
   }
 

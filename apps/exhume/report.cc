@@ -14,13 +14,12 @@ class Report final : public Command {
     add_file(*app, "--truth", options_.truth, "The network behind the samples: the page compares");
     app->add_option("--shape", shape_,
                     "Rows and columns of the inputs, such as 8x8: the page shows units as images");
-    app->footer(
-        "With --truth or --shape the page says more than the certificate does. It is written as view.html, "
-        "and\n"
-        "report.html stays what it is.\n\n"
-        "Examples:\n"
-        "  exhume report result\n"
-        "  exhume report result --truth demo/network.safetensors");
+    app->footer(R"(With --truth or --shape the page says more than the certificate does. It is written as
+view.html, and report.html stays what it is.
+
+Examples:
+  exhume report result
+  exhume report result --truth demo/network.safetensors)");
     return app;
   }
 

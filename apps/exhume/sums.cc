@@ -17,13 +17,12 @@ class Sums final : public Command {
     add_file(*app, "network", network_, "The network to be polished: .safetensors, .npz")->required();
     samples_.declare(*app, kSamplesHelp);
     add_file(*app, "--out,-o", out_, "File to write; .sums is added to its name")->required();
-    app->footer(
-        "Every site runs this at the same network; 'exhume step' makes the next network of all their sums. "
-        "Only sums\n"
-        "are written, never a row.\n\n"
-        "Examples:\n"
-        "  exhume sums network.safetensors x-0.npy y-0.npy --out part0\n"
-        "  exhume step network.safetensors 'part*.sums' --out next.safetensors");
+    app->footer(R"(Every site runs this at the same network; 'exhume step' makes the next network of all
+their sums. Only sums are written, never a row.
+
+Examples:
+  exhume sums network.safetensors x-0.npy y-0.npy --out part0
+  exhume step network.safetensors 'part*.sums' --out next.safetensors)");
     return app;
   }
 
@@ -58,11 +57,11 @@ class Step final : public Command {
     app->add_option("--damping", damping_,
                     "Of the step: more where the last one made things worse, less near the end [1e-4]")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-    app->footer(
-        "Prints what the network before the step leaves of the outputs' variance, over the rows of all "
-        "sites.\n\n"
-        "Examples:\n"
-        "  exhume step network.safetensors 'part*.sums' --out next.safetensors");
+    app->footer(R"(Prints what the network before the step leaves of the outputs' variance, over the rows of
+all sites.
+
+Examples:
+  exhume step network.safetensors 'part*.sums' --out next.safetensors)");
     return app;
   }
 

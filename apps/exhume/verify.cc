@@ -82,19 +82,16 @@ class Verify final : public Command {
     app->add_flag("--network-only", options_.network_only,
                   "Leave the certificate beside the network alone: the samples are others than its own");
     add_file(*app, "--key", options_.key, "Public key: the certificate must be signed with its private one");
-    app->footer(
-        "The relative mse is the mean squared error over the variance of the outputs. Plain loops in long "
-        "double.\n"
-        "Where a certificate.json lies beside the model it is checked too: its digest, the files it names, "
-        "the\n"
-        "model's bytes, and every number that network and samples give again. What cannot be checked is "
-        "said.\n"
-        "Exit code 0 if all agrees and it is certified, 3 if not.\n\n"
-        "Examples:\n"
-        "  exhume verify result\n"
-        "  exhume verify result --key mine.pub\n"
-        "  exhume verify result/network.safetensors demo/x.npy demo/y.npy\n"
-        "  exhume verify result/network.safetensors fresh.npz --network-only --tolerance 0.02 --json");
+    app->footer(R"(The relative mse is the mean squared error over the variance of the outputs. Plain loops
+in long double. Where a certificate.json lies beside the model it is checked too: its digest, the files it
+names, the model's bytes, and every number that network and samples give again. What cannot be checked is
+said. Exit code 0 if all agrees and it is certified, 3 if not.
+
+Examples:
+  exhume verify result
+  exhume verify result --key mine.pub
+  exhume verify result/network.safetensors demo/x.npy demo/y.npy
+  exhume verify result/network.safetensors fresh.npz --network-only --tolerance 0.02 --json)");
     return app;
   }
 

@@ -1,9 +1,9 @@
 // What can be expected of samples before anything is fitted: do they fit the problem, and what would help?
 //
 //     linear share   how much of the outputs' variance a linear function of the inputs explains
-//     most hidden    k of the largest network A max(Wx + b, 0) + c for which the rows are plenty, 12 equations
-//                    per unknown: 12 (k (d + m) + m (d + 1)) <= n m; at most 200. Exact data may do with a
-//                    tenth of them.
+//     most hidden    k of the largest network A max(Wx + b, 0) + c for which the rows are plenty, 12
+//                    equations per unknown: 12 (k (d + m) + m (d + 1)) <= n m; at most 200. Exact data may
+//                    do with a tenth of them.
 //     routes         every automatic one: does its condition hold, and if not, why
 //
 // Looked at on at most 100,000 rows spread over the samples: seconds, whatever their number.

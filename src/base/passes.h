@@ -50,8 +50,8 @@ class Passes {
   virtual ~Passes() = default;
   // Makes `sum` whole: every block is in it when this returns, here and in all other processes.
   virtual void pass(std::string_view stage, BlockSum& sum) = 0;
-  // What `make` gives, which is the same in every process. A journal keeps it, and then passes inside `make` are no longer
-  // needed: for long work that ends in little.
+  // What `make` gives, which is the same in every process. A journal memoises it, and then passes inside `make`
+  // are no longer needed: for an expensive computation with a small result.
   [[nodiscard]] virtual std::string once(std::string_view, const std::function<std::string()>& make) {
     return make();
   }

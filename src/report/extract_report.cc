@@ -10,6 +10,7 @@
 #include "report/report_page.h"
 #include "report/rounded.h"
 #include "report/sections.h"
+#include "report/shape_words.h"
 #include "report/svg.h"
 
 namespace exhume {
@@ -19,16 +20,6 @@ namespace {
 std::string as_power(Index queries) {
   return queries > 0 ? fmt::format("{} = 2^{:.2f}", grouped(queries), std::log2(static_cast<double>(queries)))
                      : "0";
-}
-
-Index inputs_of(const ExtractResult& r) { return r.network.inputs(); }
-Index outputs_of(const ExtractResult& r) { return r.network.outputs(); }
-std::vector<Index> widths_of(const ExtractResult& r) {
-  return r.network.empty() ? std::vector<Index>{0} : r.network.widths();
-}
-// "10-20-20-1"
-std::string shape_of(const ExtractResult& result) {
-  return fmt::format("{}-{}-{}", inputs_of(result), fmt::join(widths_of(result), "-"), outputs_of(result));
 }
 
 std::string activation_words(const ExtractResult& result) {
@@ -48,11 +39,11 @@ Json own_keys(const ExtractResult& result) {
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
   Json json;
   json["oracle"] = result.oracle;
-  json["inputs"] = inputs_of(result);
+  json["inputs"] = result.network.inputs();
   json["hidden_units"] = result.is_deep() ? Json(result.network.widths()) : Json(result.network.hidden());
   json["hidden_units_are"] = refused ? Json(nullptr) : Json("at least");
   json["unseen_share"] = measured(result.unseen_share);
-  json["outputs"] = outputs_of(result);
+  json["outputs"] = result.network.outputs();
   json["activation"] = result.activation;
   json["slope"] = measured(result.slope);
   json["linear_term"] = result.network.has_skip_terms();
@@ -113,20 +104,13 @@ Json sections(const ExtractResult& result) {
 }  // namespace
 
 std::string verdict(const ExtractResult& result) {
-  const std::vector<Index> widths = widths_of(result);
-  const Index inputs = inputs_of(result), outputs = outputs_of(result);
-  const std::string units = result.is_deep()
-                                ? fmt::format("hidden layers of {} units", fmt::join(widths, " and "))
-                                : fmt::format("{} hidden unit{}", widths[0], plural(widths[0]));
-  const std::string shape =
-      fmt::format("{} input{}, {}, {} output{}", inputs, plural(inputs), units, outputs, plural(outputs));
+  const std::string shape = shape_sentence(result.network);
   switch (result.certificate.status) {
     case Status::kCertified:
     case Status::kEstimated:
       return fmt::format(
           "The network was extracted ({}) with {} queries; it answers all of them, {} of them fresh and "
-          "random, to "
-          "{}.",
+          "random, to {}.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision);
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}", shape,
@@ -141,7 +125,7 @@ std::vector<Fact> facts(const ExtractResult& result) {
   std::vector<Fact> list = {{"oracle", result.oracle}};
   if (result.certificate.status != Status::kRefused) {
     list.push_back(
-        {"network", fmt::format("{}, {}{}", shape_of(result), activation_words(result),
+        {"network", fmt::format("{}, {}{}", shape_numbers(result.network), activation_words(result),
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
     list.push_back({"precision", result.precision});
   }

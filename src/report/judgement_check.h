@@ -1,6 +1,6 @@
 // A network's certificate against the one that its samples give when they are judged again.
 //
-//     certificate, network, samples  ->  judge_again (routes/judge_again.h)  ->  make_document  ->  key by key
+//     certificate, network, samples  ->  judge_again (routes/judge_again.h)  ->  make_document,  key by key
 //
 // Digests tell that a file was changed; whoever renews them as well has to state what this finds. Compared
 // are status, precision, errors, bounds, noise, identifiability, counts, split, every check with its

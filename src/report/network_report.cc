@@ -8,6 +8,7 @@
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/sections.h"
+#include "report/shape_words.h"
 #include "report/svg.h"
 #include "report/weight_pictures.h"
 
@@ -87,15 +88,6 @@ Json units(const Result& result) {
     list.push_back(std::move(unit));
   }
   return list;
-}
-
-// "4 inputs, 3 hidden units, 1 output", "4 inputs, hidden layers of 5 and 3 units, 1 output"
-std::string shape(const Network& network) {
-  const std::string units =
-      network.depth() > 1 ? fmt::format("hidden layers of {} units", fmt::join(network.widths(), " and "))
-                          : fmt::format("{} hidden unit{}", network.hidden(), plural(network.hidden()));
-  return fmt::format("{} input{}, {}, {} output{}", network.inputs(), plural(network.inputs()), units,
-                     network.outputs(), plural(network.outputs()));
 }
 
 Json students(const std::vector<StudentTrial>& trials) {
@@ -212,14 +204,13 @@ Document make_document(const Result& result) {
 std::string verdict(const Result& result) {
   const Certificate& certificate = result.certificate;
   const Errors& errors = result.errors;
-  const std::string network = shape(result.network);
+  const std::string network = shape_sentence(result.network);
   switch (certificate.status) {
     case Status::kCertified: {
       const bool exact = result.precision == "double precision" || result.precision.empty();
       return fmt::format(
           "The network was recovered ({}{}): on {} rows that were never used for fitting it leaves a "
-          "fraction "
-          "{:.1e} of the outputs' variance.",
+          "fraction {:.1e} of the outputs' variance.",
           network, exact ? "" : "; to " + result.precision,
           svg::group_thousands(fmt::format("{}", certificate.held_out)), errors.heldout_relative_mse);
     }
@@ -250,7 +241,7 @@ std::vector<Fact> facts(const Result& result) {
   if (!certificate.route.empty()) list.push_back({"route", certificate.route});
   if (!refused) {
     list.push_back(
-        {"network", fmt::format("{}{}{}{}", shape(result.network),
+        {"network", fmt::format("{}{}{}{}", shape_sentence(result.network),
                                 result.activation == "relu" ? "" : ", activation " + result.activation,
                                 !skips ? ""
                                 : deep ? ", with skip terms"

@@ -12,6 +12,7 @@
 
 #include "certify/certificate_json.h"
 #include "report/rounded.h"
+#include "report/shape_words.h"
 #include "report/weight_pictures.h"
 
 namespace exhume {
@@ -40,12 +41,6 @@ std::optional<Comparable> comparable(const StoredModel& model) {
   if (const auto* network = std::get_if<RectifiedNetwork>(&model))
     return Comparable{network->network, network->activation};
   return std::nullopt;
-}
-
-std::string shape_words(const Network& network) {
-  const std::vector<Index> widths = network.widths();
-  return fmt::format("{}{}{}-{}", network.inputs(), widths.empty() ? "" : "-", fmt::join(widths, "-"),
-                     network.outputs());
 }
 
 // `p` and `q` in canonical form.
@@ -86,7 +81,7 @@ std::pair<Json, Json> compare(const StoredModel& found, const StoredModel& truth
   const Alignment alignment = align(p, q);
   if (!alignment.comparable) {
     return not_comparable(fmt::format("it is {}, this one {} (inputs, hidden units and outputs that matter)",
-                                      shape_words(q), shape_words(p)));
+                                      shape_numbers(q), shape_numbers(p)));
   }
   const Pairs pairs = matched(p, q, alignment.match);
   return {{{"comparable", true},

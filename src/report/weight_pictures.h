@@ -10,8 +10,8 @@
 
 namespace exhume {
 
-// Rows of the first layer as images: where the inputs have a shape, or no names and a square number of them. Null
-// elsewhere.
+// Rows of the first layer as images: where the inputs have a shape, or no names and a square number of them.
+// Null elsewhere.
 [[nodiscard]] Json image_picture(const Network& network, const Certificate& certificate);
 
 // Weights of one hidden layer with their standard errors: of either layer all, or those with the largest

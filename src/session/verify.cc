@@ -229,8 +229,7 @@ class Verifier {
       if (!result_.rows) {
         throw DataError(
             fmt::format("{} is a lowest layer, whose outputs are not those of the samples; it can only be "
-                        "checked with its "
-                        "certificate",
+                        "checked with its certificate",
                         model_));
       }
       return;
@@ -245,12 +244,17 @@ class Verifier {
   void check_extracted(const StoredModel& model) {
     const auto* network = std::get_if<Network>(&model);
     if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
-    // Version 0.2 called it questions.log.
-    const bool old = !fs::exists(folder_ / "queries.log") && fs::exists(folder_ / "questions.log");
-    const std::string log = read_log(folder_ / (old ? "questions.log" : "queries.log"),
-                                     "an extraction wrote it beside its network");
+    const std::string log = read_log(folder_ / log_name(), "an extraction wrote it beside its network");
     add(check_extraction(*document_, *network, log, control_));
     compare_export(model);
+  }
+
+  // The log among the files that the certificate names; its name has changed between versions.
+  [[nodiscard]] std::string log_name() const {
+    for (const FileDigest& file : document_->certificate.written) {
+      if (file.path.ends_with(".log") && fs::path(file.path).filename() == file.path) return file.path;
+    }
+    return "queries.log";
   }
 
   // The standard errors beside the network, where the certificate speaks of some.

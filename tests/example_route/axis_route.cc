@@ -1,10 +1,10 @@
-// The row axis: units start along the axes, one an input, for networks whose units read few inputs each.
+// The row axis: units start along the axes, one per input, for networks whose units read few inputs each.
 #include "routes/fitted.h"
 
 namespace exhume {
 namespace {
 
-// One unit an input, bending at the mean: row j is (e_j, 0).
+// One unit per input, bending at the mean: row j is (e_j, 0).
 Start along_the_axes(Job& job) {
   const Index d = job.data.rows()->inputs();
   Start start;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Folders that were forged with all digests renewed: run_forgery_tests.py PATH/TO/exhume PATH/TO/docs/certificate.md
+"""Folders that were forged with all digests renewed: run_forgery_tests.py PATH/TO/exhume [unittest's arguments]
 
 Every forgery of FORGERIES must be caught by `exhume verify` from the samples, with the part named, or be one that only a
 signature shows; then `verify --key` must catch it. The table of docs/certificate.md is compared with this list;
@@ -15,8 +15,11 @@ import struct
 import subprocess
 import sys
 import tempfile
+import unittest
 
 OK, NOT_CERTIFIED = 0, 3
+EXHUME = ""
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/certificate.md"
 BEGIN, END = "<!-- forgeries: begin -->", "<!-- forgeries: end -->"
 
 
@@ -402,33 +405,36 @@ def table():
     return "\n".join(rows)
 
 
-class Suite:
-    def __init__(self, exhume, root):
-        self.exhume, self.root = exhume, root
+class ForgeryTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """A certified folder, an estimated and an uncertified one, all signed, and one of another network."""
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="exhume-forgeries-")) / "all"
+        cls.addClassCleanup(shutil.rmtree, cls.root.parent, ignore_errors=True)
+        cls.root.mkdir()
+        shape = ["-d", 4, "-k", 3, "-m", 2, "-n", 4000]
+        cls.run_exhume("keys", "--out", "mine")
+        cls.run_exhume("keys", "--out", "theirs")
+        cls.run_exhume("generate", *shape, "--seed", 1, "--out", "exact")
+        cls.run_exhume("generate", *shape, "--seed", 1, "--noise-relative", 0.1, "--out", "noisy")
+        cls.run_exhume("generate", *shape, "--seed", 2, "--out", "other")
+        sign = ["--sign", "mine.key"]
+        cls.run_exhume("recover", "exact/x.npy", "exact/y.npy", "--out", CERTIFIED, *sign)
+        cls.run_exhume("recover", "noisy/x.npy", "noisy/y.npy", "--out", ESTIMATED, *sign)
+        cls.run_exhume("recover", "noisy/x.npy", "noisy/y.npy", "--hidden", 2, "--out", UNCERTIFIED, *sign,
+                       code=NOT_CERTIFIED)
+        cls.run_exhume("recover", "other/x.npy", "other/y.npy", "--out", "other-result")
 
-    def run(self, *arguments, code=OK):
-        done = subprocess.run([self.exhume, *map(str, arguments)], cwd=self.root, stdin=subprocess.DEVNULL,
+    @classmethod
+    def run_exhume(cls, *arguments, code=OK):
+        done = subprocess.run([EXHUME, *map(str, arguments)], cwd=cls.root, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
         if code is not None and done.returncode != code:
             raise AssertionError(f"{arguments} ended with {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
         return done
 
-    def make(self):
-        """A certified folder, an estimated and an uncertified one, all signed, and one of another network."""
-        shape = ["-d", 4, "-k", 3, "-m", 2, "-n", 4000]
-        self.run("keys", "--out", "mine")
-        self.run("keys", "--out", "theirs")
-        self.run("generate", *shape, "--seed", 1, "--out", "exact")
-        self.run("generate", *shape, "--seed", 1, "--noise-relative", 0.1, "--out", "noisy")
-        self.run("generate", *shape, "--seed", 2, "--out", "other")
-        sign = ["--sign", "mine.key"]
-        self.run("recover", "exact/x.npy", "exact/y.npy", "--out", CERTIFIED, *sign)
-        self.run("recover", "noisy/x.npy", "noisy/y.npy", "--out", ESTIMATED, *sign)
-        self.run("recover", "noisy/x.npy", "noisy/y.npy", "--hidden", 2, "--out", UNCERTIFIED, *sign, code=NOT_CERTIFIED)
-        self.run("recover", "other/x.npy", "other/y.npy", "--out", "other-result")
-
     def verify(self, folder, *options):
-        done = self.run("verify", folder, "--json", *options, code=None)
+        done = self.run_exhume("verify", folder, "--json", *options, code=None)
         answer = json.loads(done.stdout) if done.stdout else {"findings": [], "error": done.stderr}
         return done.returncode, answer, [f["part"] for f in answer["findings"] if f["checked"] and not f["good"]]
 
@@ -436,75 +442,85 @@ class Suite:
     def words(answer):
         return answer.get("error") or [f["words"] for f in answer["findings"] if f["checked"] and not f["good"]]
 
-    def honest(self):
-        """What was not forged agrees, signed or not; who only renews digests has forged nothing."""
-        for folder, code in ((CERTIFIED, OK), (ESTIMATED, OK), (UNCERTIFIED, NOT_CERTIFIED)):
-            for options in ([], ["--key", "mine.pub"]):
-                found, answer, bad = self.verify(folder, *options)
-                assert found == code and not bad and answer["agrees"], (folder, options, found, answer)
-            found, _, bad = self.verify(folder, "--key", "theirs.pub")
-            assert found == NOT_CERTIFIED and bad == ["signature"], (folder, bad)
-            said = self.run("verify", folder, code=code).stdout
-            assert said.startswith("Agrees") == (code == OK), said
-        found, _, bad = self.verify("other-result", "--key", "mine.pub")
-        assert found == NOT_CERTIFIED and bad == ["signature"], bad
-
     def forge(self, what, folder, edit, part, *why):
         before = self.root.with_name(self.root.name + "-before")
         shutil.copytree(self.root, before)
         try:
-            if edit is None:
+            if edit is None:  # an honest run of another seed, under the signature of the first
                 signature = (self.root / folder / "certificate.json.sig").read_bytes()
-                self.run(*self.run_again(folder))
+                self.run_exhume("recover", "exact/x.npy", "exact/y.npy", "--seed", 3, "--out", folder)
                 (self.root / folder / "certificate.json.sig").write_bytes(signature)
             else:
-                forged = Folder(self.run, self.root, folder)
+                forged = Folder(self.run_exhume, self.root, folder)
                 edit(forged)
                 forged.seal()
             code, answer, bad = self.verify(folder)
             edited = [f for f in answer["findings"] if "it was edited" in f["words"]]
-            assert not edited, f"{what}: the digests were not renewed"
+            self.assertFalse(edited, "the digests were not renewed")
             if part:
-                assert code == NOT_CERTIFIED and part in bad, f"{what} ({folder}): ended with {code}, bad: {bad}"
-                assert folder == UNCERTIFIED or not answer["agrees"], what
+                self.assertEqual(code, NOT_CERTIFIED)
+                self.assertIn(part, bad)
+                self.assertTrue(folder == UNCERTIFIED or not answer["agrees"])
             else:
-                assert code == OK and not bad, f"{what} ({folder}): {self.words(answer)}"
+                self.assertTrue(code == OK and not bad, self.words(answer))
             code, answer, bad = self.verify(folder, "--key", "mine.pub")
             # Changed samples and pages alone leave the certificate's bytes, but not its digests.
-            assert code == NOT_CERTIFIED and (part or "signature") in bad, f"{what} with --key: {code}, {bad}"
+            self.assertEqual(code, NOT_CERTIFIED)
+            self.assertIn(part or "signature", bad)
         finally:
             shutil.rmtree(self.root)
             before.rename(self.root)
 
-    def run_again(self, folder):
-        return ["recover", "exact/x.npy", "exact/y.npy", "--seed", 3, "--out", folder]
-
-
-def main():
-    if sys.argv[1:] == ["--table"]:
-        print(table())
-        return
-    if len(sys.argv) != 3:
-        sys.exit("usage: run_forgery_tests.py PATH/TO/exhume PATH/TO/docs/certificate.md, or --table")
-    page = pathlib.Path(sys.argv[2]).read_text()
-    problems = []
-    if BEGIN not in page or page.split(BEGIN)[1].split(END)[0].strip() != table():
-        problems.append("the table of docs/certificate.md is not that of `run_forgery_tests.py --table`")
-    with tempfile.TemporaryDirectory() as folder:
-        suite = Suite(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder) / "all")
-        suite.root.mkdir()
-        suite.make()
-        suite.honest()
+    def forge_all(self, folder):
         for forgery in FORGERIES:
-            try:
-                suite.forge(*forgery)
-            except AssertionError as error:
-                problems.append(str(error))
-    caught = sum(1 for forgery in FORGERIES if forgery[3])
-    print("\n".join(problems) or f"{len(FORGERIES)} forgeries: {caught} caught from the samples, "
-                                 f"{len(FORGERIES) - caught} by a signature only")
-    sys.exit(1 if problems else 0)
+            if forgery[1] == folder:
+                with self.subTest(forgery[0]):
+                    self.forge(*forgery)
+
+
+class Honest(ForgeryTest):
+    def test_what_was_not_forged_agrees_signed_or_not(self):
+        for folder, code in ((CERTIFIED, OK), (ESTIMATED, OK), (UNCERTIFIED, NOT_CERTIFIED)):
+            for options in ([], ["--key", "mine.pub"]):
+                found, answer, bad = self.verify(folder, *options)
+                self.assertTrue(found == code and not bad and answer["agrees"], (folder, options, found, answer))
+            found, _, bad = self.verify(folder, "--key", "theirs.pub")
+            self.assertEqual((found, bad), (NOT_CERTIFIED, ["signature"]), folder)
+            said = self.run_exhume("verify", folder, code=code).stdout
+            self.assertEqual(said.startswith("Agrees"), code == OK, said)
+        found, _, bad = self.verify("other-result", "--key", "mine.pub")
+        self.assertEqual((found, bad), (NOT_CERTIFIED, ["signature"]))
+
+
+class Certified(ForgeryTest):
+    def test_every_forgery_is_caught(self):
+        self.forge_all(CERTIFIED)
+
+
+class Estimated(ForgeryTest):
+    def test_every_forgery_is_caught(self):
+        self.forge_all(ESTIMATED)
+
+
+class Uncertified(ForgeryTest):
+    def test_every_forgery_is_caught(self):
+        self.forge_all(UNCERTIFIED)
+
+
+class Table(unittest.TestCase):
+    def test_the_page_on_certificates_has_it(self):
+        page = PAGE.read_text()
+        self.assertIn(BEGIN, page)
+        self.assertEqual(page.split(BEGIN)[1].split(END)[0].strip(), table(),
+                         "write the table that `run_forgery_tests.py --table` prints into docs/certificate.md")
+
+    def test_every_forgery_has_its_class(self):
+        self.assertLessEqual({forgery[1] for forgery in FORGERIES}, {CERTIFIED, ESTIMATED, UNCERTIFIED})
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--table"]:
+        print(table())
+    else:
+        EXHUME = str(pathlib.Path(sys.argv.pop(1)).resolve())
+        unittest.main(verbosity=2)
