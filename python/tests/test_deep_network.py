@@ -51,7 +51,10 @@ def test_shapes_and_names():
     network = Network(SKIPPING)
     assert (network.inputs, network.widths, network.outputs) == (2, [3, 4], 2)
     assert network.has_skip_terms and not Network(PLAIN).has_skip_terms
-    assert repr(network) == "<exhume.Network: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
+    assert (
+        repr(network)
+        == "<exhume.Network: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
+    )
     assert repr(Network(PLAIN[2:])) == "<exhume.Network: 4 inputs, no hidden layer, 2 outputs>"
     assert repr(Network(PLAIN[1:])) == "<exhume.Network: 3 inputs, 4 hidden units, 2 outputs>"
     for layer, (W, b, L) in zip(network.layers, SKIPPING):
@@ -68,7 +71,7 @@ def test_what_does_not_fit_is_refused():
         Network([])
     with pytest.raises(ValueError, match="x has 3 columns, but the network has 2 inputs"):
         Network(PLAIN)(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match=r"must end in .safetensors, .npz or .onnx"):
+    with pytest.raises(ValueError, match=r"is not a .safetensors, .npz or .onnx file"):
         Network(PLAIN).save("network.pt")
 
 
@@ -116,7 +119,10 @@ def test_onnxruntime_to_rounding(tmp_path, random):
 def test_names_of_a_state_dict(tmp_path):
     arrays = {}
     for place, (W, b) in zip((0, 2, 10), PLAIN):
-        arrays |= {f"{place}.weight": np.array(W, dtype=np.float32), f"{place}.bias": np.array(b, dtype=np.float32)}
+        arrays |= {
+            f"{place}.weight": np.array(W, dtype=np.float32),
+            f"{place}.bias": np.array(b, dtype=np.float32),
+        }
     np.savez(tmp_path / "n.npz", **arrays)
     assert Network.load(tmp_path / "n.npz") == Network(PLAIN)
     with pytest.raises(exhume.DataError, match="nowhere.onnx"):
@@ -173,7 +179,9 @@ def test_names_of_one_hidden_layer_are_refused_at_other_depths():
     network = Network(SKIPPING)
     assert network.hidden == 7 and list(network.to_dict())[-3:] == ["A", "c", "L"]
     for name in "WbAcL":
-        with pytest.raises(ValueError, match=f"{name} is about networks of one hidden layer, and this one has 2"):
+        with pytest.raises(
+            ValueError, match=f"{name} is about networks of one hidden layer, and this one has 2"
+        ):
             getattr(network, name)
     with pytest.raises(ValueError, match="W, b, A and c belong together"):
         Network([[1.0]], [0.0])

@@ -99,7 +99,10 @@ def test_unrecoverable_data_are_a_result_not_an_error(random):
 
 
 def test_a_refusal_has_no_network(recovered):
-    certificate = recovered.certificate | {"status": "refused", "verdict": "No network was returned: it is so"}
+    certificate = recovered.certificate | {
+        "status": "refused",
+        "verdict": "No network was returned: it is so",
+    }
     refused = exhume.Result(json.dumps(certificate), None)
     assert refused.status == "refused"
     with pytest.raises(RuntimeError, match="No network was returned: it is so"):

@@ -58,9 +58,7 @@ def blas_kernels() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Names of the version before: DeepNetwork, DeepAlignment, Extraction, estimated_questions. They go with
-    the next.
-    """
+    """Names of the version before, which go with the next: DeepNetwork, Extraction and others."""
     renamed: dict[str, Any] = {"DeepNetwork": Network, "DeepAlignment": Alignment, "Extraction": Result}
     renamed["estimated_questions"] = estimated_queries
     if name not in renamed:

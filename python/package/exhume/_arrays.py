@@ -14,9 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def as_floats(values: Any, name: str) -> Floats:
-    """`values` as float64. NumPy arrays, sequences, data frames, sparse matrices, torch tensors, other DLPack
-    exporters.
-    """
+    """As float64: arrays, sequences, data frames, sparse matrices, torch tensors, other DLPack exporters."""
     if hasattr(values, "detach") and hasattr(
         values, "cpu"
     ):  # a torch tensor, perhaps of a graph, or on a device

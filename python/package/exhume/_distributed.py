@@ -46,9 +46,7 @@ _lock = threading.Lock()
 
 
 def share(job: Job, number: int, entry: Callable[[int], bytes], first: int, x: Floats, y: Floats) -> bytes:
-    """Partial sums of pass `number` over rows `first`, `first` + 1, ...: `entry(i)` is what is known of pass
-    i.
-    """
+    """Partial sums of pass `number` over rows `first`, ...; `entry(i)` tells the sums of pass i."""
     if _core.version() != job.version:
         raise RuntimeError(
             f"this worker has exhume {_core.version()}, but the job is led by {job.version}; "
@@ -118,9 +116,7 @@ def lead(
     progress: Progress,
     names: tuple[list[str] | None, list[str] | None] = (None, None),
 ) -> Result:
-    """Runs the job with an engine: partial sums of a pass, rows from whoever holds them, and a place for what
-    is known.
-    """
+    """Runs the job: `shares` gives partial sums of a pass, `fetch` rows, `publish` tells workers all sums."""
     samples = _core.distant_samples(job.rows, job.inputs, job.outputs, shares, fetch, publish)
     samples.input_names, samples.output_names = (list(given or []) for given in names)
     with progress_callback(progress) as callback:

@@ -94,8 +94,7 @@ def reproduce(
     quick: bool = False,
     threads: int = 0,
 ) -> Document:
-    """Runs a paper's experiments again, which takes from minutes to an hour: what `exhume reproduce --json`
-    prints.
+    """Runs a paper's experiments again, minutes to an hour: what `exhume reproduce --json` prints.
 
     Parameters
     ----------

@@ -78,8 +78,7 @@ def generate(
     threads: int = 0,
     progress: Progress = None,
 ) -> Planted:
-    """Samples of a random network, or of a given one: the same numbers as `exhume generate` on the command
-    line.
+    """Samples of a random network, or of a given one: the same numbers as those of `exhume generate`.
 
     Parameters
     ----------

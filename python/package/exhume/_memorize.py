@@ -18,8 +18,7 @@ from ._words import counted
 
 
 class QuadraticNetwork:
-    """A network of quadratic units, `f(x) = A (W z)^2` with `z = x` or `z = (R x)^power`, powers entry by
-    entry.
+    """A network of quadratic units, `f(x) = A (W z)^2` with `z = x` or `(R x)^power`, entry by entry.
 
     Parameters
     ----------

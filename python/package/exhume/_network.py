@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,15 +32,11 @@ class Alignment(NamedTuple):
     """How far apart two networks are after the best matching of their units (see `Network.align`)."""
 
     worst_error: float
-    """Largest difference over all parameters, rows of hidden units of unit norm; infinite where not
-    `comparable`.
-    """
+    """Largest difference of a parameter, rows of hidden units of unit norm; infinite if not `comparable`."""
     rms_error: float
     """Root mean square over the same differences."""
     match: list[list[int]]
-    """Unit i of hidden layer l of the first network is unit match[l][i] of the second, both in canonical
-    order.
-    """
+    """Unit i of hidden layer l of the first is unit match[l][i] of the second, both in canonical order."""
     turned: list[list[bool]]
     """Whether unit i of hidden layer l of the first had to be turned around (only with `free_signs`)."""
     worst_of_layer: list[float]
@@ -145,9 +141,7 @@ class Network:
 
     @property
     def W(self) -> Floats:
-        """Weights of the hidden units, k x d; of one hidden layer, as b, A, c and L are: ValueError
-        otherwise.
-        """
+        """Weights of the hidden units, k x d. As b, A, c and L of one hidden layer alone: else ValueError."""
         return self._one_hidden_layer("W")[0].W
 
     @property
@@ -192,9 +186,7 @@ class Network:
 
     @property
     def has_skip_terms(self) -> bool:
-        """Whether a layer stands on more than the one below it; of one hidden layer, whether there is a
-        linear term.
-        """
+        """Whether a layer stands on more than the one below it: the linear term, of one hidden layer."""
         return any(layer.L is not None for layer in self._layers)
 
     def __call__(self, x: Any, *, threads: int = 0) -> Floats:
@@ -221,9 +213,7 @@ class Network:
         return f"<exhume.Network: {ends[0]}, {hidden}, {ends[1]}{extra}>"
 
     def to_dict(self) -> dict[str, Floats]:
-        """The arrays by the names they have in files: W, b, A, c, L; of other depths layers.0.W, layers.0.b,
-        ..., A, c.
-        """
+        """The arrays by their names in files: W, b, A, c, L; of other depths layers.0.W, ..., A, c, L."""
         arrays = {}
         for number, layer in enumerate(self._layers):
             if number + 1 == len(self._layers):
@@ -251,9 +241,7 @@ class Network:
         return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
 
     def canonical(self) -> Network:
-        """The same function with rows of hidden units of unit norm, units by decreasing size, idle units
-        dropped.
-        """
+        """The same function with unit rows of hidden units, units by decreasing size, idle ones dropped."""
         return Network._wrap(self._core.canonical())
 
     def align(self, other: Network, *, free_signs: bool = False) -> Alignment:
@@ -270,19 +258,8 @@ class Network:
         return self.align(other, free_signs=free_signs).worst_error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a .safetensors, .npz or .onnx file, as the ending says; the arrays have the names of
-        `to_dict`.
-        """
-        name = os.fspath(path)
-        writers: dict[str, Callable[[str], None]] = {
-            ".safetensors": self._core.save,
-            ".npz": self._core.save_npz,
-            ".onnx": self.to_onnx,
-        }
-        ending = os.path.splitext(name)[1].lower()
-        if ending not in writers:
-            raise ValueError(f"{name} must end in .safetensors, .npz or .onnx")
-        writers[ending](name)
+        """Writes a .safetensors, .npz or .onnx file, as its ending says, with the names of `to_dict`."""
+        self._core.save(os.fspath(path))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Network:
@@ -299,8 +276,7 @@ class Network:
         self._core.save_onnx(os.fspath(path), single)
 
     def to_torch(self) -> nn.Module:
-        """The same function as a torch module in double precision: a plain `nn.Sequential` of Linear and
-        ReLU.
+        """The same function as a torch module in double precision: `nn.Sequential` of Linear and ReLU.
 
         With skip terms it is a module of its own. Needs torch.
         """

@@ -209,8 +209,7 @@ def verify(
     network_only: bool = False,
     threads: int = 0,
 ) -> Verification | dict[str, Any]:
-    """Checks a network, or a folder with its certificate, against samples by plain loops that share no code
-    with the solvers.
+    """Checks a network, or a folder with its certificate, by loops that share no code with the solvers.
 
     Parameters
     ----------

@@ -95,9 +95,7 @@ class RectifiedNetwork:
         return out.reshape(-1) if values.ndim == 1 else out
 
     def align(self, other: RectifiedNetwork) -> Alignment:
-        """How far `other` is from this network, up to the order of the units; scales must agree (rows of W of
-        unit norm).
-        """
+        """How far `other` is from this network, up to the order of the units, rows of W of unit norm."""
         if self.activation != other.activation:
             raise ValueError(f"the activations differ: {self.activation} and {other.activation}")
         return self._network.align(other._network)

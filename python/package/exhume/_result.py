@@ -163,8 +163,7 @@ class Result:
         return _core.report_html(viewed(self._json, self._network, shape_of(shape), truth))
 
     def save(self, folder: str | os.PathLike[str], *, sign: str | os.PathLike[str] | None = None) -> None:
-        """Writes what the command line writes with --out: the network, certificate.json, report.html and
-        more.
+        """Writes what the command line writes with --out: network, certificate.json, report.html and more.
 
         All or none. `exhume.load(folder)` brings the result back, `exhume.verify(folder)` checks it again.
         `sign` is a private key (see `exhume.keys`): certificate.json.sig then says who wrote it.

@@ -27,9 +27,7 @@ def paths_of(files: Any) -> list[str]:
 
 
 def taken_apart(x: Any, y: Any, target: Any) -> tuple[Any, Any]:
-    """Inputs and outputs; out of one table where `target` names the columns that are outputs. Files are taken
-    apart later.
-    """
+    """Inputs and outputs, out of one table where `target` names its outputs. Files are taken apart later."""
     if target is None:
         return x, y
     if y is not None:

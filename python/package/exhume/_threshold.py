@@ -179,8 +179,7 @@ def halfspaces(
     threads: int = 0,
     progress: Progress = None,
 ) -> Halfspaces:
-    """Recovers a union or an intersection of halfspaces far from the origin, from Gaussian inputs and two
-    labels.
+    """Recovers a union or an intersection of halfspaces far from the origin, from Gaussian inputs.
 
     Parameters
     ----------

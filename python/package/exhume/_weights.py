@@ -51,9 +51,7 @@ def deviations(confidence: float) -> float:
 def weights_of(
     network: Any, errors: Any, inputs: Names, outputs: Names, unknown: float = 0.0
 ) -> Iterator[Weight]:
-    """All parameters, hidden layers first. `errors` is a network of standard errors, or None: then they are
-    `unknown`.
-    """
+    """All parameters, hidden layers first, with their standard errors; `unknown` where `errors` is None."""
     last = len(getattr(network, "layers", ())) - 1
     spreads = {} if errors is None else errors.to_dict()
     for part, values in network.to_dict().items():

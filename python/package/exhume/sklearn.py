@@ -280,9 +280,7 @@ def _distinct_rows(x: Floats, y: Floats) -> tuple[Floats, Floats, bool]:
 
 
 def _linear_as_quadratic(z: Floats, y: Floats) -> QuadraticNetwork:
-    """The linear fit g . z, for rows z that end in 1, as the quadratic form z^T M z with M = (g e^T + e g^T)
-    / 2.
-    """
+    """The linear fit g . z, for rows z that end in 1, as z^T M z with M = (g e^T + e g^T) / 2."""
     slopes = np.linalg.lstsq(z, y, rcond=None)[0].T
     units, signs = [], []
     for g in slopes:

@@ -66,17 +66,13 @@ class Climbed(NamedTuple):
 
 
 def correlation_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Progress = None) -> Groups:
-    """Theorem 8: 0/1 weights with disjoint supports under exponential units; which coordinates belong
-    together.
-    """
+    """Theorem 8: which coordinates belong together, of 0/1 weights under exponential units."""
     with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Groups(*_core.correlation_groups(samples, threads, callback))
 
 
 def exponential_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Progress = None) -> Groups:
-    """Theorem 9: the same for exp(w . x) without a threshold, under positive coefficients. Outputs are
-    positive.
-    """
+    """Theorem 9: the same for exp(w . x) without a threshold; coefficients and outputs are positive."""
     with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Groups(*_core.exponential_groups(samples, threads, callback))
 
