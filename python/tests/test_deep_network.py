@@ -284,7 +284,8 @@ def test_auto_passes_everything_on() -> None:
         exhume.recover(planted.x, planted.y, layers="auto", route="depth2", leak=0.5)
 
 
-def test_a_device_that_is_none_is_refused_by_name():
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_device_that_is_none_is_refused_by_name(layers):
     x = np.random.default_rng(1).normal(size=(600, 3))
     with pytest.raises(ValueError, match="device is 'gpu'; it may be auto, cpu or cuda"):
-        exhume.recover(x, np.abs(x[:, :1]), layers=2, device="gpu")
+        exhume.recover(x, np.abs(x[:, :1]), layers=layers, device="gpu")

@@ -17,7 +17,7 @@ import numpy as np
 from . import _core
 from ._arrays import Floats
 from ._progress import Progress, progress_callback
-from ._recovery import Options
+from ._options import Options
 from ._result import Result, from_core
 
 Runs = Sequence[tuple[int, int]]

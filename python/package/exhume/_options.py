@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+import os
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import Floats, as_rows
+from ._samples import is_path
 
 
 def seed_of(seed: Any) -> int:
@@ -47,3 +52,46 @@ def shape_of(shape: Any) -> list[int]:
     if rows < 1 or columns < 1:
         raise ValueError(f"shape is {shape!r}, expected rows and columns of the inputs, such as (8, 8)")
     return [rows, columns]
+
+
+class Options(NamedTuple):
+    """The options of `recover`, the same in every process that takes part."""
+
+    layers: str
+    """Number of hidden layers or "auto"; empty where the others imply it."""
+    widths: list[int]
+    first_layer: Floats | None
+    route: str
+    leak: float
+    activation: str
+    seed: int
+    budget: float
+
+
+def options_of(
+    hidden: Any = "auto",
+    *,
+    layers: int | str | None = None,
+    first_layer: Any = None,
+    route: str = "auto",
+    method: str | None = None,
+    activation: str = "relu",
+    leak: float = 0.0,
+    seed: int = 0,
+    budget: float = 300.0,
+) -> Options:
+    """The options of a call; what they mean is said at `exhume.recover`."""
+    if is_path(first_layer):
+        first_layer = _core.read_first_layer(os.fspath(first_layer))
+    elif first_layer is not None:
+        first_layer = as_rows(first_layer, "first_layer")
+    return Options(
+        layers="" if layers is None else str(layers),
+        widths=widths_of(hidden),
+        first_layer=first_layer,
+        route=_core.route_name(route, method or ""),
+        leak=float(leak),
+        activation=activation,
+        seed=seed_of(seed),
+        budget=float(budget),
+    )

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, overload
 
 from . import _core
 from ._network import Network
-from ._options import shape_of
+from ._options import options_of, shape_of
 from ._progress import Progress, progress_callback
-from ._recovery import options_of
 from ._result import Result, from_core, viewed
 from ._samples import is_path, opened, paths_of, taken_apart
 from ._tables import named_columns, names_of
@@ -141,7 +140,17 @@ def recover(
     """
     if require not in (None, "certified", "estimated"):
         raise ValueError(f"require is {require!r}, expected 'certified' or 'estimated'")
-    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget)
+    options = options_of(
+        hidden,
+        layers=layers,
+        first_layer=first_layer,
+        route=route,
+        method=method,
+        activation=activation,
+        leak=leak,
+        seed=seed,
+        budget=budget,
+    )
     sides = shape_of(shape)
     x, y = taken_apart(x, y, target)
     names = names_of(x), names_of(y)
@@ -153,10 +162,10 @@ def recover(
         kept = "" if checkpoint is None else os.fspath(checkpoint)
         sites = [] if moments is None else paths_of(moments)
         found = _core.recover(samples, *options, sites, sides, kept, resume, device, threads, callback)
-        certificate = found.certificate
-        if truth is not None:
-            certificate = viewed(certificate, from_core(found, certificate)._network, [], truth)
-        result = from_core(found, certificate, samples.input_names or None, samples.output_names or None)
+        named = samples.input_names or None, samples.output_names or None
+        result = from_core(found, found.certificate, *named)
+        if truth is not None and result.status != "refused":
+            result = from_core(found, viewed(found.certificate, result._network, [], truth), *named)
     enough = {"certified": ("certified",), "estimated": ("certified", "estimated")}
     if require is not None and result.status not in enough[require]:
         raise NotCertified(result)

@@ -22,7 +22,7 @@ import numpy as np
 from . import _distributed
 from ._arrays import Floats
 from ._progress import Progress
-from ._recovery import options_of
+from ._options import options_of
 from ._result import Result
 
 try:
@@ -40,18 +40,11 @@ def recover(
     hidden: int | str | Sequence[int] = "auto",
     *,
     client: Client | None = None,
-    layers: int | str | None = None,
-    first_layer: Any = None,
-    route: str = "auto",
-    method: str | None = None,
-    activation: str = "relu",
-    leak: float = 0.0,
-    seed: int = 0,
-    budget: float = 300.0,
     threads: int = 1,
     progress: Progress = None,
+    **more: Any,
 ) -> Result:
-    """Recovers the network behind the rows of a cluster; parameters as in `exhume.recover`.
+    """Recovers the network behind the rows of a cluster; other parameters as in `exhume.recover`.
 
     Parameters
     ----------
@@ -62,6 +55,8 @@ def recover(
     threads : int
         Per task of a worker, 0 for one per core. Workers should have as many threads as there are cores, or
         one each.
+    **more
+        layers, first_layer, route, method, activation, leak, seed and budget of `exhume.recover`.
 
     Raises
     ------
@@ -78,7 +73,7 @@ def recover(
             f"x has {x.shape[0]} rows but y has {y.shape[0]}; row i of one must belong to row i of the other"
         )
     y = y.rechunk((x.chunks[0], -1))
-    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget)
+    options = options_of(hidden, **more)
     starts = [int(n) for n in np.concatenate([[0], np.cumsum(x.chunks[0])[:-1]])]
     job = _distributed.job_of(int(x.shape[0]), int(x.shape[1]), int(y.shape[1]), threads, options)
 

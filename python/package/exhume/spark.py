@@ -18,7 +18,7 @@ import numpy as np
 from . import _distributed
 from ._arrays import Floats
 from ._progress import Progress
-from ._recovery import options_of
+from ._options import options_of
 from ._result import Result
 
 try:
@@ -37,16 +37,9 @@ def recover(
     *,
     inputs: Sequence[str] | None = None,
     order: str | None = None,
-    layers: int | str | None = None,
-    first_layer: Any = None,
-    route: str = "auto",
-    method: str | None = None,
-    activation: str = "relu",
-    leak: float = 0.0,
-    seed: int = 0,
-    budget: float = 300.0,
     threads: int = 1,
     progress: Progress = None,
+    **more: Any,
 ) -> Result:
     """Recovers the network behind the rows of a data frame; other parameters as in `exhume.recover`.
 
@@ -61,6 +54,8 @@ def recover(
     order : str
         A column that gives the rows their order. Without it they are taken as partitions come, which need not
         be the same the next time: the network is, up to rounding, its last digits need not be.
+    **more
+        layers, first_layer, route, method, activation, leak, seed and budget of `exhume.recover`.
     """
     outputs = [outputs] if isinstance(outputs, str) else list(outputs)
     missing = [
@@ -75,7 +70,7 @@ def recover(
     )
     if not inputs or not outputs:
         raise ValueError("there must be at least one column of inputs and one of outputs")
-    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget)
+    options = options_of(hidden, **more)
     context = df.sparkSession.sparkContext
     if order:
         # As many partitions as before: df.sort makes 200.
