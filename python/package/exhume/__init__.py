@@ -23,9 +23,9 @@ with _fast_kernels():
 
 from . import oracles, routes, structure
 from ._core import DataError, ResourceError
+from ._documents import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._extract import estimated_queries, extract
 from ._generate import Planted, Thresholds, generate
-from ._documents import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._load import load
 from ._memorize import Memorized, QuadraticNetwork, memorize
 from ._network import Alignment, Layer, Network

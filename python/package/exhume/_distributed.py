@@ -16,8 +16,8 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats
-from ._progress import Progress, progress_callback
 from ._options import Options
+from ._progress import Progress, progress_callback
 from ._result import Result, from_core
 
 Runs = Sequence[tuple[int, int]]

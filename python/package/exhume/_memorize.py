@@ -242,36 +242,13 @@ def memorize(
     inputs, labels = as_rows(x, "x"), as_rows(y, "y", one_column=True)
     with progress_callback(progress) as callback:
         found = _core.memorize(
-            inputs,
-            labels,
-            method,
-            int(layers),
-            hidden,
-            features,
-            power,
-            perturb,
-            normalize,
-            classes,
-            tolerance,
-            iterations,
-            epsilon,
-            decay_epochs,
-            memory,
-            seed_of(seed),
-            threads,
-            callback,
+            *(inputs, labels, method, int(layers), hidden, features, power, perturb, normalize, classes),
+            *(tolerance, iterations, epsilon, decay_epochs, memory, seed_of(seed), threads, callback),
         )
     return Memorized(
-        QuadraticNetwork._wrap(found.network),
-        found.memorized,
-        found.reason,
-        found.relative_error,
-        found.given_relative_error,
-        found.worst_error,
-        found.accuracy,
-        found.capacity,
-        found.inputs,
-        found.targets,
-        found.classes,
-        json.loads(found.certificate()),
+        network=QuadraticNetwork._wrap(found.network),
+        certificate=json.loads(found.certificate()),
+        **{
+            name: getattr(found, name) for name in Memorized._fields if name not in ("network", "certificate")
+        },
     )

@@ -15,7 +15,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import DataError, Network, QuadraticNetwork, RecoveryWarning, Result, memorize, recover
+from . import (
+    DataError,
+    Network,
+    QuadraticNetwork,
+    RecoveryWarning,
+    Result,
+    memorize,
+    recover,
+)
 from ._arrays import Floats
 
 __all__ = ["MemorizingRegressor", "TwoLayerReLURegressor"]

@@ -17,8 +17,8 @@ import numpy as np
 
 from . import _distributed
 from ._arrays import Floats
-from ._progress import Progress
 from ._options import options_of
+from ._progress import Progress
 from ._result import Result
 
 try:
