@@ -101,8 +101,9 @@ Samples mirror_file(Samples samples, const std::string& labels, int threads) {
 std::optional<std::vector<FileDigest>> Samples::identity() const {
   if (x.size() == 0) return std::nullopt;
   std::vector<FileDigest> list;
+  using Part = std::pair<const char*, const Rows*>;
   for (const auto& [role, rows] :
-       {std::pair("inputs", &x), {"outputs", &y}, {"mirrored outputs", &mirrored}}) {
+       {Part("inputs", &x), Part("outputs", &y), Part("mirrored outputs", &mirrored)}) {
     if (rows->size() == 0) continue;
     const std::string_view numbers(reinterpret_cast<const char*>(rows->data()),
                                    rows->size() * sizeof(double));

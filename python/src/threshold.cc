@@ -47,7 +47,7 @@ LowestLayerResult run_halfspaces(const Samples& samples, std::optional<Index> hi
 }
 
 std::string certificate(LowestLayerResult result, const Samples& samples) {
-  return to_text(Delivery({}).finish(result, samples.opened, Control()).document);
+  return to_text(Delivery(DeliveryOptions()).finish(result, samples.opened, Control()).document);
 }
 
 }  // namespace
