@@ -1,6 +1,7 @@
 // Cross moments of the route symmetric at d = m = k, beside a dgemm of the same run.
 #include <cmath>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/cross_moments.h"

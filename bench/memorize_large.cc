@@ -15,8 +15,7 @@
 
 #include "../apps/fast_blas.h"
 #include "base/random.h"
-#include "memorize/closed_form.h"
-#include "model/quadratic_network.h"
+#include "exhume/papers/memorize.h"
 
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "linalg/symmetric_matrix.h"
 #include "rate.h"

@@ -115,7 +115,7 @@ struct Curves {
 
 FullRankResult algorithm6(const SamplePtr& samples, Index k, bool practical, const Control& control) {
   Depth2JennrichOptions options;
-  options.widths = {k};
+  options.hidden = k;
   options.jennrich.als = practical;
   return full_rank_network(estimate_hermite_tensors(samples, {.residualise = practical}, control), options);
 }

@@ -18,10 +18,10 @@
 
 #include "base/random.h"
 #include "exhume/memorize.h"
+#include "exhume/papers/memorize.h"
 #include "exhume/samples.h"
 #include "experiment.h"
 #include "io/open.h"
-#include "memorize/general_position.h"
 #include "report/svg.h"
 
 namespace exhume::experiments {

@@ -12,15 +12,10 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "exhume/papers/rectified.h"
 #include "experiment.h"
 #include "fit/fit.h"
 #include "report/svg.h"
-#include "routes/rectified/any_inputs.h"
-#include "routes/rectified/arbitrary_noise.h"
-#include "routes/rectified/few_outputs.h"
-#include "routes/rectified/noise_signs.h"
-#include "routes/rectified/pattern_finish.h"
-#include "routes/rectified/sparse_noise.h"
 #include "routes/rectified/starts.h"
 
 namespace exhume::experiments {

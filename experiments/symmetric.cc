@@ -25,6 +25,7 @@
 #include "experiment.h"
 #include "report/svg.h"
 #include "routes/symmetric.h"
+#include "routes/symmetric_printed.h"
 
 namespace exhume::experiments {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/blas.h"
 #include "base/json.h"
+#include "base/stage_clock.h"
 #include "certify/entry_check.h"
 #include "certify/stored_precision.h"
 #include "exhume/error.h"

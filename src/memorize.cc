@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "base/stage_clock.h"
 #include "exhume/error.h"
-#include "memorize/general_position.h"
+#include "exhume/papers/memorize.h"
 
 namespace exhume {
 namespace {

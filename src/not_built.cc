@@ -2,8 +2,7 @@
 #include <stdexcept>
 
 #include "exhume/memorize.h"
-#include "memorize/closed_form.h"
-#include "memorize/descent.h"
+#include "exhume/papers/memorize.h"
 #include "report/extraction_check.h"
 #include "routes/depth2_jennrich.h"
 #include "routes/route.h"

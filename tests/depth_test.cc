@@ -5,7 +5,7 @@
 #include "data/planted_deep.h"
 #include "exhume/recover.h"
 #include "judge/deep_layers.h"
-#include "refused.h"
+#include "refusal.h"
 
 namespace exhume {
 namespace {

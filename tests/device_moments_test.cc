@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "data/resident.h"
 #include "decompose/subspace.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "data/input_distribution.h"
 

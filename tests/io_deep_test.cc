@@ -56,7 +56,7 @@ TEST(IoDeep, FilesOfAnyDepthReadBackBitForBit) {
       for (const char* name : {"n.safetensors", "n.npz", "n.onnx"}) {
         EXPECT_TRUE(same_weights(open_network(dir / name), network)) << name << " " << sizes.size();
         const StoredModel model = open_model(dir / name);
-        EXPECT_EQ(std::holds_alternative<Network>(model), network.depth() > 1) << name;
+        EXPECT_TRUE(std::holds_alternative<Network>(model)) << name;
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "exhume/error.h"
 #include "io/csv.h"

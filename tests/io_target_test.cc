@@ -4,6 +4,7 @@
 #include "exhume/error.h"
 #include "io/column_names.h"
 #include "io/csv.h"
+#include "io/digest.h"
 #include "io/npy.h"
 #include "io/onnx.h"
 #include "io/onnx_reader.h"

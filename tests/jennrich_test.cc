@@ -30,15 +30,15 @@ Network one_output(Index d, Index k, double bias, std::uint64_t seed) {
 // Worst difference of (w, b, a) over the true units, each up to the sign of (w, b); infinite if the number
 // differs.
 double unsigned_error(const UnsignedUnits& found, const Network& truth) {
-  if (found.W().rows() != truth.hidden()) return std::numeric_limits<double>::infinity();
+  if (found.W.rows() != truth.hidden()) return std::numeric_limits<double>::infinity();
   double worst = 0;
   for (Index i = 0; i < truth.hidden(); ++i) {
     double best = std::numeric_limits<double>::infinity();
-    for (Index j = 0; j < found.W().rows(); ++j) {
+    for (Index j = 0; j < found.W.rows(); ++j) {
       for (const double sign : {1.0, -1.0}) {
-        best = std::min(best, std::max({(sign * found.W().row(j) - truth.W().row(i)).cwiseAbs().maxCoeff(),
-                                        std::abs(sign * found.b()(j) - truth.b()(i)),
-                                        (found.A().col(j) - truth.A().col(i)).cwiseAbs().maxCoeff()}));
+        best = std::min(best, std::max({(sign * found.W.row(j) - truth.W().row(i)).cwiseAbs().maxCoeff(),
+                                        std::abs(sign * found.b(j) - truth.b()(i)),
+                                        (found.A.col(j) - truth.A().col(i)).cwiseAbs().maxCoeff()}));
       }
     }
     worst = std::max(worst, best);
@@ -307,7 +307,7 @@ TEST(Depth2, Algorithm6FromSamplesImprovesLikeTheRootOfTheSamples) {
       const Network network = one_output(5, 3, 0.8, seed);
       const SamplePtr samples = planted_samples(network, {.samples = step ? 160000 : 10000, .seed = seed});
       Depth2JennrichOptions options;
-      options.widths = {3};
+      options.hidden = 3;
       options.jennrich.als = true;
       Control control;
       control.threads = 2;
@@ -401,7 +401,7 @@ TEST(Smoothed, PerturbedNetworksKeepUnitRowsAndMoveByTau) {
   }
   // 20,000 squared normals: the mean is within 5 percent of tau^2 (five standard deviations).
   EXPECT_NEAR(squares, 0.09, 0.0045);
-  EXPECT_EQ(perturbed(network, 0, 41).W, network.W());
+  EXPECT_EQ(perturbed(network, 0, 41).W(), network.W());
   EXPECT_THROW((void)perturbed(network, -1, 0), std::invalid_argument);
 }
 

@@ -1,4 +1,4 @@
-#include "memorize/closed_form.h"
+#include "exhume/papers/memorize.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,6 @@
 
 #include "base/random.h"
 #include "exhume/error.h"
-#include "memorize/general_position.h"
-#include "memorize/quadratic_forms.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "memorize/descent.h"
+#include "exhume/papers/memorize.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,6 @@
 
 #include "base/random.h"
 #include "exhume/error.h"
-#include "memorize/closed_form.h"
-#include "memorize/general_position.h"
 #include "normal_rows.h"
 
 namespace exhume {

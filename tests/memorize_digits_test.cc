@@ -5,8 +5,8 @@
 
 #include "base/random.h"
 #include "exhume/memorize.h"
+#include "exhume/papers/memorize.h"
 #include "io/open.h"
-#include "memorize/general_position.h"
 
 namespace exhume {
 namespace {

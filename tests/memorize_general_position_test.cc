@@ -1,12 +1,10 @@
-#include "memorize/general_position.h"
+#include "exhume/papers/memorize.h"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 
 #include "base/random.h"
-#include "memorize/closed_form.h"
-#include "model/quadratic_network.h"
 #include "normal_rows.h"
 
 namespace exhume {

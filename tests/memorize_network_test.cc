@@ -7,10 +7,9 @@
 #include "base/random.h"
 #include "certify/verify.h"
 #include "exhume/error.h"
+#include "exhume/papers/memorize.h"
 #include "io/quadratic_files.h"
 #include "io/safetensors.h"
-#include "memorize/quadratic_forms.h"
-#include "model/quadratic_network.h"
 #include "onnx_fields.h"
 #include "temp_dir.h"
 

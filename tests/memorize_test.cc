@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "exhume/error.h"
-#include "memorize/general_position.h"
+#include "exhume/papers/memorize.h"
 #include "normal_rows.h"
 
 namespace exhume {

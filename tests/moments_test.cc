@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "data/planted.h"
 #include "exhume/error.h"

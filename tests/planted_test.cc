@@ -87,8 +87,8 @@ TEST(Planted, NoiseHasItsStandardDeviation) {
 }
 
 TEST(Planted, SeedsDiffer) {
-  EXPECT_NE(plant({.seed = 1}).W, plant({.seed = 2}).W);
-  EXPECT_EQ(plant({.seed = 1}).W, plant({.seed = 1}).W);
+  EXPECT_NE(plant({.seed = 1}).W(), plant({.seed = 2}).W());
+  EXPECT_EQ(plant({.seed = 1}).W(), plant({.seed = 1}).W());
 }
 
 TEST(Planted, RefusesWhatMakesNoSense) {

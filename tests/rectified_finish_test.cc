@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "exhume/papers/rectified.h"
 #include "fit/polish.h"
 #include "rectified_planted.h"
 #include "refusal.h"
-#include "routes/rectified/ica.h"
-#include "routes/rectified/pattern_finish.h"
 #include "routes/rectified/starts.h"
 
 namespace exhume {

@@ -9,17 +9,11 @@
 
 #include "base/random.h"
 #include "exhume/error.h"
+#include "exhume/papers/rectified.h"
 #include "exhume/recover.h"
 #include "linalg/linear_program.h"
 #include "rectified_planted.h"
 #include "refusal.h"
-#include "routes/rectified/any_inputs.h"
-#include "routes/rectified/arbitrary_noise.h"
-#include "routes/rectified/few_outputs.h"
-#include "routes/rectified/hardness.h"
-#include "routes/rectified/noise_signs.h"
-#include "routes/rectified/patterns.h"
-#include "routes/rectified/sparse_noise.h"
 
 namespace exhume {
 namespace {
@@ -179,7 +173,7 @@ TEST(ArbitraryNoise, HeavyTailsAsLargeAsTheSignal) {
   const RowMatrix E = output_sd(rows.y) *
                       (Stream(131, "noise").normal_matrix(n, 4).array() / (-u.array().log()).sqrt()).matrix();
   ArbitraryNoiseOptions options;
-  options.widths = {2};
+  options.hidden = 2;
   options.budget = 200;
   const ArbitraryNoiseFit fit = fit_arbitrary_noise(memory_samples(rows.x, rows.y + E), options, {});
   EXPECT_LE(fit.residual_norm, 1.01 * E.norm());

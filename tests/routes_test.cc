@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/stage_clock.h"
 #include "data/planted.h"
 #include "exhume/network.h"
 #include "exhume/recover.h"

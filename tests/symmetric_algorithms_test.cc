@@ -205,7 +205,7 @@ TEST(Symmetric, GradientDescentWithTheRightSecondLayerFindsTheFirst) {
   start.W() += 0.1 * Stream(8, "push").normal_matrix(5, 5);
   LayerDescentOptions options;
   options.iterations = 2000;
-  EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W - truth.W()).cwiseAbs().maxCoeff(), 1e-6);
+  EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W() - truth.W()).cwiseAbs().maxCoeff(), 1e-6);
 }
 
 TEST(Symmetric, SaysWhereItDoesNotApply) {

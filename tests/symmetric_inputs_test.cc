@@ -99,7 +99,7 @@ TEST(InputDistribution, RefusesWhatItCannotDraw) {
 TEST(Planted, OrthonormalWeightsHaveTheConditionAskedFor) {
   PlantedOptions options;
   options.inputs = 9;
-  options.widths = {6};
+  options.hidden = 6;
   options.outputs = 7;
   options.orthonormal = true;
   options.weights_condition = 10;
@@ -111,7 +111,7 @@ TEST(Planted, OrthonormalWeightsHaveTheConditionAskedFor) {
   for (int i = 0; i < 6; ++i) squares += std::pow(10.0, -2.0 * i / 5);
   EXPECT_NEAR(network.W().squaredNorm(), squares, 1e-12);
   EXPECT_NEAR(std::log10((network.W() * network.W().transpose()).determinant()), -2 * 15.0 / 5, 1e-10);
-  options.widths = {8};
+  options.hidden = 8;
   EXPECT_THROW((void)plant(options), std::invalid_argument);
 }
 
@@ -119,7 +119,7 @@ TEST(Planted, ALeakIsALinearTerm) {
   PlantedOptions options;
   options.leak = 0.2;
   options.inputs = 3;
-  options.widths = {4};
+  options.hidden = 4;
   options.outputs = 2;
   const Network leaky = plant(options);
   options.leak = 0;
@@ -164,7 +164,7 @@ TEST(SymmetryTest, IsZeroForMirroredInputs) {
 
 SamplePtr planted(Network& network, Distribution distribution, double mean, Index n, std::uint64_t seed) {
   PlantedOptions options;
-  options.inputs = options.widths = {options.outputs = 6};
+  options.inputs = options.hidden = options.outputs = 6;
   options.bias = 0;
   options.orthonormal = true;
   options.seed = seed;

@@ -21,17 +21,17 @@ struct Match {
 
 // Worst angle and threshold error after the best matching; 4 for a unit that was not found.
 Match match(const LowestLayerResult& found, const ThresholdModel& truth) {
-  const Index k = std::max(found.layer.W.rows(), truth.W().rows());
+  const Index k = std::max(found.layer.W.rows(), truth.W.rows());
   Matrix cost = Matrix::Constant(k, k, 4);
-  for (Index i = 0; i < truth.W().rows(); ++i) {
+  for (Index i = 0; i < truth.W.rows(); ++i) {
     for (Index j = 0; j < found.layer.W.rows(); ++j) {
-      cost(i, j) = 2 * std::atan2((truth.W().row(i) - found.layer.W.row(j)).norm(),
-                                  (truth.W().row(i) + found.layer.W.row(j)).norm());
+      cost(i, j) = 2 * std::atan2((truth.W.row(i) - found.layer.W.row(j)).norm(),
+                                  (truth.W.row(i) + found.layer.W.row(j)).norm());
     }
   }
   const std::vector<Index> column = optimal_assignment(cost);
   Match out;
-  for (Index i = 0; i < truth.W().rows(); ++i) {
+  for (Index i = 0; i < truth.W.rows(); ++i) {
     const Index j = column[static_cast<std::size_t>(i)];
     out.angle = std::max(out.angle, cost(i, j));
     if (j < found.layer.W.rows()) out.threshold = std::max(out.threshold, std::abs(found.layer.t(j) - truth.t(i)));

@@ -28,10 +28,10 @@ ThresholdModel sigmoid_model(Index d, Index k, double t, UpperKind upper, std::u
 // Largest distance of a row of (W, t) from the nearest row found.
 double worst(const ThresholdModel& truth, const Matrix& W, const Vector& t) {
   double out = 0;
-  for (Index i = 0; i < truth.W().rows(); ++i) {
+  for (Index i = 0; i < truth.W.rows(); ++i) {
     double best = 9;
     for (Index j = 0; j < W.rows(); ++j) {
-      best = std::min(best, std::max((truth.W().row(i) - W.row(j)).norm(), std::abs(truth.t(i) - t(j))));
+      best = std::min(best, std::max((truth.W.row(i) - W.row(j)).norm(), std::abs(truth.t(i) - t(j))));
     }
     out = std::max(out, best);
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/parallel.h"
 #include "data/planted.h"
 
 namespace exhume {

@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/stage_clock.h"
 #include "exhume/types.h"
-#include "io/digest.h"
 
 namespace exhume {
 
@@ -32,6 +30,18 @@ enum class Status {
 [[nodiscard]] inline bool stands(Status status) {
   return status == Status::kCertified || status == Status::kEstimated;
 }
+
+// Seconds that a stage of the work took.
+struct StageTime {
+  std::string stage;
+  double seconds = 0;
+};
+
+// A file that was read or written.
+struct FileDigest {
+  std::string role, path;  // "inputs", "x.npy"
+  std::string sha256{};    // of the bytes that were used; empty where it was not computed
+};
 
 // One assumption that was looked at: `holds` says whether `value` is on the right side of `threshold`.
 struct Assumption {

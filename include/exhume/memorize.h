@@ -20,10 +20,8 @@
 
 #include "exhume/certificate.h"
 #include "exhume/control.h"
+#include "exhume/papers/memorize.h"
 #include "exhume/types.h"
-#include "memorize/closed_form.h"
-#include "memorize/descent.h"
-#include "model/quadratic_network.h"
 
 namespace exhume {
 

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
 #include "exhume/types.h"
 
 namespace exhume {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/parallel.h"
 #include "call.h"
 #include "data/views.h"
 #include "exhume/error.h"

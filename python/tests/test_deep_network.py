@@ -63,7 +63,7 @@ def test_shapes_and_names():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="columns of W of layer 1"):
+    with pytest.raises(ValueError, match="columns of layers.1.W"):
         Network([PLAIN[0], PLAIN[2]])
     with pytest.raises(ValueError, match="layer 0 has 1 parts"):
         Network([(PLAIN[0][0],)])

@@ -1,5 +1,5 @@
-// Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps the result,
-// and the work that it took (Control::spend), which counts again where the result is only read.
+// Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps the
+// result, and the work that it took (Control::spend), which counts again where the result is only read.
 //
 //     const Student student = remembered(control, "student", [&] { return train(...); });
 //

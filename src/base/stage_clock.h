@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace exhume {
+#include "exhume/certificate.h"
 
-struct StageTime {
-  std::string stage;
-  double seconds = 0;
-};
+namespace exhume {
 
 class StageClock {
  public:

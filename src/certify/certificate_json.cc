@@ -11,6 +11,7 @@
 #include "base/blas.h"
 #include "exhume/error.h"
 #include "exhume/version.h"
+#include "io/digest.h"
 
 namespace exhume {
 namespace {

@@ -24,8 +24,8 @@
 #include <functional>
 
 #include "certify/stored_precision.h"
+#include "exhume/activation.h"
 #include "exhume/network.h"
-#include "model/rectifier.h"
 #include "moments/standardise.h"
 
 namespace exhume {

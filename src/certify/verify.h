@@ -7,12 +7,12 @@
 // fixed order.
 #pragma once
 
+#include "exhume/activation.h"
 #include "exhume/control.h"
 #include "exhume/network.h"
+#include "exhume/papers/memorize.h"
 #include "exhume/samples.h"
 #include "exhume/verify.h"
-#include "model/quadratic_network.h"
-#include "model/rectifier.h"
 
 namespace exhume {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/inside_parallel.h"
+#include "base/parallel.h"
 #include "base/passes.h"
 
 namespace exhume {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel.h"
 #include "base/passes.h"
 #include "data/reduce.h"
 #include "engine/transfer.h"

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/parallel.h"
 #include "base/random.h"
 
 namespace exhume {

@@ -23,17 +23,9 @@
 #include <vector>
 
 #include "decompose/rank_one_terms.h"
+#include "exhume/papers/depth2.h"
 
 namespace exhume {
-
-struct JennrichOptions {
-  std::uint64_t seed = 0;
-  int trials = 12;   // random contractions
-  bool als = false;  // refine by alternating least squares (cp_als.h)
-  int als_sweeps = 200;
-  // Throws std::invalid_argument naming the field, its value and what it may be.
-  void validate() const;
-};
 
 // Throws std::invalid_argument where the slices do not fit together or rank exceeds n1 or n2. Rank
 // 0 gives no terms.

@@ -9,16 +9,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "exhume/types.h"
+#include "exhume/papers/symmetric.h"
 
 namespace exhume {
-
-enum class SpanMethod { kPower, kRandomPair, kAls, kJointDiagonalisation };
-[[nodiscard]] const char* to_string(SpanMethod method);
-// "power", "random-pair", "als" or "joint-diagonalisation"; anything else throws std::invalid_argument.
-[[nodiscard]] SpanMethod parse_span_method(std::string_view name);
 
 // `basis`: p x k, orthonormal columns, p = k(k+1)/2. Returns k x (number found), unit columns; only the power
 // method may find fewer than k.

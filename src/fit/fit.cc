@@ -7,6 +7,7 @@
 
 #include "base/blas.h"
 #include "base/limits.h"
+#include "base/parallel.h"
 #include "fit/hardest_rows.h"
 #include "fit/measure.h"
 #include "fit/normal_sums.h"

@@ -4,6 +4,7 @@
 
 #include "base/blas.h"
 #include "base/packed.h"
+#include "base/parallel.h"
 #include "exhume/error.h"
 #include "fit/normal_sums.h"
 #include "io/digest.h"

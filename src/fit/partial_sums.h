@@ -15,6 +15,7 @@
 
 #include <string>
 
+#include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/samples.h"
 

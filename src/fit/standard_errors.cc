@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "base/parallel.h"
 #include "fit/normal_sums.h"
 #include "linalg/lanczos.h"
 

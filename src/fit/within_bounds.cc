@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/parallel.h"
 #include "data/reduce.h"
 #include "fit/polish.h"
 #include "linalg/linear_program.h"

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "base/parallel.h"
 #include "exhume/error.h"
 #include "io/atomic_file.h"
 #include "io/csv_cell.h"

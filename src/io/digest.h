@@ -5,15 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "exhume/certificate.h"
 #include "exhume/control.h"
 
 namespace exhume {
-
-// A file that was read or written.
-struct FileDigest {
-  std::string role, path;  // "inputs", "x.npy"
-  std::string sha256{};    // of the bytes that were used; empty where it was not computed
-};
 
 [[nodiscard]] std::string sha256(std::string_view bytes);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "data/views.h"
+#include "exhume/activation.h"
 #include "exhume/error.h"
 #include "io/csv.h"
 #include "io/joined_table.h"
@@ -19,7 +20,6 @@
 #include "io/safetensors.h"
 #include "io/tensors.h"
 #include "io/weight_names.h"
-#include "model/rectifier.h"
 
 namespace exhume {
 namespace {

@@ -17,11 +17,11 @@
 #include "exhume/control.h"
 #include "exhume/files.h"
 #include "exhume/network.h"
+#include "exhume/papers/memorize.h"
 #include "exhume/samples.h"
 #include "io/digest.h"
 #include "io/table.h"
 #include "io/target.h"
-#include "model/quadratic_network.h"
 
 namespace exhume {
 

@@ -9,10 +9,10 @@
 #include <map>
 #include <string>
 
+#include "exhume/papers/memorize.h"
 #include "exhume/samples.h"
 #include "io/onnx_graph.h"
 #include "io/tensors.h"
-#include "model/quadratic_network.h"
 
 namespace exhume {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/blas.h"
+#include "base/stage_clock.h"
 #include "certify/certify.h"
 #include "fit/deep/determined.h"
 #include "judge/deep_noise.h"

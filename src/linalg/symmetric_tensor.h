@@ -15,15 +15,9 @@
 
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/papers/depth2.h"
 
 namespace exhume {
-
-struct SymmetricTensor {
-  Index dimension = 0;  // d
-  int order = 0;        // p
-  Matrix entries;       // N(d, p) x m
-};
 
 // N(d, p); 1 for p = 0.
 [[nodiscard]] Index symmetric_tensor_size(Index dimension, int order);

@@ -1,4 +1,4 @@
-#include "memorize/closed_form.h"
+#include "exhume/papers/memorize.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,6 @@
 #include "linalg/cholesky.h"
 #include "linalg/lanczos.h"
 #include "linalg/lapack.h"
-#include "memorize/quadratic_forms.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "memorize/descent.h"
+#include "exhume/papers/memorize.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,6 @@
 #include "base/blas.h"
 #include "base/random.h"
 #include "linalg/lanczos.h"
-#include "memorize/quadratic_forms.h"
 
 namespace exhume {
 namespace {

@@ -1,4 +1,4 @@
-#include "memorize/general_position.h"
+#include "exhume/papers/memorize.h"
 
 #include <algorithm>
 #include <cmath>

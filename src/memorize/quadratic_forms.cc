@@ -1,4 +1,4 @@
-#include "memorize/quadratic_forms.h"
+#include "exhume/papers/memorize.h"
 
 #include "base/parallel.h"
 

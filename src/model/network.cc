@@ -138,6 +138,8 @@ Network::Network(Matrix W, Vector b, Matrix A, Vector c, Matrix L) {
 }
 
 const std::vector<Layer>& Network::one_hidden_layer() const {
+  static const std::vector<Layer> kNoUnits(2);
+  if (layers.empty()) return kNoUnits;
   if (layers.size() != 2)
     throw std::logic_error(fmt::format("network: it has {} hidden layers, expected one", depth()));
   return layers;
@@ -176,19 +178,23 @@ void Network::validate() const {
   if (layers.empty()) throw std::invalid_argument("network: it has no layers");
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const Layer& layer = layers[l];
-    const auto require = [&](const char* what, Index have, Index want) {
+    // As messages and files call the arrays of this layer (io/tensors.h).
+    const bool last = l + 1 == layers.size();
+    const std::string prefix = last || layers.size() == 2 ? "" : fmt::format("layers.{}.", l);
+    const std::string W = prefix + (last ? "A" : "W"), b = prefix + (last ? "c" : "b");
+    const auto require = [](const char* what, const std::string& name, Index have, Index want) {
       if (have == want) return;
-      throw std::invalid_argument(
-          fmt::format("network: {} of layer {} is {}, expected {}", what, l, have, want));
+      throw std::invalid_argument(fmt::format("network: {} {} is {}, expected {}", what, name, have, want));
     };
-    if (l > 0) require("the number of columns of W", layer.W.cols(), layers[l - 1].W.rows());
-    require("the size of b", layer.b.size(), layer.W.rows());
+    if (l > 0) require("the number of columns of", W, layer.W.cols(), layers[l - 1].W.rows());
+    require("the size of", b, layer.b.size(), layer.W.rows());
     if (layer.L.size() != 0) {
-      require("the number of rows of L", layer.L.rows(), layer.W.rows());
-      require("the number of columns of L", layer.L.cols(), skip_columns(*this, l));
+      require("the number of rows of", prefix + "L", layer.L.rows(), layer.W.rows());
+      require("the number of columns of", prefix + "L", layer.L.cols(), skip_columns(*this, l));
     }
     if (!layer.W.allFinite() || !layer.b.allFinite() || !layer.L.allFinite())
-      throw std::invalid_argument(fmt::format("network: a weight of layer {} is not a finite number", l));
+      throw std::invalid_argument(
+          fmt::format("network: a weight of {}, {} or {}L is not a finite number", W, b, prefix));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "model/quadratic_network.h"
+#include "exhume/papers/memorize.h"
 
 #include <cmath>
 #include <stdexcept>

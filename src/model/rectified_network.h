@@ -6,8 +6,8 @@
 // c; where a route can find them at no cost, it does.
 #pragma once
 
+#include "exhume/activation.h"
 #include "exhume/network.h"
-#include "model/rectifier.h"
 
 namespace exhume {
 

@@ -1,4 +1,4 @@
-#include "model/rectifier.h"
+#include "exhume/activation.h"
 
 #include <fmt/format.h>
 

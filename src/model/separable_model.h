@@ -10,10 +10,10 @@
 #include <memory>
 #include <tuple>
 
+#include "exhume/activation.h"
 #include "exhume/network.h"
 #include "exhume/types.h"
 #include "model/activation.h"
-#include "model/rectifier.h"
 
 namespace exhume {
 

@@ -17,20 +17,11 @@
 
 #include "exhume/control.h"
 #include "exhume/network.h"
+#include "exhume/papers/depth2.h"
 #include "exhume/samples.h"
 #include "linalg/symmetric_tensor.h"
 
 namespace exhume {
-
-// Above this many inputs orders 5 and 6 are refused.
-inline constexpr Index kMostInputsOfOrder6 = 8;
-
-struct HermiteTensors {
-  Index inputs = 0, outputs = 0;
-  std::vector<SymmetricTensor> estimate;  // orders 0, 1, ...
-  std::vector<SymmetricTensor> noise;  // of the same shapes, distributed like the errors; zero for exact ones
-  [[nodiscard]] int order() const { return static_cast<int>(estimate.size()) - 1; }
-};
 
 // The scalar He_p(z), probabilists' Hermite polynomial.
 [[nodiscard]] double hermite(int p, double z);
@@ -38,22 +29,5 @@ struct HermiteTensors {
 // phi(z) and Phi(z) of the standard normal.
 [[nodiscard]] double normal_density(double z);
 [[nodiscard]] double normal_distribution(double z);
-
-// Lemma 3.5: orders 0 to `order`. Rows of W need not have unit norm.
-[[nodiscard]] HermiteTensors population_hermite_tensors(const Network& network, int order);
-
-struct HermiteTensorOptions {
-  int order = 4;  // 4 or 6
-  // false: E[y He_p], as the paper prints it. true: order p of what a polynomial of degree min(p - 1, 3)
-  // leaves of y; the expectation is the same, the variance far smaller (moments.h).
-  bool residualise = false;
-  // Throws std::invalid_argument naming the field, its value and what it may be.
-  void validate() const;
-};
-
-// Samples must be standardised (standardise.h): covariance I, mean 0.
-[[nodiscard]] HermiteTensors estimate_hermite_tensors(const SamplePtr& standard,
-                                                      const HermiteTensorOptions& options,
-                                                      const Control& control);
 
 }  // namespace exhume

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "base/parallel.h"
 #include "data/reduce.h"
 #include "data/resident.h"
 #include "linalg/symmetric_matrix.h"

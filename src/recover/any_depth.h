@@ -6,7 +6,10 @@
 // what is found does not depend on how fast the machine is, unless the deadline ends it.
 #pragma once
 
-#include "exhume/recover.h"
+#include "exhume/control.h"
+#include "exhume/options.h"
+#include "exhume/result.h"
+#include "exhume/samples.h"
 
 namespace exhume {
 

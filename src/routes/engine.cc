@@ -1,4 +1,5 @@
 #include "routes/engine.h"
+#include "base/stage_clock.h"
 
 #include <fmt/format.h>
 

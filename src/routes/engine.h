@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "base/stage_clock.h"
 #include "routes/route.h"
 
 namespace exhume {

@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 
+#include "base/stage_clock.h"
 #include "certify/stored_precision.h"
 #include "exhume/error.h"
 #include "fit/unit_search.h"

@@ -18,8 +18,8 @@
 #include "judge/found.h"
 #include "judge/judged_network.h"
 #include "judge/prepared.h"
-#include "model/rectifier.h"
-#include "routes/table.h"
+#include "exhume/activation.h"
+#include "routes/finds.h"
 #include "routes/threshold/layer.h"
 
 namespace exhume {

@@ -13,9 +13,11 @@
 #include "base/blas.h"
 #include "data/reduce.h"
 #include "data/views.h"
+#include "decompose/span_vectors.h"
 #include "linalg/svd.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/moments.h"
+#include "routes/symmetric_printed.h"
 
 namespace exhume {
 namespace {
@@ -241,7 +243,7 @@ SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOpti
   out.network.A() = y_white.back * (P.transpose() * (omega.back * units.B));
   out.network.b() = Vector::Zero(k);
   out.network.c() = Vector::Zero(samples->outputs());
-  if (options.first_layer == FirstLayer::kGradientDescent) {
+  if (options.first_layer == FirstLayerMethod::kGradientDescent) {
     LayerDescentOptions descent;
     descent.leak = options.leak;
     out.network = first_layer_by_descent(out.network, *samples, descent, control);

@@ -20,61 +20,13 @@
 // makes it exact.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include "exhume/control.h"
-#include "exhume/samples.h"
+#include "exhume/papers/symmetric.h"
 #include "moments/standardise.h"
 #include "routes/depth2.h"
-#include "routes/symmetric_printed.h"
 
 namespace exhume {
 
-struct SymmetricOptions {
-  std::optional<Index> hidden;  // number of units; empty: the rank of E[yx^T] above its noise
-  SpanMethod span = SpanMethod::kPower;
-  FirstLayer first_layer = FirstLayer::kAlgorithm1;
-  double leak = 0;         // slope of the units below zero, in [0, 1)
-  bool controlled = true;  // step 3; false: Q = E[yx^T] E[xx^T]^-1
-  int refinements = 4;     // most rounds of step 5; ends when they no longer help
-  std::uint64_t seed = 0;
-  // Throws std::invalid_argument naming the field, its value and what it may be.
-  void validate() const;
-};
-
-// How far the null space of T stands out from sampling noise. T is formed over even and over odd rows, each
-// with its own Q; half their difference D has the distribution of the error of T before any refinement. By
-// Wedin's theorem the null space, with basis S, is turned by an angle of at most about |D S| / (least
-// singular value outside of it).
-struct DetectorDiagnosis {
-  double signal = 0;  // least singular value of T outside its null space
-  double noise = 0;   // |D S|, largest singular value
-  Index samples = 0;  // rows it was measured on
-  // Rows at which signal would be kClear times the noise, since noise falls as 1/sqrt(n).
-  double samples_needed = 0;
-  static constexpr double kClear = 3;
-  [[nodiscard]] bool clear() const { return signal >= kClear * noise; }
-  [[nodiscard]] std::string words() const;  // one sentence that a user can act on
-};
-
-struct SymmetricNetwork {
-  DetectorOutcome outcome = DetectorOutcome::kNothing;
-  Network network;         // in the coordinates of the samples; b = 0, c = 0
-  Vector singular_values;  // of T, decreasing
-  double gap = 0;
-  Vector linear_values;     // singular values of the whitened E[yx^T]
-  double linear_floor = 0;  // what noise alone shows there
-  Index units = 0;          // k that was used
-  DetectorDiagnosis diagnosis;
-};
-
-// `samples` as they are: nothing may have been subtracted from x or y.
-[[nodiscard]] SymmetricNetwork symmetric_network(const SamplePtr& samples, const SymmetricOptions& options,
-                                                 const Control& control);
-
-// The same as a start for fit_units, in standardised coordinates.
+// The network found as a start for fit_units, in standardised coordinates.
 [[nodiscard]] SpectralStart symmetric_start(const SymmetricNetwork& found,
                                             const Standardisation& coordinates);
 

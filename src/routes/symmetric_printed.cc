@@ -12,6 +12,7 @@
 #include "base/blas.h"
 #include "data/reduce.h"
 #include "data/views.h"
+#include "decompose/span_vectors.h"
 #include "linalg/orthonormal.h"
 #include "linalg/svd.h"
 #include "linalg/symmetric_matrix.h"

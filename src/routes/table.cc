@@ -43,17 +43,6 @@ const std::vector<RouteInfo>& route_table() {
   return kTable;
 }
 
-const char* to_string(Finds finds) {
-  switch (finds) {
-    case Finds::kLowestLayer:
-      return "lowest layer";
-    case Finds::kDeepNetwork:
-      return "deep network";
-    default:
-      return "network";
-  }
-}
-
 void check_route(const RecoverOptions& options) {
   const std::string& name = options.route;
   const Finds finds = options.depth() > 1 ? Finds::kDeepNetwork : Finds::kNetwork;

@@ -8,16 +8,9 @@
 #include <vector>
 
 #include "exhume/options.h"
+#include "routes/finds.h"
 
 namespace exhume {
-
-// What a route finds.
-enum class Finds {
-  kNetwork,      // recover, one hidden layer
-  kDeepNetwork,  // recover, several hidden layers
-  kLowestLayer,  // lowest_layer, halfspaces
-};
-[[nodiscard]] const char* to_string(Finds finds);
 
 struct RouteInfo {
   std::string name;

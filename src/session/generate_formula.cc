@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "exhume/error.h"
-#include "routes/rectified/hardness.h"
+#include "exhume/papers/rectified.h"
 #include "session/generate.h"
 
 namespace exhume {

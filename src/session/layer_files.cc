@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "fit/deep/nearly_linear.h"
 #include "fit/deep/open_signs.h"
 #include "fit/deep/prune.h"

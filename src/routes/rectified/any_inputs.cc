@@ -1,4 +1,4 @@
-#include "routes/rectified/any_inputs.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "linalg/linear_program.h"
 #include "linalg/orthonormal.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {

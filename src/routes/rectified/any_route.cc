@@ -3,7 +3,7 @@
 
 #include <Eigen/Dense>
 
-#include "routes/rectified/any_inputs.h"
+#include "exhume/papers/rectified.h"
 #include "routes/rectified/rectified_route.h"
 
 namespace exhume {

@@ -1,4 +1,4 @@
-#include "routes/rectified/arbitrary_noise.h"
+#include "exhume/papers/rectified.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "fit/polish.h"
+#include "model/rectified_network.h"
 #include "moments/moments.h"
 #include "moments/standardise.h"
 #include "routes/depth2.h"

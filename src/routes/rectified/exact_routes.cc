@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "exhume/papers/rectified.h"
 #include "model/rectified_network.h"
 #include "routes/fitted.h"
-#include "routes/rectified/pattern_finish.h"
 #include "routes/rectified/rectified_route.h"
-#include "routes/rectified/sparse_noise.h"
 #include "routes/rectified/starts.h"
 
 namespace exhume {

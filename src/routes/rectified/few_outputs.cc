@@ -1,4 +1,4 @@
-#include "routes/rectified/few_outputs.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "exhume/samples.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {

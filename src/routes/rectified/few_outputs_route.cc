@@ -1,5 +1,5 @@
 // The row rectified-few-outputs (routes/rectified/few_outputs.h).
-#include "routes/rectified/few_outputs.h"
+#include "exhume/papers/rectified.h"
 
 #include <fmt/format.h>
 

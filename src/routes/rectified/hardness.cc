@@ -1,4 +1,4 @@
-#include "routes/rectified/hardness.h"
+#include "exhume/papers/rectified.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "routes/rectified/ica.h"
+#include "exhume/papers/rectified.h"
 
 #include <fmt/format.h>
 

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "exhume/papers/rectified.h"
 #include "model/rectified_network.h"
 #include "routes/fitted.h"
-#include "routes/rectified/arbitrary_noise.h"
-#include "routes/rectified/noise_signs.h"
 #include "routes/rectified/rectified_route.h"
 #include "routes/rectified/starts.h"
 

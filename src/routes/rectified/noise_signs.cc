@@ -1,12 +1,14 @@
-#include "routes/rectified/noise_signs.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
 #include "base/blas.h"
+#include "base/parallel.h"
 #include "data/reduce.h"
 #include "fit/polish.h"
+#include "model/rectified_network.h"
 
 namespace exhume {
 namespace {

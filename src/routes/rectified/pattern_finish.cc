@@ -1,4 +1,4 @@
-#include "routes/rectified/pattern_finish.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "exhume/samples.h"
 #include "fit/polish.h"
 #include "fit/unit_search.h"
+#include "model/rectified_network.h"
 #include "moments/moments.h"
 #include "moments/standardise.h"
 #include "routes/rectified/user_units.h"

@@ -1,4 +1,4 @@
-#include "routes/rectified/patterns.h"
+#include "exhume/papers/rectified.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "routes/rectified/sparse_noise.h"
+#include "exhume/papers/rectified.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

@@ -7,11 +7,11 @@
 
 #include "base/blas.h"
 #include "decompose/subspace.h"
+#include "exhume/papers/rectified.h"
 #include "fit/unit_search.h"
 #include "moments/moments.h"
 #include "moments/standardise.h"
 #include "routes/depth2.h"
-#include "routes/rectified/pattern_finish.h"
 #include "routes/rectified/user_units.h"
 #include "routes/symmetric.h"
 

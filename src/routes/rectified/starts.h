@@ -29,9 +29,9 @@
 #include <optional>
 
 #include "exhume/control.h"
+#include "exhume/papers/rectified.h"
 #include "exhume/samples.h"
 #include "model/rectified_network.h"
-#include "routes/rectified/ica.h"
 
 namespace exhume {
 

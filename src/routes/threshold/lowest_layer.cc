@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/blas.h"
+#include "base/stage_clock.h"
 #include "data/reduce.h"
 #include "routes/engine.h"
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "data/require.h"
 #include "linalg/orthonormal.h"

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "model/rectifier.h"
+#include "exhume/activation.h"
 #include "routes/table.h"
 
 namespace exhume {
