@@ -8,16 +8,17 @@
 #include <vector>
 
 #include "arrays.h"
-#include "exhume/recover.h"
+#include "exhume/options.h"
 
 namespace exhume::python {
 
-inline RecoverOptions recover_options(Index layers, std::vector<Index> widths,
+// layers: "auto" or a number, empty where the other options imply it.
+inline RecoverOptions recover_options(const std::string& layers, std::vector<Index> widths,
                                       const std::optional<Rows>& first_layer, const std::string& route,
                                       double leak, const std::string& activation, std::uint64_t seed,
-                                      double budget, const std::optional<Rows>& units) {
+                                      double budget) {
   RecoverOptions options;
-  options.layers = layers;
+  if (!layers.empty()) options.layers = parse_layers(layers);
   options.widths = std::move(widths);
   if (first_layer) options.first_layer = map(*first_layer);
   options.route = route;
@@ -25,7 +26,6 @@ inline RecoverOptions recover_options(Index layers, std::vector<Index> widths,
   options.activation = activation;
   options.seed = seed;
   options.budget_seconds = budget;
-  if (units) options.units = map(*units);
   options.validate();
   return options;
 }

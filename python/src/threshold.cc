@@ -10,11 +10,10 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "certify/certificate_json.h"
 #include "papers/threshold/halfspaces.h"
 #include "papers/threshold/lowest_layer.h"
-#include "report/report.h"
 #include "samples.h"
+#include "session/delivery.h"
 
 namespace exhume::python {
 namespace {
@@ -36,7 +35,7 @@ LowestLayerResult run_lowest_layer(const Samples& samples, std::optional<Index> 
   options.biased = biased;
   options.validate();
   Call call(threads, std::move(progress));
-  return call.run([&](const Control& control) { return lowest_layer(samples.source, options, control); });
+  return call.run([&](const Control& control) { return lowest_layer(samples.source(), options, control); });
 }
 
 LowestLayerResult run_halfspaces(const Samples& samples, std::optional<Index> hidden, std::uint64_t seed,
@@ -44,13 +43,11 @@ LowestLayerResult run_halfspaces(const Samples& samples, std::optional<Index> hi
   const LowestLayerOptions options = options_of(hidden, seed);
   options.validate();
   Call call(threads, std::move(progress));
-  return call.run([&](const Control& control) { return halfspaces(samples.source, options, control); });
+  return call.run([&](const Control& control) { return halfspaces(samples.source(), options, control); });
 }
 
 std::string certificate(LowestLayerResult result, const Samples& samples) {
-  samples.describe(result.certificate);
-  stamp(result.certificate);
-  return to_json(result);
+  return to_text(Delivery(DeliveryOptions()).finish(result, samples.opened, Control()).document);
 }
 
 }  // namespace

@@ -64,12 +64,20 @@ AtomicFile& Delivery::open(const std::string& role, const std::string& name) {
   return file;
 }
 
-void Delivery::add(const ResultFile& file) { open(file.role, file.name).write(file.bytes); }
+void Delivery::add(const ResultFile& file) {
+  if (folder_) {
+    open(file.role, file.name).write(file.bytes);
+  } else {
+    in_memory_.push_back(file);
+  }
+}
 
 void Delivery::complete(Certificate& certificate, const OpenedSamples& samples, const Control& control) {
   certificate.command = options_.command;
   certificate.files = samples.digests(control);
   for (const File& file : files_) certificate.written.push_back({file.role, file.name, file.file->digest()});
+  for (const ResultFile& file : in_memory_)
+    certificate.written.push_back({file.role, file.name, sha256(file.bytes)});
   describe(certificate, samples);
   stamp(certificate, control.workers());
 }
@@ -91,8 +99,8 @@ void Delivery::compare(Document& document, const Result& result) const {
 }
 
 Delivered Delivery::write(Document document, const Control& control) {
+  if (!folder_) return {std::move(document), {}, std::move(in_memory_)};
   std::vector<std::string> written;
-  if (!folder_) return {std::move(document), std::move(written)};
   const std::string json = to_text(document);
   folder_->add(kCertificateFile, json);
   if (key_) folder_->add(kSignatureFile, key_->sign(json));

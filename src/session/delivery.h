@@ -23,6 +23,7 @@ namespace exhume {
 
 struct DeliveryOptions {
   std::string folder{};    // empty: nothing is written
+  bool in_memory = false;  // without a folder: the files are handed back (Delivered::files)
   bool overwrite = false;  // files that no earlier run wrote may be lost (session/overwrite.h)
   std::string key{};       // file of a private key to sign with; empty: no signature
   std::string command{};   // as typed, for the certificate; empty where there was none
@@ -35,7 +36,8 @@ struct DeliveryOptions {
 
 struct Delivered {
   Document document;
-  std::vector<std::string> written;  // names in the folder
+  std::vector<std::string> written{};  // names in the folder
+  std::vector<ResultFile> files{};     // where there is none, and they were asked for
 };
 
 class Delivery {
@@ -44,8 +46,8 @@ class Delivery {
   // std::invalid_argument.
   explicit Delivery(DeliveryOptions options);
 
-  [[nodiscard]] bool writes() const { return folder_.has_value(); }
-  // A file to be written whole, or piece by piece; only where writes().
+  [[nodiscard]] bool writes() const { return folder_.has_value() || options_.in_memory; }
+  // A file to be written whole, where writes(); piece by piece, where there is a folder.
   void add(const ResultFile& file);
   AtomicFile& open(const std::string& role, const std::string& name);
 
@@ -77,6 +79,7 @@ class Delivery {
   std::optional<OutputFolder> folder_;
   AtomicFile* page_ = nullptr;
   std::vector<File> files_;
+  std::vector<ResultFile> in_memory_;
   std::optional<StoredModel> truth_;
   FileDigest truth_file_;
 };

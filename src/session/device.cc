@@ -7,7 +7,7 @@ namespace exhume {
 
 std::shared_ptr<Device> choose_device(const std::string& name, const SampleSource& samples,
                                       Index hidden_layers) {
-  const bool worth = hidden_layers != 1 || name == "cuda" ||
+  const bool worth = hidden_layers != 1 || name != "auto" ||
                      worth_a_device(samples.rows(), samples.inputs(), samples.outputs());
   return open_device(worth ? name : "cpu").device;
 }

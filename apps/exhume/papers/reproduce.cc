@@ -1,32 +1,13 @@
 // exhume reproduce: a paper's experiments again, figures and numbers.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "../../experiments/experiment.h"
 #include "command.h"
-#include "exhume/error.h"
 
 namespace exhume::cli {
 namespace {
 
-struct Experiment {
-  const char* name;
-  const char* about;
-  experiments::Report (*run)(const experiments::Options&);
-};
-constexpr Experiment kExperiments[] = {
-    {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)",
-     experiments::memorize},
-    {"symmetric", "errors against samples, noise and condition numbers (an hour; with --quick some minutes)",
-     experiments::symmetric},
-    {"rectified", "every method of docs/rectified.md on fresh instances (a quarter of an hour)",
-     experiments::rectified},
-    {"depth2", "errors, successes and smoothed networks against samples (an hour; with --quick some minutes)",
-     experiments::depth2},
-    {"threshold", "lowest layers, halfspaces, detectors and structure (twenty minutes; with --quick a few)",
-     experiments::threshold},
-};
+using experiments::Experiment, experiments::kExperiments;
 
 class Reproduce final : public Command {
  public:
@@ -49,24 +30,10 @@ class Reproduce final : public Command {
   }
 
   int run(const Session& session) override {
-    const Experiment& entry = *std::find_if(std::begin(kExperiments), std::end(kExperiments),
-                                            [&](const Experiment& e) { return name_ == e.name; });
     const experiments::Options options{out_, data_, seed_, quick_, session.control};
-    const experiments::Report report = entry.run(options);
-    const bool good =
-        std::all_of(report.findings.begin(), report.findings.end(), [](const auto& f) { return f.holds; });
-    Json findings = Json::array();
-    for (const auto& f : report.findings) {
-      findings.push_back(
-          {{"name", f.name}, {"value", number(f.value)}, {"should_be", f.should}, {"holds", f.holds}});
-    }
-    session.show({{"experiment", name_},
-                  {"holds", good},
-                  {"findings", findings},
-                  {"folder", out_},
-                  {"files", report.files}},
-                 [&] { return to_terminal(report); });
-    return good ? kOk : kNotCertified;
+    const experiments::Report report = experiments::find_experiment(name_).run(options);
+    session.show(to_document(name_, options, report), [&] { return to_terminal(report); });
+    return report.holds() ? kOk : kNotCertified;
   }
 
  private:

@@ -1,25 +1,26 @@
-"""Commands that answer with a document: inspect, diagnose, reproduce, keys."""
+"""What answers with a document: inspect, diagnose, reproduce, sums of several sites; and keys."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+from . import _core
 from ._network import Network
-from ._program import ask, as_files, joined
 from ._options import seed_of
-from ._samples import is_path, taken_apart
+from ._samples import is_path, opened, paths_of, taken_apart
 from ._tables import named_columns, names_of
 
+Document = dict[str, Any]
 
-def inspect(x: Any, y: Any = None, *, target: Any = None, threads: int = 0) -> dict[str, Any]:
+
+def inspect(x: Any, y: Any = None, *, target: Any = None, threads: int = 0) -> Document:
     """What can be expected of samples before anything is fitted: what `exhume inspect --json` prints.
 
-    Takes seconds. Keys: "fits" (whether a route applies), "precision" of the outputs, "gaussian", "symmetric", "linear_share",
-    "most_hidden" (for how many units the rows are plenty), "tests", "routes" (which apply, and why the others do not),
-    "obstacles" and "advice" (what would help), and more.
+    Takes seconds. Keys: "fits" (whether a route applies), "precision" of the outputs, "gaussian",
+    "symmetric", "linear_share", "most_hidden" (for how many units the rows are plenty), "tests", "routes"
+    (which apply, and why the others do not), "obstacles" and "advice" (what would help), and more.
 
     Parameters
     ----------
@@ -33,8 +34,9 @@ def inspect(x: Any, y: Any = None, *, target: Any = None, threads: int = 0) -> d
     (True, 'double precision')
     """
     x, y = taken_apart(x, y, target)
-    with named_columns(names_of(x), names_of(y)), as_files(x, y, threads) as files:
-        return ask("inspect", *files, target=joined(target) if is_path(x) else None, threads=threads)
+    columns = target if is_path(x) else None
+    with named_columns(names_of(x), names_of(y)), opened(x, y, threads, target=columns) as samples:
+        return cast(Document, _core.inspect(samples, threads))
 
 
 def diagnose(
@@ -47,8 +49,9 @@ def diagnose(
     leak: float = 0.0,
     seed: int = 0,
     threads: int = 0,
-) -> dict[str, Any]:
-    """Does the route "symmetric" apply, and how many samples would it take: what `exhume diagnose --json` prints.
+) -> Document:
+    """Does the route "symmetric" apply, and how many samples would it take: what `exhume diagnose --json`
+    prints.
 
     Parameters
     ----------
@@ -66,15 +69,20 @@ def diagnose(
         Of every random choice.
     """
     x, y = taken_apart(x, y, target)
-    named = joined(target) if is_path(x) else None
-    options: dict[str, Any] = {"target": named, "hidden": hidden, "leak": leak, "seed": seed_of(seed), "threads": threads}
-    with as_files(x, y, threads) as files:
-        if not isinstance(network, Network):
-            return ask("diagnose", *files, network=network, **options)
-        with tempfile.TemporaryDirectory(prefix="exhume-") as folder:
-            path = os.path.join(folder, "network.safetensors")
-            network.save(path)
-            return ask("diagnose", *files, network=path, **options)
+    beside = network if network is None or isinstance(network, Network) else Network.load(network)
+    with opened(x, y, threads, target=target if is_path(x) else None) as samples:
+        core = None if beside is None else beside._core
+        return cast(Document, _core.diagnose(samples, hidden or None, leak, seed_of(seed), core, threads))
+
+
+def keys(out: str | os.PathLike[str]) -> tuple[str, str]:
+    """Makes a pair of keys to sign certificates with, OUT.key (private) and OUT.pub (public); their paths.
+
+    `result.save(folder, sign=private)` signs, `exhume.verify(folder, key=public)` checks who did.
+    """
+    name = os.fspath(out)
+    _core.write_new_keys(name)
+    return f"{name}.key", f"{name}.pub"
 
 
 def reproduce(
@@ -85,8 +93,8 @@ def reproduce(
     seed: int = 0,
     quick: bool = False,
     threads: int = 0,
-) -> dict[str, Any]:
-    """Runs a paper's experiments again, which takes from minutes to an hour: what `exhume reproduce --json` prints.
+) -> Document:
+    """Runs a paper's experiments again, minutes to an hour: what `exhume reproduce --json` prints.
 
     Parameters
     ----------
@@ -101,16 +109,8 @@ def reproduce(
     quick : bool
         The short form: fewer points, trials or iterations.
     """
-    return ask("reproduce", experiment, out=out, data=data, seed=seed_of(seed), quick=quick, threads=threads)
-
-
-def keys(out: str | os.PathLike[str]) -> tuple[str, str]:
-    """Makes a pair of keys to sign certificates with, OUT.key (private) and OUT.pub (public); their paths.
-
-    `result.save(folder, sign=private)` signs, `exhume.verify(folder, key=public)` checks who did.
-    """
-    made = ask("keys", out=out)
-    return str(made["private"]), str(made["public"])
+    folders = os.fspath(out), os.fspath(data)
+    return cast(Document, _core.reproduce(experiment, *folders, seed_of(seed), quick, threads))
 
 
 def moments(
@@ -121,7 +121,7 @@ def moments(
     like: str | os.PathLike[str] | None = None,
     order: int = 4,
     threads: int = 0,
-) -> dict[str, Any]:
+) -> Document:
     """Sums up one site's rows, to be merged with other sites' sums: only sums are written, never a row.
 
     Parameters
@@ -135,13 +135,14 @@ def moments(
     order : int
         Highest order, 2 to 4; 2 is enough where there are as many outputs as units.
     """
-    with as_files(x, y, threads) as files:
-        return ask("moments", *files, out=out, like=like, order=order, threads=threads)
+    first = "" if like is None else os.fspath(like)
+    with opened(x, y, threads) as samples:
+        return cast(Document, _core.moments(samples, os.fspath(out), first, order, threads))
 
 
 def sums(
     network: str | os.PathLike[str], x: Any, y: Any = None, *, out: str | os.PathLike[str], threads: int = 0
-) -> dict[str, Any]:
+) -> Document:
     """Sums up how far a network is from one site's rows, for `step`: only sums are written, never a row.
 
     Parameters
@@ -153,8 +154,8 @@ def sums(
     out : path
         The file to write; ".sums" is added to its name.
     """
-    with as_files(x, y, threads) as files:
-        return ask("sums", network, *files, out=out, threads=threads)
+    with opened(x, y, threads) as samples:
+        return cast(Document, _core.sums(os.fspath(network), samples, os.fspath(out), threads))
 
 
 def step(
@@ -164,7 +165,7 @@ def step(
     out: str | os.PathLike[str],
     damping: float = 1e-4,
     threads: int = 0,
-) -> dict[str, Any]:
+) -> Document:
     """Polishes a network by one step, from the sums of all sites.
 
     Parameters
@@ -177,5 +178,7 @@ def step(
         The next network.
     damping : float
         Of the step: more where the last one made things worse, less near the end.
+    threads : int
+        Without influence: the step is a small solve.
     """
-    return ask("step", network, *sums, out=out, damping=damping, threads=threads)
+    return cast(Document, _core.step(os.fspath(network), paths_of(sums), os.fspath(out), damping))
