@@ -1,8 +1,8 @@
 // Memory that a pass has freed is kept for the next one.
 //
-// A pass over the rows takes and frees the same matrices block after block. The C library gives large ones back to the system
-// each time, which clears every page again on its way back: a fifth of a short run. Kept, they cost what the run needs at
-// most, no more.
+// A pass over the rows takes and frees the same matrices block after block. The C library gives large ones
+// back to the system each time, which clears every page again on its way back: a fifth of a short run. Kept,
+// they cost what the run needs at most, no more.
 #pragma once
 
 #include <cstdlib>  // says whether the C library is glibc

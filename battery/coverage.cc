@@ -28,14 +28,14 @@ constexpr Shape kShapes[] = {
 };
 
 // Weights of `found` within 1.96 standard errors of `truth`, both canonical and in one order of units.
-void count_covered(const RecoverResult& result, const Network& truth, Index& inside, Index& all) {
+void count_covered(const Result& result, const Network& truth, Index& inside, Index& all) {
   const Alignment order = align(result.network, truth);
   const auto count = [&](double difference, double error) {
     inside += std::abs(difference) <= 1.96 * error ? 1 : 0;
     ++all;
   };
   const Network& found = result.network;
-  const Network& errors = result.standard_errors;
+  const Network& errors = result.errors.standard_errors;
   for (Index i = 0; i < found.hidden(); ++i) {
     const Index j = order.match[0][static_cast<size_t>(i)];
     for (Index a = 0; a < found.inputs(); ++a) count(found.W()(i, a) - truth.W()(j, a), errors.W()(i, a));
@@ -60,9 +60,9 @@ int coverage(int runs, std::uint64_t first) {
         load(*planted_samples(truth, {.samples = shape.n, .noise_relative = shape.noise, .seed = seed}));
     RecoverOptions options;
     options.seed = seed;
-    const RecoverResult result = recover(samples, options);
-    if (!stands(result.status) || result.network.hidden() != truth.hidden()) {
-      fmt::print("run {}: {}\n", r, result.reason);
+    const Result result = recover(samples, options);
+    if (!stands(result.certificate.status) || result.network.hidden() != truth.hidden()) {
+      fmt::print("run {}: {}\n", r, result.certificate.reason);
       continue;
     }
     ++certified;
@@ -71,8 +71,8 @@ int coverage(int runs, std::uint64_t first) {
     fresh->read(0, fresh->rows(), block);
     const double error =
         (evaluate(result.network, block.x()) - block.y()).squaredNorm() / static_cast<double>(block.rows());
-    largest = std::max(largest, error / result.functional_error_bound);
-    if (error <= result.functional_error_bound) ++bounded;
+    largest = std::max(largest, error / result.errors.functional_error_bound);
+    if (error <= result.errors.functional_error_bound) ++bounded;
     count_covered(result, truth, inside, all);
   }
   fmt::print("{} of {} noisy recoveries stand\n", certified, runs);

@@ -22,18 +22,18 @@ constexpr double kStandardErrors = 6;
 // some hundred units in the last place.
 constexpr double kEvaluation = 1e-27;
 
-double certified_weights_off(const RecoverResult& result, const Network& teacher) {
+double certified_weights_off(const Result& result, const Network& teacher) {
   const Alignment alignment = align(result.network, teacher);
   if (!alignment.comparable) return std::numeric_limits<double>::infinity();
   const Network truth = canonical(teacher);
   const double scale = std::max({1.0, truth.b().cwiseAbs().maxCoeff(), truth.A().cwiseAbs().maxCoeff()});
-  const double delta = result.identifiability ? result.identifiability->delta : 0;
+  const double delta = result.errors.identifiability ? result.errors.identifiability->delta : 0;
   return alignment.worst_error / std::max(delta, kWeightError * scale);
 }
 
 // The largest difference of a weight from the truth, in standard errors.
-double largest_deviation(const RecoverResult& result, const Network& teacher) {
-  const Network truth = canonical(teacher), &found = result.network, &errors = result.standard_errors;
+double largest_deviation(const Result& result, const Network& teacher) {
+  const Network truth = canonical(teacher), &found = result.network, &errors = result.errors.standard_errors;
   if (errors.W().size() == 0) return 0;  // none stated
   const Alignment order = align(found, truth);
   if (!order.comparable) return std::numeric_limits<double>::infinity();
@@ -52,14 +52,13 @@ double largest_deviation(const RecoverResult& result, const Network& teacher) {
   return most;
 }
 
-std::string what_is_untrue(const Kind& kind, const Instance& instance, const RecoverResult& result,
-                           double error) {
-  if (!stands(result.status)) return "";
+std::string what_is_untrue(const Kind& kind, const Instance& instance, const Result& result, double error) {
+  if (!stands(result.certificate.status)) return "";
   const double mean_square = instance.fresh_f.squaredNorm() / static_cast<double>(instance.fresh_f.rows());
-  if (!(error <= result.functional_error_bound + kEvaluation * mean_square))
-    return fmt::format("E|f - fhat|^2 {:.3g}, bound {:.3g}", error, result.functional_error_bound);
+  if (!(error <= result.errors.functional_error_bound + kEvaluation * mean_square))
+    return fmt::format("E|f - fhat|^2 {:.3g}, bound {:.3g}", error, result.errors.functional_error_bound);
   const Network& teacher = instance.teacher;
-  if (result.status == Status::kCertified) {
+  if (result.certificate.status == Status::kCertified) {
     if (kind.truth == Truth::kOutside) return "no network of ReLUs";
     if (kind.truth == Truth::kNoise) return "there is noise";
     const double off = certified_weights_off(result, teacher);
@@ -78,7 +77,7 @@ Judgement judge(const Kind& kind, std::uint64_t seed) {
   const Instance instance = kind.make(seed);
   RecoverOptions options;
   options.seed = seed;
-  options.hidden = instance.hidden;
+  if (instance.hidden) options.widths = {*instance.hidden};
   options.budget_seconds = kBudgetSeconds;
   Control control;
   control.threads = 1;
@@ -87,14 +86,15 @@ Judgement judge(const Kind& kind, std::uint64_t seed) {
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   try {
-    const RecoverResult result = recover(memory_samples(instance.x, instance.y), options, control);
+    const Result result = recover(memory_samples(instance.x, instance.y), options, control);
     stop();
-    out.status = result.status;
-    out.reason = result.reason;
-    for (const Attempt& attempt : result.tried)
+    out.status = result.certificate.status;
+    out.reason = result.certificate.reason;
+    for (const Attempt& attempt : result.certificate.tried)
       out.tried += fmt::format("  {}: {}\n", attempt.route, attempt.outcome);
-    out.bound = result.functional_error_bound;
-    if (result.network.A().size() + result.network.c().size() > 0 && result.status != Status::kRefused) {
+    out.bound = result.errors.functional_error_bound;
+    if (result.network.A().size() + result.network.c().size() > 0 &&
+        result.certificate.status != Status::kRefused) {
       out.error = (evaluate(result.network, instance.fresh_x) - instance.fresh_f).squaredNorm() /
                   static_cast<double>(instance.fresh_f.rows());
       out.right_units =

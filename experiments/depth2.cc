@@ -26,8 +26,8 @@
 #include "fit/polish.h"
 #include "io/csv.h"
 #include "moments/hermite_tensors.h"
+#include "papers/depth2/depth2_jennrich.h"
 #include "report/svg.h"
-#include "routes/depth2_jennrich.h"
 
 namespace exhume::experiments {
 namespace {

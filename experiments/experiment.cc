@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "base/json.h"
+#include <stdexcept>
 
 namespace exhume::experiments {
 
@@ -45,6 +44,28 @@ Report Bench::finish(const std::string& findings_name) {
   write(findings_name, to_text(findings) + "\n");
   folder_.commit();
   return std::move(report_);
+}
+
+const Experiment& find_experiment(const std::string& name) {
+  std::string names;
+  for (const Experiment& one : kExperiments) {
+    if (name == one.name) return one;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+  }
+  throw std::invalid_argument(fmt::format("experiment is '{}', but must be one of {}", name, names));
+}
+
+Json to_document(const std::string& name, const Options& options, const Report& report) {
+  Json findings = Json::array();
+  for (const Finding& f : report.findings) {
+    findings.push_back(
+        {{"name", f.name}, {"value", number(f.value)}, {"should_be", f.should}, {"holds", f.holds}});
+  }
+  return {{"experiment", name},
+          {"holds", report.holds()},
+          {"findings", std::move(findings)},
+          {"folder", options.out.string()},
+          {"files", report.files}};
 }
 
 }  // namespace exhume::experiments

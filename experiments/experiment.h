@@ -1,14 +1,16 @@
-// The papers' experiments again: one function a paper, run by `exhume reproduce NAME`.
+// The papers' experiments again: one function per paper, run by `exhume reproduce NAME`.
 //
 // An experiment writes its figures (.svg) with the numbers behind them (.csv) and findings.json into a
 // folder, and returns what it found beside what was to be shown.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "exhume/control.h"
 #include "io/output_folder.h"
 
@@ -33,6 +35,10 @@ struct Finding {
 struct Report {
   std::vector<Finding> findings;
   std::vector<std::string> files;  // names in the folder
+
+  [[nodiscard]] bool holds() const {  // everything that should
+    return std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.holds; });
+  }
 };
 
 // The middle of the values; the larger of two middles.
@@ -63,5 +69,28 @@ class Bench {
 [[nodiscard]] Report rectified(const Options& options);
 [[nodiscard]] Report depth2(const Options& options);
 [[nodiscard]] Report threshold(const Options& options);
+
+struct Experiment {
+  const char* name;
+  const char* about;
+  Report (*run)(const Options&);
+};
+inline constexpr Experiment kExperiments[] = {
+    {"memorize", "synthetic rows and digits, PGD, Adam and the closed form (a few minutes)", memorize},
+    {"symmetric",
+     "errors against samples, noise and condition numbers (an hour; the short form some minutes)", symmetric},
+    {"rectified", "every method of docs/rectified.md on fresh instances (a quarter of an hour)", rectified},
+    {"depth2",
+     "errors, successes and smoothed networks against samples (an hour; the short form some minutes)",
+     depth2},
+    {"threshold", "lowest layers, halfspaces, detectors and structure (twenty minutes; the short form a few)",
+     threshold},
+};
+
+// Throws std::invalid_argument with the names that there are.
+[[nodiscard]] const Experiment& find_experiment(const std::string& name);
+
+// experiment, holds, findings [{name, value, should_be, holds}], folder, files.
+[[nodiscard]] Json to_document(const std::string& name, const Options& options, const Report& report);
 
 }  // namespace exhume::experiments

@@ -181,7 +181,7 @@ void run_trial(const Setting& s, std::uint64_t seed, Point& point, const Control
   const SymmetricNetwork rough = symmetric_network(trial.samples, options, control);
   add(2, rough.outcome == DetectorOutcome::kFound ? rough.network : Network());
   RecoverOptions recovery;
-  recovery.hidden = s.k;
+  recovery.widths = {s.k};
   recovery.route = "symmetric";
   recovery.seed = seed;
   recovery.budget_seconds = 60;

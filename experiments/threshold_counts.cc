@@ -5,12 +5,12 @@
 #include <numbers>
 
 #include "base/random.h"
+#include "papers/threshold/detectors.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/lowest_layer.h"
+#include "papers/threshold/structure.h"
+#include "papers/threshold/unit_fit.h"
 #include "report/svg.h"
-#include "routes/threshold/detectors.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/lowest_layer.h"
-#include "routes/threshold/structure.h"
-#include "routes/threshold/unit_fit.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {
@@ -26,7 +26,8 @@ void relu(Bench& bench, double linear_low) {
     const LowestLayerResult found =
         lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = plan.seed}),
                      {.hidden = 10, .seed = plan.seed}, bench.options.control);
-    const Errors first = errors(found.start, Vector(), model), second = errors(found.W, found.t, model);
+    const Errors first = errors(found.layer.start, Vector(), model),
+                 second = errors(found.layer.W, found.layer.t, model);
     start += first.angle <= 0.1;
     refined += second.angle <= 0.02;
     bench.row(linear_low < 0 ? "relu with any sign" : "relu", s, first.angle, second.angle, second.threshold);
@@ -47,16 +48,16 @@ void polytopes(Bench& bench) {
                                                        .least_angle = std::numbers::pi / 3,
                                                        .upper = UpperKind::kIntersection,
                                                        .seed = bench.seed(s)});
-      const HalfspacesResult found = halfspaces(
+      const LowestLayerResult found = halfspaces(
           threshold_samples(model, {.samples = bench.samples, .flips = flips, .seed = bench.seed(s)}),
           {.hidden = 10, .seed = bench.seed(s)}, bench.options.control);
-      const Errors e = errors(found.W, found.t, model);
+      const Errors e = errors(found.layer.W, found.layer.t, model);
       SampleBlock fresh;
       threshold_samples(model, {.samples = 100000, .seed = bench.seed(s) + 7919})->read(0, 100000, fresh);
       const Vector labels = halfspace_labels(found, fresh.x());
       const double agreement = (labels.array() == fresh.y().col(0).array()).cast<double>().mean();
       bench.row(flips > 0 ? "intersection with flips" : "intersection", s,
-                errors(found.start, Vector(), model).angle, e.angle, e.threshold, agreement);
+                errors(found.layer.start, Vector(), model).angle, e.angle, e.threshold, agreement);
       good += e.angle <= angle_most && e.threshold <= angle_most && agreement >= agree_least;
     }
     bench.count(fmt::format("intersection of 10 halfspaces, {}% of labels turned", 100 * flips), good,
@@ -72,8 +73,8 @@ void deep(Bench& bench) {
     const LowestLayerResult found =
         lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = bench.seed(s)}),
                      {.hidden = 8, .seed = bench.seed(s)}, bench.options.control);
-    const Errors e = errors(found.W, found.t, model);
-    bench.row("deep", s, errors(found.start, Vector(), model).angle, e.angle, e.threshold);
+    const Errors e = errors(found.layer.W, found.layer.t, model);
+    bench.row("deep", s, errors(found.layer.start, Vector(), model).angle, e.angle, e.threshold);
     good += e.angle <= 0.05;
   }
   bench.count("deep network 12-8-8-1: first layer within 0.05", good, bench.seeds, bench.most());
@@ -92,10 +93,10 @@ void sigmoids(Bench& bench) {
           samples,
           {.hidden = 10, .activation = LowestActivation::kSigmoid, .biased = biased, .seed = bench.seed(s)},
           bench.options.control);
-      const Errors e = errors(found.W, found.t, model);
+      const Errors e = errors(found.layer.W, found.layer.t, model);
       bench.row(biased ? "sigmoids from biased rows" : "sigmoids", s,
-                errors(found.start, Vector(), model).angle, e.angle, e.threshold);
-      good += e.angle <= 1e-8 && found.status == Status::kCertified;
+                errors(found.layer.start, Vector(), model).angle, e.angle, e.threshold);
+      good += e.angle <= 1e-8 && found.certificate.status == Status::kCertified;
     }
     bench.count(fmt::format("sigmoids, {} rows: exact and certified", biased ? "biased" : "Gaussian"), good,
                 bench.seeds, bench.most());

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "papers/threshold/lowest_layer.h"
+#include "papers/threshold/refine.h"
 #include "report/svg.h"
-#include "routes/threshold/lowest_layer.h"
-#include "routes/threshold/refine.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {
@@ -39,9 +39,9 @@ Line measure(Bench& bench, double x, const ThresholdPlan& base, Index samples, i
     const LowestLayerResult found =
         lowest_layer(threshold_samples(model, {.samples = samples, .seed = plan.seed}),
                      {.hidden = plan.hidden, .seed = plan.seed}, bench.options.control);
-    first.push_back(errors(found.start, Vector(), model).angle);
-    second.push_back(errors(found.W, found.t, model).angle);
-    line.certified += found.status == Status::kCertified;
+    first.push_back(errors(found.layer.start, Vector(), model).angle);
+    second.push_back(errors(found.layer.W, found.layer.t, model).angle);
+    line.certified += found.certificate.status == Status::kCertified;
   }
   std::sort(first.begin(), first.end());
   std::sort(second.begin(), second.end());

@@ -1,7 +1,7 @@
 """A tour of Exhume in four stops. Run it: python tutorial.py
 
 1. A planted network, hidden behind its samples, and recovered from them.
-2. A network that scikit-learn trained on handwritten digits, recovered from answers to random questions.
+2. A network that scikit-learn trained on handwritten digits, recovered from answers to random queries.
 3. Noisy data: every weight with its standard error and interval.
 4. Data that no two-layer ReLU network made: what an honest answer looks like.
 """
@@ -35,7 +35,9 @@ def trained_on_digits() -> exhume.Network:
         from sklearn.neural_network import MLPRegressor
     except ImportError:
         print("(scikit-learn is not installed: this is a network that it trained earlier)")
-        return exhume.Network.load(pathlib.Path(__file__).resolve().parents[1] / "examples/data/digits_64_16_1.npz")
+        return exhume.Network.load(
+            pathlib.Path(__file__).resolve().parents[1] / "examples/data/digits_64_16_1.npz"
+        )
     images, labels = load_digits(return_X_y=True)
     scale = images.std(axis=0)
     images = (images - images.mean(axis=0)) / np.where(scale > 0, scale, 1)
@@ -50,11 +52,11 @@ def digits() -> None:
     print("2. A network trained by scikit-learn on digits")
     model = trained_on_digits()
 
-    # Whoever can ask the model for its outputs can have the model. The questions are random, and go in as blocks:
+    # Whoever can query the model can have the model. The queries are random, and go in as blocks:
     # memory does not grow with their number.
     random = np.random.default_rng(0)
-    questions = (random.standard_normal((5000, 64)) for _ in range(12))
-    result = exhume.recover(((x, model(x)) for x in questions), hidden=16)
+    queries = (random.standard_normal((5000, 64)) for _ in range(12))
+    result = exhume.recover(((x, model(x)) for x in queries), hidden=16)
     print(result.verdict)
     error = result.network.align(model).worst_error
     print(f"largest difference of a weight: {error:.1e}\n")

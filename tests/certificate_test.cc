@@ -14,7 +14,7 @@
 #include "io/digest.h"
 #include "report/report.h"
 
-namespace exhume {
+namespace exhume::certificate_test {
 namespace {
 
 TEST(Digest, KnownValues) {
@@ -24,15 +24,18 @@ TEST(Digest, KnownValues) {
 
 TEST(Digest, OfACertificateSurvivesReadingAndNotEditing) {
   const Network network = plant({.inputs = 4, .hidden = 3, .outputs = 3, .seed = 3});
-  RecoverResult result = recover(planted_samples(network, {.samples = 2000, .seed = 3}), {});
-  result.command = "not \xff UTF-8";
+  Result result = recover(planted_samples(network, {.samples = 2000, .seed = 3}), {});
+  result.certificate.command = "not \xff UTF-8";
   const std::string json = to_json(result);
-  EXPECT_TRUE(digest_matches(json));
-  EXPECT_TRUE(digest_matches(nlohmann::ordered_json::parse(json).dump()));  // the layout does not matter
+  EXPECT_TRUE(read_document(json).sealed);
+  EXPECT_EQ(to_html(json), to_html(make_document(result)));
+  EXPECT_TRUE(
+      read_document(nlohmann::ordered_json::parse(json).dump()).sealed);  // the layout does not matter
   auto edited = nlohmann::ordered_json::parse(json);
   edited["hidden_units"] = 4;
-  EXPECT_FALSE(digest_matches(edited.dump(2)));
-  EXPECT_FALSE(digest_matches("{}"));
+  EXPECT_FALSE(read_document(edited.dump(2)).sealed);
+  EXPECT_FALSE(read_document(R"({"status": "certified"})").sealed);
+  EXPECT_THROW((void)read_document("{}"), DataError);
 }
 
 TEST(CertificateCheck, DrawsTheHeldOutRowsAgain) {
@@ -40,12 +43,13 @@ TEST(CertificateCheck, DrawsTheHeldOutRowsAgain) {
     const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 2, .seed = 8});
     const SamplePtr samples =
         load(*planted_samples(network, {.samples = 8000, .noise_relative = noise, .seed = 8}));
-    const RecoverResult result = recover(samples, {});
-    ASSERT_EQ(result.status, noise > 0 ? Status::kEstimated : Status::kCertified) << result.reason;
+    const Result result = recover(samples, {});
+    ASSERT_EQ(result.certificate.status, noise > 0 ? Status::kEstimated : Status::kCertified)
+        << result.certificate.reason;
     const std::string json = to_json(result);
     const auto bad = [&](const std::string& text, const Network& checked) {
       std::vector<std::string> parts;
-      for (const Finding& f : check_certificate(text, checked, samples).findings)
+      for (const Finding& f : check_certificate(read_document(text), checked, samples).findings)
         if (f.bad()) parts.push_back(f.part);
       return parts;
     };
@@ -75,10 +79,10 @@ TEST(Bounds, FittedNoiseCoversTheTailOfChiSquared) {
 TEST(Bounds, DeltaBoundsWhatASmallChangeOfTheFunctionDoesToTheWeights) {
   const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 2, .seed = 5});
   const SamplePtr samples = load(*planted_samples(network, {.samples = 4000, .seed = 5}));
-  const RecoverResult result = recover(samples, {});
-  ASSERT_TRUE(result.identifiability.has_value());
-  EXPECT_GT(result.identifiability->smallest_singular, 1e-3);
-  const double factor = result.identifiability->delta / result.identifiability->epsilon;
+  const Result result = recover(samples, {});
+  ASSERT_TRUE(result.errors.identifiability.has_value());
+  EXPECT_GT(result.errors.identifiability->smallest_singular, 1e-3);
+  const double factor = result.errors.identifiability->delta / result.errors.identifiability->epsilon;
   // Moved weights, and how far the function moves: delta / epsilon must be no less than their ratio.
   for (std::uint64_t s = 1; s <= 20; ++s) {
     Network moved = result.network;
@@ -116,19 +120,19 @@ TEST(Recover, AUnitDoesNotComeOutAsTwo) {
   const RowMatrix y = evaluate(network, x);
   RecoverOptions options;
   options.seed = seed;
-  const RecoverResult result = recover(memory_samples(x, y), options);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  const Result result = recover(memory_samples(x, y), options);
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LT(align(result.network, network).worst_error, 1e-9);
 }
 
 TEST(Recover, MoreUnitsThanTheSamplesShowAreNotCertified) {
   const Network network = plant({.inputs = 6, .hidden = 4, .outputs = 1, .seed = 6});
   RecoverOptions options;
-  options.hidden = 5;
-  const RecoverResult result = recover(planted_samples(network, {.samples = 4000, .seed = 6}), options);
-  EXPECT_EQ(result.status, Status::kUncertified);
-  EXPECT_NE(result.reason.find("4 of the 5"), std::string::npos) << result.reason;
+  options.widths = {5};
+  const Result result = recover(planted_samples(network, {.samples = 4000, .seed = 6}), options);
+  EXPECT_EQ(result.certificate.status, Status::kUncertified);
+  EXPECT_NE(result.certificate.reason.find("4 of the 5"), std::string::npos) << result.certificate.reason;
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::certificate_test

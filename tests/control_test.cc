@@ -12,7 +12,7 @@
 #include "data/reduce.h"
 #include "exhume/error.h"
 
-namespace exhume {
+namespace exhume::control_test {
 namespace {
 
 using Clock = Control::Clock;
@@ -33,6 +33,18 @@ TEST(Control, WithoutCallbacksNothingHappens) {
   EXPECT_NO_THROW(control.report("stage", 0.5));
   EXPECT_FALSE(control.out_of_time());
   EXPECT_EQ(control.seconds_left(), std::numeric_limits<double>::infinity());
+}
+
+TEST(Control, WorkThatIsSpentEndsASearchWhateverTheClockSays) {
+  const Control control;
+  const Control limited = control.within_work(100), narrower = limited.within_work(1000);
+  control.spend(99);
+  EXPECT_FALSE(narrower.out_of_time());
+  narrower.spend(1);
+  EXPECT_EQ(limited.spent(), 100);
+  EXPECT_TRUE(limited.out_of_time());
+  EXPECT_TRUE(narrower.out_of_time());  // a limit within a limit is the lesser of the two
+  EXPECT_FALSE(control.out_of_time());
 }
 
 TEST(Control, CheckThrowsInterruptedOnceShouldStopSaysSo) {
@@ -224,4 +236,4 @@ TEST(Control, ProgressOfManyThreadsNeverFalls) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::control_test

@@ -14,7 +14,7 @@
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::deep_fit_test {
 namespace {
 
 double apart(const RowMatrix& a, const RowMatrix& b) { return (a - b).cwiseAbs().maxCoeff(); }
@@ -313,4 +313,4 @@ TEST(DeepSearch, RecoversASmallNetworkAndFindsItsWidths) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_fit_test

@@ -4,7 +4,7 @@
 #include "fit/errors.h"
 #include "planted_deep_rows.h"
 
-namespace exhume {
+namespace exhume::deep_noise_test {
 namespace {
 
 constexpr double kNoiseShare = 0.05;  // standard deviation of the noise, outputs of variance 1
@@ -84,4 +84,4 @@ TEST(DeepNoise, UnitsThatChanceExplainsGo) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_noise_test

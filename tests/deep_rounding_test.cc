@@ -14,7 +14,7 @@
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::deep_rounding_test {
 namespace {
 
 constexpr double kExact = 1e-19;
@@ -282,4 +282,4 @@ TEST(DeepPolish, AGivenLayerStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_rounding_test

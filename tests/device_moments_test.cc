@@ -21,7 +21,7 @@
 #include "moments/stack.h"
 #include "routes/depth2.h"
 
-namespace exhume {
+namespace exhume::device_moments_test {
 namespace {
 
 // Relative difference of sums over some thousand rows that differ only in the order of their terms.
@@ -248,4 +248,4 @@ TEST(Device, StepsOfThePolishAreTheProcessors) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::device_moments_test

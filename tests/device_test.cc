@@ -13,7 +13,7 @@
 #include "fit/form_sums.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::device_test {
 namespace {
 
 // The processor as a device, and a CUDA device where there is one.
@@ -148,4 +148,4 @@ TEST(Device, AStudentLearnsTheSameThere) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::device_test

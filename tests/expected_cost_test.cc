@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace exhume {
+namespace exhume::expected_cost_test {
 namespace {
 
 // Two threads of a processor on which the figures of docs/scaling.md were measured.
-CostQuestion on_two_cores(Index rows, Index inputs, Index outputs) {
+ProblemSize on_two_cores(Index rows, Index inputs, Index outputs) {
   return {.rows = rows,
           .inputs = inputs,
           .outputs = outputs,
@@ -17,15 +17,15 @@ CostQuestion on_two_cores(Index rows, Index inputs, Index outputs) {
 
 TEST(ExpectedCost, IsWithinAFactorOfThreeOfWhatWasMeasured) {
   struct Measured {
-    CostQuestion question;
+    ProblemSize problem;
     double seconds;
   };
-  CostQuestion device = on_two_cores(1'000'000, 128, 10);
+  ProblemSize device = on_two_cores(1'000'000, 128, 10);
   device.threads = 16;
   device.device = true;
   for (const Measured& measured : {Measured{on_two_cores(100'000, 30, 1), 2.2},
                                    Measured{on_two_cores(300'000, 64, 1), 26.0}, Measured{device, 11.0}}) {
-    const double expected = expected_cost(measured.question).seconds;
+    const double expected = expected_cost(measured.problem).seconds;
     EXPECT_LT(expected, 3 * measured.seconds);
     EXPECT_GT(expected, measured.seconds / 3);
   }
@@ -34,23 +34,23 @@ TEST(ExpectedCost, IsWithinAFactorOfThreeOfWhatWasMeasured) {
 // 784 inputs, 10 outputs and a million rows were recovered there; the normal matrix of as many units as directions is never
 // formed.
 TEST(ExpectedCost, LargeNormalMatricesAreNotCounted) {
-  CostQuestion digits = on_two_cores(1'000'000, 784, 10);
+  ProblemSize digits = on_two_cores(1'000'000, 784, 10);
   digits.device = true;
   EXPECT_LT(expected_cost(digits).device_bytes, 139e9);
 }
 
 TEST(ExpectedCost, GrowsWithEverything) {
-  const CostQuestion small = on_two_cores(100'000, 30, 1);
+  const ProblemSize small = on_two_cores(100'000, 30, 1);
   const double least = expected_cost(small).seconds;
-  for (const CostQuestion& larger :
+  for (const ProblemSize& larger :
        {on_two_cores(200'000, 30, 1), on_two_cores(100'000, 40, 1), on_two_cores(100'000, 30, 3)}) {
     EXPECT_GT(expected_cost(larger).seconds, least);
     EXPECT_GE(expected_cost(larger).bytes, 0);
   }
-  CostQuestion empty;
+  ProblemSize empty;
   EXPECT_GE(expected_cost(empty).seconds, 0);
   EXPECT_GT(measured_thread_flops(), 1e8);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::expected_cost_test

@@ -1,4 +1,4 @@
-// Networks that can be asked: extracted from few questions, exactly, or refused with the reason.
+// Networks that can be asked: extracted from few queries, exactly, or refused with the reason.
 #include "exhume/extract.h"
 
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include "exhume/error.h"
 #include "extract/line.h"
 #include "refusal.h"
-#include "report/extraction_check.h"
+#include "report/extract/extraction_check.h"
 #include "report/report.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::extract_test {
 namespace {
 
 Network planted(Index d, Index k, Index m, std::uint64_t seed) {
@@ -44,7 +44,7 @@ TEST(KinksOnLine, FindsThemAllEvenCloseOnes) {
   LineOptions options;
   const LineKinks found = kinks_on_line(
       [&](const std::vector<double>& t) {
-        LineAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
+        NoisyAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
         asked += static_cast<Index>(t.size());
         for (std::size_t i = 0; i < t.size(); ++i) {
           for (std::size_t j = 0; j < at.size(); ++j)
@@ -71,20 +71,42 @@ TEST(Extract, OneHiddenLayerExactly) {
       ExtractOptions options;
       options.seed = seed;
       const ExtractResult result = extract(network_oracle(network), options);
-      EXPECT_EQ(result.status, Status::kCertified)
-          << d << "-" << k << "-" << m << " " << seed << result.reason;
+      EXPECT_EQ(result.certificate.status, Status::kCertified)
+          << d << "-" << k << "-" << m << " " << seed << result.certificate.reason;
       const Alignment apart = align(network, result.network, {.free_signs = !result.signs_identifiable});
       EXPECT_LT(apart.worst_error, 1e-9) << d << "-" << k << "-" << m << " seed " << seed;
       EXPECT_EQ(result.activation, "relu");
-      EXPECT_LE(result.queries, estimated_questions(d, k, m) + 500);
+      EXPECT_LE(result.queries, estimate_queries(d, k, m) + 500);
     }
   }
+}
+
+TEST(Extract, ADeadlineEndsItAndIsNamed) {
+  Control control;
+  control.deadline = Control::Clock::now();
+  const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {}, control);
+  EXPECT_EQ(result.certificate.status, Status::kRefused);
+  EXPECT_NE(result.certificate.reason.find("the time ended"), std::string::npos) << result.certificate.reason;
+}
+
+TEST(Extract, SaysWhichMovesItMadeAndWhy) {
+  const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {});
+  ASSERT_GE(result.moves.size(), 4u);
+  EXPECT_EQ(result.moves.front().move, "probe the oracle");
+  EXPECT_EQ(result.moves.back().move, "confirm");
+  Index before = 0;
+  for (const ExtractMove& each : result.moves) {
+    EXPECT_FALSE(each.why.empty()) << each.move;
+    EXPECT_GE(each.queries, before);
+    before = each.queries;
+  }
+  EXPECT_LT(before, result.queries);
 }
 
 TEST(Extract, FewQuestionsForManyInputs) {
   const Network network = planted(784, 32, 1, 4);
   const ExtractResult result = extract(network_oracle(network), {});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LT(result.queries, 40342);  // 2^15.3
   EXPECT_LT(align(network, result.network).worst_error, 1e-10);
 }
@@ -93,23 +115,23 @@ TEST(Extract, AUnitThatHardlyActsHasAsManyDigits) {
   Network network = planted(200, 50, 1, 9);
   network.A()(0, 17) = 2e-5;
   const ExtractResult result = extract(network_oracle(network), {});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LT(align(network, result.network).worst_error, 1e-10);
   const auto asked = std::find_if(result.stages.begin(), result.stages.end(),
-                                  [](const StageQuestions& each) { return each.stage == "weak units"; });
+                                  [](const StageQueries& each) { return each.stage == "weak units"; });
   ASSERT_NE(asked, result.stages.end());
-  EXPECT_EQ(asked->questions, 2 * (200 - 10));
-  EXPECT_LE(result.queries, estimated_questions(200, 50, 1));
+  EXPECT_EQ(asked->queries, 2 * (200 - 10));
+  EXPECT_LE(result.queries, estimate_queries(200, 50, 1));
 }
 
 TEST(Extract, LeakyUnitsAndAbsoluteValues) {
   const Network network = planted(30, 8, 2, 5);
   const ExtractResult with_leak = extract(leaky(network, 0.1), {});
-  EXPECT_EQ(with_leak.status, Status::kCertified) << with_leak.reason;
+  EXPECT_EQ(with_leak.certificate.status, Status::kCertified) << with_leak.certificate.reason;
   EXPECT_EQ(with_leak.activation, "leaky relu");
   EXPECT_NEAR(with_leak.slope, 0.1, 1e-9);
   const ExtractResult absolute = extract(leaky(network, -1), {});
-  EXPECT_EQ(absolute.status, Status::kCertified) << absolute.reason;
+  EXPECT_EQ(absolute.certificate.status, Status::kCertified) << absolute.certificate.reason;
   EXPECT_EQ(absolute.activation, "absolute value");
 }
 
@@ -127,7 +149,7 @@ TEST(Extract, EveryQuestionLiesInTheBox) {
   ExtractOptions options;
   options.box = {0, 1};
   const ExtractResult result = extract(oracle, options);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_GE(low, 0);
   EXPECT_LE(high, 1);
 }
@@ -144,7 +166,7 @@ TEST(Extract, ProbabilitiesAreReadAsLogits) {
         },
         20);
     const ExtractResult result = extract(oracle, {});
-    EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
     EXPECT_EQ(result.reading, "logits");
     EXPECT_EQ(result.network.hidden(), 8);
   }
@@ -164,12 +186,12 @@ TEST(Extract, ProbabilitiesThatVanishInACornerOfTheBoxAreRefusedAtOnce) {
   ExtractOptions options;
   options.box = {-4, 4};
   const ExtractResult sure = extract(oracle, options);
-  EXPECT_EQ(sure.status, Status::kRefused);
-  EXPECT_NE(sure.reason.find("such as --low -4 --high 0"), std::string::npos) << sure.reason;
+  EXPECT_EQ(sure.certificate.status, Status::kRefused);
+  EXPECT_NE(sure.certificate.reason.find("such as [-4, 0]"), std::string::npos) << sure.certificate.reason;
   EXPECT_LT(sure.queries, 1000);
   options.box = {-1, 1};
   const ExtractResult less = extract(oracle, options);
-  EXPECT_EQ(less.status, Status::kCertified) << less.reason;
+  EXPECT_EQ(less.certificate.status, Status::kCertified) << less.certificate.reason;
 }
 
 TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
@@ -184,7 +206,7 @@ TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
       },
       60);
   const ExtractResult result = extract(oracle, {});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_EQ(result.precision, "single precision");
   EXPECT_EQ(result.network.hidden(), 10);
   EXPECT_LT(align(n, result.network).worst_error, 1e-3);
@@ -194,9 +216,9 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
   const Network n = planted(20, 8, 3, 8);
   const auto refused = [&](const AnswerFunction& function) {
     const ExtractResult result = extract(function_oracle(function, 20), {});
-    EXPECT_EQ(result.status, Status::kRefused);
+    EXPECT_EQ(result.certificate.status, Status::kRefused);
     EXPECT_LE(result.queries, 150);
-    return result.reason;
+    return result.certificate.reason;
   };
   EXPECT_NE(
       refused([&](const auto& x) { return RowMatrix((x * n.W().transpose()).array().tanh()); }).find("curve"),
@@ -208,7 +230,7 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
   int call = 0;
   EXPECT_NE(refused([&](const auto& x) {
               return RowMatrix((evaluate(n, x).array() + 0.1 * ++call));
-            }).find("same question"),
+            }).find("same query"),
             std::string::npos);
 }
 
@@ -225,9 +247,9 @@ TEST(Extract, TheLimitIsNeverPassed) {
     ExtractOptions options;
     options.queries = limit;
     const ExtractResult result = extract(oracle, options);
-    EXPECT_EQ(result.status, Status::kRefused);
+    EXPECT_EQ(result.certificate.status, Status::kRefused);
     EXPECT_LE(asked, limit);
-    EXPECT_NE(result.reason.find("limit"), std::string::npos);
+    EXPECT_NE(result.certificate.reason.find("limit"), std::string::npos);
   }
 }
 
@@ -254,7 +276,7 @@ TEST(Extract, GoesOnFromItsLogWithoutAskingAgain) {
     expect_refused<DataError>([&] { (void)extract(counted(1 << 20), options); }, {"exists"});
     options.resume = true;
     const ExtractResult result = extract(counted(1 << 20), options);
-    EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
     EXPECT_EQ(asked, whole.queries);
     EXPECT_EQ(result.network.W(), whole.network.W());
     EXPECT_EQ(result.network.A(), whole.network.A());
@@ -269,13 +291,13 @@ TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
   ExtractResult result = extract(network_oracle(network), {});
   const ExtractResult again = replay_extraction(result.log);
   EXPECT_EQ(again.network.W(), result.network.W());
-  const std::string json = to_json(result);
-  for (const Finding& finding : check_extraction(json, result.network, result.log).findings)
+  const Document document = make_document(result);
+  for (const Finding& finding : check_extraction(document, result.network, result.log, {}).findings)
     EXPECT_EQ(finding.outcome, Outcome::kGood) << finding.part << ": " << finding.words;
   Network wrong = result.network;
   wrong.W()(0, 0) += 1e-5;
   bool caught = false;
-  for (const Finding& finding : check_extraction(json, wrong, result.log).findings)
+  for (const Finding& finding : check_extraction(document, wrong, result.log, {}).findings)
     caught = caught || finding.bad();
   EXPECT_TRUE(caught);
 }
@@ -295,11 +317,12 @@ TEST(Extract, WholeNumbersAreNotEnough) {
       4);
   for (const OraclePtr& oracle : {rounds, fails}) {
     const ExtractResult result = extract(oracle, {});
-    EXPECT_EQ(result.status, Status::kRefused);
-    EXPECT_NE(result.reason.find("whole numbers"), std::string::npos) << result.reason;
+    EXPECT_EQ(result.certificate.status, Status::kRefused);
+    EXPECT_NE(result.certificate.reason.find("whole numbers"), std::string::npos)
+        << result.certificate.reason;
     EXPECT_LE(result.queries, 130);
   }
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_test

@@ -13,7 +13,7 @@
 #include "exhume/error.h"
 #include "moments/standardise.h"
 
-namespace exhume {
+namespace exhume::fit_test {
 namespace {
 
 // Exact fits end with residuals near eps and a Jacobian whose condition is below 1e4 for these networks, so
@@ -247,4 +247,4 @@ TEST(Fit, FreeParametersAreTheRankOfTheJacobian) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::fit_test

@@ -8,7 +8,7 @@
 #include "exhume/papers/memorize.h"
 #include "io/open.h"
 
-namespace exhume {
+namespace exhume::memorize_digits_test {
 namespace {
 
 struct Digits {
@@ -35,7 +35,7 @@ TEST(MemorizeDigits, TwoLayersWithPerturbation) {
     options.normalize = normalize;
     for (const RowMatrix* y : {&data.labels, &data.random}) {
       const MemorizeResult result = memorize(data.x, *y, options);
-      EXPECT_TRUE(result.memorized()) << result.reason;
+      EXPECT_TRUE(result.memorized()) << result.certificate.reason;
       EXPECT_EQ(result.layers, 2);
       EXPECT_LE(result.relative_error, 1e-16);
       EXPECT_EQ(result.accuracy, 1);
@@ -55,7 +55,7 @@ TEST(MemorizeDigits, ThreeLayersOnTwentyPrincipalComponents) {
   options.perturb = 0.05;
   for (const RowMatrix* y : {&data.labels, &data.random}) {
     const MemorizeResult result = memorize(few, *y, options);
-    EXPECT_TRUE(result.memorized()) << result.reason;
+    EXPECT_TRUE(result.memorized()) << result.certificate.reason;
     EXPECT_EQ(result.network.features(), 86) << "2 ceil(sqrt 1797)";
     EXPECT_EQ(result.accuracy, 1);
   }
@@ -67,8 +67,8 @@ TEST(MemorizeDigits, UnperturbedRowsAreReportedAsDependent) {
   const MemorizeResult result = memorize(data.x, data.random);
   EXPECT_FALSE(result.memorized());
   EXPECT_FALSE(result.closed_form.full_rank);
-  EXPECT_NE(result.reason.find("perturb 0.01"), std::string::npos);
+  EXPECT_NE(result.certificate.reason.find("perturb 0.01"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_digits_test

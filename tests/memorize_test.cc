@@ -10,7 +10,7 @@
 #include "exhume/papers/memorize.h"
 #include "normal_rows.h"
 
-namespace exhume {
+namespace exhume::memorize_test {
 namespace {
 
 RowMatrix digits_like_labels(Index n) {
@@ -38,7 +38,7 @@ TEST(Memorize, SyntheticExample) {
   x = unit_rows(2 * x.array() - 1);
   y = 2 * y.array() - 1;
   const MemorizeResult result = memorize(x, y);
-  EXPECT_TRUE(result.memorized()) << result.reason;
+  EXPECT_TRUE(result.memorized()) << result.certificate.reason;
   EXPECT_EQ(result.layers, 2);
   EXPECT_LE(result.relative_error, 1e-20);
   EXPECT_LE(result.network.hidden(), 100);
@@ -51,7 +51,7 @@ TEST(Memorize, CapacityIsSharpAndTheWayOutWorks) {
   two.layers = 2;
   const MemorizeResult full = memorize(x.topRows(820), y.topRows(820), two);
   EXPECT_LE(full.relative_error, 1e-12);
-  EXPECT_TRUE(full.memorized()) << full.reason;
+  EXPECT_TRUE(full.memorized()) << full.certificate.reason;
   const std::string words = refusal([&] { return memorize(x, y, two); });
   EXPECT_NE(words.find("820"), std::string::npos) << words;
   EXPECT_NE(words.find("three layers"), std::string::npos) << words;
@@ -61,7 +61,7 @@ TEST(Memorize, CapacityIsSharpAndTheWayOutWorks) {
   three.features = 58;
   three.power = 2;
   const MemorizeResult out = memorize(x, y, three);
-  EXPECT_TRUE(out.memorized()) << out.reason;
+  EXPECT_TRUE(out.memorized()) << out.certificate.reason;
   EXPECT_EQ(out.network.R.rows(), 58);
   EXPECT_TRUE(memorize(x, y).memorized()) << "automatic layers take the same way out";
 }
@@ -90,7 +90,7 @@ TEST(Memorize, DuplicatesWithDifferentLabelsAreNamed) {
   MemorizeOptions options;
   options.perturb = 0.05;
   const MemorizeResult result = memorize(x, y, options);
-  EXPECT_TRUE(result.memorized()) << result.reason;
+  EXPECT_TRUE(result.memorized()) << result.certificate.reason;
   EXPECT_EQ(result.accuracy, 1);
   EXPECT_LT(result.given_accuracy, 1) << "the rows as given cannot all be right";
   y(31, 0) = y(7, 0);
@@ -103,7 +103,8 @@ TEST(Memorize, RowsNotInGeneralPositionAreReported) {
   const MemorizeResult result = memorize(x, normal_rows(40, 1, 2));
   EXPECT_FALSE(result.memorized());
   EXPECT_EQ(result.closed_form.rank, 21);
-  EXPECT_NE(result.reason.find("general position"), std::string::npos) << result.reason;
+  EXPECT_NE(result.certificate.reason.find("general position"), std::string::npos)
+      << result.certificate.reason;
 }
 
 TEST(Memorize, SeveralOutputsAndClasses) {
@@ -137,7 +138,7 @@ TEST(Memorize, EveryMethodFits) {
     options.descent.decay_epochs = 5000;
     options.descent.max_iterations = 50000;
     const MemorizeResult result = memorize(x, y, options);
-    EXPECT_TRUE(result.memorized()) << to_string(method) << ": " << result.reason;
+    EXPECT_TRUE(result.memorized()) << to_string(method) << ": " << result.certificate.reason;
     EXPECT_EQ(result.network.hidden(), 2 * 26);
     ASSERT_EQ(result.stationarity.size(), 2u);
     for (const SecondOrder& second : result.stationarity) EXPECT_TRUE(second.lemma1_holds);
@@ -176,4 +177,4 @@ TEST(Memorize, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_test

@@ -17,7 +17,7 @@
 #include "fit/polish.h"
 #include "planted_data.h"
 
-namespace exhume {
+namespace exhume::noise_verdict_test {
 namespace {
 
 struct Noisy : PlantedData {
@@ -30,22 +30,22 @@ Noisy noisy_data(Index d, Index k, Index m, Index n, std::uint64_t seed) {
   return out;
 }
 
-RecoverResult recovered(const RowMatrix& x, const RowMatrix& y, RecoverOptions options = {}) {
+Result recovered(const RowMatrix& x, const RowMatrix& y, RecoverOptions options = {}) {
   options.budget_seconds = 10;
   return recover(memory_samples(x, y), options);
 }
 
 // Errors of all weights over their standard errors: their largest.
-double worst_deviation(const RecoverResult& result, const Network& truth) {
+double worst_deviation(const Result& result, const Network& truth) {
   const Alignment match = align(result.network, truth);
   const Network canon = canonical(truth);
   double worst = 0;
   for (Index i = 0; i < result.network.hidden(); ++i) {
     const Index j = match.match[0][static_cast<size_t>(i)];
-    const auto w =
-        (result.network.W().row(i) - canon.W().row(j)).cwiseQuotient(result.standard_errors.W().row(i));
-    const auto a =
-        (result.network.A().col(i) - canon.A().col(j)).cwiseQuotient(result.standard_errors.A().col(i));
+    const auto w = (result.network.W().row(i) - canon.W().row(j))
+                       .cwiseQuotient(result.errors.standard_errors.W().row(i));
+    const auto a = (result.network.A().col(i) - canon.A().col(j))
+                       .cwiseQuotient(result.errors.standard_errors.A().col(i));
     worst = std::max({worst, w.cwiseAbs().maxCoeff(), a.cwiseAbs().maxCoeff()});
   }
   return worst;
@@ -54,8 +54,8 @@ double worst_deviation(const RecoverResult& result, const Network& truth) {
 TEST(NoiseVerdict, PlainNoiseIsEstimated) {
   for (const std::uint64_t seed : {61, 62, 63}) {
     const Noisy data = noisy_data(5, 4, 2, 8000, seed);
-    const RecoverResult result = recovered(data.x, data.y + 0.1 * data.noise);
-    EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
+    const Result result = recovered(data.x, data.y + 0.1 * data.noise);
+    EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
     EXPECT_NE(result.conclusion.find("If the samples are those"), std::string::npos);
     EXPECT_LT(worst_deviation(result, data.network), 5) << seed;
   }
@@ -136,15 +136,15 @@ TEST(NoiseVerdict, UnitsThatMayBeTurnedTogetherAreNotEstimated) {
       -(network.A()(0, 0) * network.W().row(0) + network.A()(0, 1) * network.W().row(1));
   network.W().row(2) = third.normalized();
   network.A()(0, 2) = third.norm();
-  const RecoverResult result = recovered(data.x, evaluate(network, data.x) + 0.05 * data.noise);
-  EXPECT_EQ(result.status, Status::kUncertified);
+  const Result result = recovered(data.x, evaluate(network, data.x) + 0.05 * data.noise);
+  EXPECT_EQ(result.certificate.status, Status::kUncertified);
   EXPECT_FALSE(result.signs_identifiable);
 }
 
 TEST(NoiseVerdict, AUnitTooManyIsSeen) {
   const Noisy data = noisy_data(5, 3, 1, 8000, 65);
   RecoverOptions options;
-  options.hidden = 4;
+  options.widths = {4};
   EXPECT_EQ(recovered(data.x, data.y + 0.1 * data.noise, options).status, Status::kUncertified);
 }
 
@@ -152,9 +152,9 @@ TEST(NoiseVerdict, SharedNoiseIsUsed) {
   // Contrasts of outputs with the same noise have none: weights come back far beyond it.
   const Noisy data = noisy_data(5, 4, 3, 8000, 66);
   const RowMatrix y = data.y + 0.1 * data.noise.col(0).replicate(1, 3) + 1e-3 * data.noise;
-  const RecoverResult result = recovered(data.x, y);
-  ASSERT_EQ(result.status, Status::kEstimated) << result.reason;
-  EXPECT_GT(result.noise_covariance(0, 1), 0.9 * result.noise_covariance(0, 0));
+  const Result result = recovered(data.x, y);
+  ASSERT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
+  EXPECT_GT(result.errors.noise_covariance(0, 1), 0.9 * result.errors.noise_covariance(0, 0));
   EXPECT_LT((result.network.W() - canonical(data.network).W()).cwiseAbs().maxCoeff(), 2e-3);
   EXPECT_LT(worst_deviation(result, data.network), 5);
 }
@@ -163,8 +163,8 @@ TEST(NoiseVerdict, NoiseInOneOfThreeOutputs) {
   const Noisy data = noisy_data(5, 4, 3, 8000, 67);
   RowMatrix y = data.y;
   y.col(0) += 0.1 * data.noise.col(0);
-  const RecoverResult result = recovered(data.x, y);
-  EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
+  const Result result = recovered(data.x, y);
+  EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
   EXPECT_LT((result.network.W() - canonical(data.network).W()).cwiseAbs().maxCoeff(), 1e-6);
 }
 
@@ -256,8 +256,8 @@ TEST(NoiseVerdict, ExactOutputsDoNotOutweighANoisyOne) {
     const Noisy data = noisy_data(5, 5, 3, 8000, seed);
     RowMatrix y = data.y;
     y.col(1) += 0.1 * data.noise.col(1);
-    const RecoverResult result = recovered(data.x, y);
-    EXPECT_EQ(result.status, Status::kEstimated) << seed << ": " << result.reason;
+    const Result result = recovered(data.x, y);
+    EXPECT_EQ(result.certificate.status, Status::kEstimated) << seed << ": " << result.certificate.reason;
     EXPECT_EQ(result.network.hidden(), 5) << seed;
   }
 }
@@ -282,18 +282,19 @@ TEST(NoiseVerdict, TimeThatEndsIsNotBlamedOnTheData) {
   for (int looks = 1;; looks += 1 + looks / 2) {
     ASSERT_LT(looks, 100000) << "no budget is enough";
     RecoverOptions options;
-    options.hidden = 6;
+    options.widths = {6};
     options.budget_seconds = 1e-3 * looks;
     Control control;
     control.passes = std::make_shared<CountedClock>();
-    const RecoverResult result = recover(samples, options, control);
-    if (result.status == Status::kEstimated) break;
+    const Result result = recover(samples, options, control);
+    if (result.certificate.status == Status::kEstimated) break;
     ++stops;
-    EXPECT_EQ(result.status, Status::kUncertified) << looks;
-    EXPECT_NE(result.reason.find("stopped after"), std::string::npos) << looks << ": " << result.reason;
+    EXPECT_EQ(result.certificate.status, Status::kUncertified) << looks;
+    EXPECT_NE(result.certificate.reason.find("stopped after"), std::string::npos)
+        << looks << ": " << result.certificate.reason;
   }
   EXPECT_GE(stops, kFewestStops);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::noise_verdict_test

@@ -14,7 +14,7 @@
 #include "refusal.h"
 #include "routes/depth2.h"
 
-namespace exhume {
+namespace exhume::partial_test {
 namespace {
 
 struct Sites {
@@ -81,8 +81,8 @@ TEST(PartialMoments, AStartFromAllSitesIsPolishedOnOne) {
   options.route = "depth2";
   options.units = moments_start(merged, {}, {}).V;
   EXPECT_GE(options.units->rows(), 6);
-  const RecoverResult result = recover(here.parts[0], options, {});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  const Result result = recover(here.parts[0], options, {});
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LT(align(result.network, here.network).worst_error, 1e-9);
 }
 
@@ -120,4 +120,4 @@ TEST(PartialSums, OtherNetworksAndFewRowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::partial_test

@@ -23,7 +23,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::passes_test {
 namespace {
 
 struct Inner {
@@ -69,8 +69,8 @@ TEST(Packed, RefusesSizesBeyondTheBytes) {
 
 // The network of a recovery, as bytes.
 std::string network_of(const SamplePtr& samples, const Control& control) {
-  const RecoverResult result = recover(samples, {}, control);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  const Result result = recover(samples, {}, control);
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   return network_bytes(result.network);
 }
 
@@ -323,4 +323,4 @@ TEST(Journal, AFullDiskEndsCheckpointsNotTheRun) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::passes_test

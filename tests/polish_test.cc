@@ -16,7 +16,7 @@
 #include "moments/standardise.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::polish_test {
 namespace {
 
 Form sign_free_start(const Network& network, double error, std::uint64_t seed) {
@@ -504,4 +504,4 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::polish_test

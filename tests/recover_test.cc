@@ -9,11 +9,10 @@
 #include "exhume/error.h"
 #include "fit/unit_search.h"
 
-namespace exhume {
+namespace exhume::recover_test {
 namespace {
 
-RecoverResult recovered(const Network& network, const SamplingOptions& sampling,
-                        RecoverOptions options = {}) {
+Result recovered(const Network& network, const SamplingOptions& sampling, RecoverOptions options = {}) {
   Control control;
   control.threads = 2;
   options.seed = sampling.seed;
@@ -23,8 +22,9 @@ RecoverResult recovered(const Network& network, const SamplingOptions& sampling,
 TEST(Recover, ManyOutputsExactly) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Network network = plant({.inputs = 12, .hidden = 12, .outputs = 12, .seed = seed});
-    const RecoverResult result = recovered(network, {.samples = 3000, .seed = seed});
-    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    const Result result = recovered(network, {.samples = 3000, .seed = seed});
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_EQ(result.network.hidden(), 12) << "seed " << seed;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
@@ -32,8 +32,8 @@ TEST(Recover, ManyOutputsExactly) {
 
 TEST(Recover, InputsOfAnyMeanAndCovariance) {
   const Network network = plant({.inputs = 6, .hidden = 6, .outputs = 6, .centre = 2, .seed = 4});
-  const RecoverResult result = recovered(network, {.samples = 5000, .mean = 2, .condition = 25, .seed = 4});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  const Result result = recovered(network, {.samples = 5000, .mean = 2, .condition = 25, .seed = 4});
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LT(align(result.network, network).worst_error, 1e-9);
 }
 
@@ -45,8 +45,9 @@ TEST(Recover, OneOutput) {
                                    .bias = 0.8,
                                    .amplitudes = Amplitudes::kSigns,
                                    .seed = seed});
-    const RecoverResult result = recovered(network, {.samples = 6000, .seed = seed});
-    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    const Result result = recovered(network, {.samples = 6000, .seed = seed});
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
 }
@@ -61,16 +62,17 @@ TEST(Recover, FewSamplesWithoutAnyAssumptionOnTheInputs) {
                                    .seed = seed});
     RecoverOptions options;
     options.route = "any_inputs";
-    const RecoverResult result = recovered(network, {.samples = 600, .seed = seed}, options);
-    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    const Result result = recovered(network, {.samples = 600, .seed = seed}, options);
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
 }
 
 TEST(Recover, NoiseGivesStandardErrorsThatFitTheErrors) {
   const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 3, .seed = 11});
-  const RecoverResult result = recovered(network, {.samples = 10000, .noise_relative = 0.1, .seed = 11});
-  EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
+  const Result result = recovered(network, {.samples = 10000, .noise_relative = 0.1, .seed = 11});
+  EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
   const Alignment alignment = align(result.network, network);
   ASSERT_TRUE(alignment.comparable);
   const Network truth = canonical(network);
@@ -79,10 +81,10 @@ TEST(Recover, NoiseGivesStandardErrorsThatFitTheErrors) {
   for (Index i = 0; i < 4; ++i) {
     const Index j = alignment.match[0][static_cast<size_t>(i)];
     squares += (result.network.W().row(i) - truth.W().row(j))
-                   .cwiseQuotient(result.standard_errors.W().row(i))
+                   .cwiseQuotient(result.errors.standard_errors.W().row(i))
                    .squaredNorm();
     squares += (result.network.A().col(i) - truth.A().col(j))
-                   .cwiseQuotient(result.standard_errors.A().col(i))
+                   .cwiseQuotient(result.errors.standard_errors.A().col(i))
                    .squaredNorm();
     count += 5 + 3;
   }
@@ -108,15 +110,15 @@ TEST(Recover, TheSameBitsForAnyNumberOfThreads) {
 
 TEST(Recover, LabelsUnrelatedToTheInputsAreNotCertified) {
   // No unit is left here, and BLAS would print its opinion of matrices without rows.
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   for (std::uint64_t seed = 700; seed < 704; ++seed) {
     const RowMatrix x = Stream(seed, "x").normal_matrix(3000, 4),
                     y = Stream(seed, "y").normal_matrix(3000, 1);
-    EXPECT_EQ(recover(memory_samples(x, y), {}).status, Status::kUncertified) << "seed " << seed;
+    EXPECT_EQ(recover(memory_samples(x, y), {}).certificate.status, Status::kUncertified) << "seed " << seed;
   }
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Recover, ASmoothTeacherIsNotCertified) {
@@ -129,13 +131,13 @@ TEST(Recover, ASmoothTeacherIsNotCertified) {
   // A search without time ends with its first fit, and says nothing about the data.
   Control control;
   control.deadline = Control::Clock::now();
-  const RecoverResult hurried = recover(memory_samples(x, y), {}, control);
-  EXPECT_EQ(hurried.status, Status::kUncertified);
-  EXPECT_EQ(hurried.reason.find("stopped after"), 0U) << hurried.reason;
+  const Result hurried = recover(memory_samples(x, y), {}, control);
+  EXPECT_EQ(hurried.certificate.status, Status::kUncertified);
+  EXPECT_EQ(hurried.certificate.reason.find("stopped after"), 0U) << hurried.certificate.reason;
   // One that has time stalls, and says what speaks against a network.
-  const RecoverResult result = recover(memory_samples(x, y), {});
-  EXPECT_EQ(result.status, Status::kUncertified);
-  EXPECT_EQ(result.reason.find("stopped after"), std::string::npos) << result.reason;
+  const Result result = recover(memory_samples(x, y), {});
+  EXPECT_EQ(result.certificate.status, Status::kUncertified);
+  EXPECT_EQ(result.certificate.reason.find("stopped after"), std::string::npos) << result.certificate.reason;
 }
 
 TEST(Recover, RepeatedRowsDoNotCountTwice) {
@@ -145,21 +147,22 @@ TEST(Recover, RepeatedRowsDoNotCountTwice) {
     x.row(i) = few.row(i % 150);
     y.row(i) = labels.row(i % 150);
   }
-  const RecoverResult result = recover(memory_samples(x, y), {});
-  EXPECT_EQ(result.status, Status::kUncertified);
-  EXPECT_EQ(result.samples, 150);
+  const Result result = recover(memory_samples(x, y), {});
+  EXPECT_EQ(result.certificate.status, Status::kUncertified);
+  EXPECT_EQ(result.certificate.samples, 150);
 }
 
 TEST(Recover, AnAlwaysActiveUnitIsCarriedByALinearTermAndSaidSo) {
   Network network =
       plant({.inputs = 6, .hidden = 5, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 33});
   network.b()(2) = 8;
-  const RecoverResult result = recovered(network, {.samples = 6000, .seed = 33});
-  EXPECT_EQ(result.status, Status::kUncertified);
-  EXPECT_NE(result.reason.find("linear on all samples"), std::string::npos) << result.reason;
+  const Result result = recovered(network, {.samples = 6000, .seed = 33});
+  EXPECT_EQ(result.certificate.status, Status::kUncertified);
+  EXPECT_NE(result.certificate.reason.find("linear on all samples"), std::string::npos)
+      << result.certificate.reason;
   EXPECT_TRUE(result.network.has_skip_terms());
   EXPECT_EQ(result.network.hidden(), 4);
-  EXPECT_LT(result.heldout_relative_mse, 1e-24);
+  EXPECT_LT(result.errors.heldout_relative_mse, 1e-24);
 }
 
 TEST(Recover, ASeldomActiveUnitIsFound) {
@@ -167,8 +170,9 @@ TEST(Recover, ASeldomActiveUnitIsFound) {
     Network network =
         plant({.inputs = 6, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = seed});
     network.b()(2) = -2.6;
-    const RecoverResult result = recovered(network, {.samples = 100000, .seed = seed});
-    EXPECT_EQ(result.status, Status::kCertified) << "seed " << seed << ": " << result.reason;
+    const Result result = recovered(network, {.samples = 100000, .seed = seed});
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
 }
@@ -177,10 +181,10 @@ TEST(Recover, SignsThatCannotBeToldAreNotClaimed) {
   // Claim 4.8 of the paper depth2: dependent weights, no biases.
   Network network = plant({.inputs = 5, .hidden = 6, .outputs = 1, .bias = 0, .seed = 35});
   network.A().row(0) = Eigen::FullPivLU<Matrix>(network.W().transpose()).kernel().col(0).transpose();
-  const RecoverResult result = recovered(network, {.samples = 10000, .seed = 35});
+  const Result result = recovered(network, {.samples = 10000, .seed = 35});
   EXPECT_FALSE(result.signs_identifiable);
-  EXPECT_EQ(result.status, Status::kUncertified);
-  EXPECT_LT(result.heldout_relative_mse, 1e-24);
+  EXPECT_EQ(result.certificate.status, Status::kUncertified);
+  EXPECT_LT(result.errors.heldout_relative_mse, 1e-24);
 }
 
 TEST(Recover, TooFewRowsAreRefusedWithTheNumberNeeded) {
@@ -192,13 +196,13 @@ TEST(Recover, TooFewRowsAreRefusedWithTheNumberNeeded) {
     EXPECT_NE(std::string(error.what()).find("at least"), std::string::npos) << error.what();
   }
   RecoverOptions options;
-  options.hidden = 500;
+  options.widths = {500};
   EXPECT_THROW((void)recovered(network, {.samples = 1000, .seed = 13}, options), DataError);
 }
 
 TEST(Recover, RefusesBadOptions) {
   RecoverOptions options;
-  options.hidden = 0;
+  options.widths = {0};
   EXPECT_THROW(options.validate(), std::invalid_argument);
   options = {};
   options.route = "nowhere";
@@ -229,4 +233,4 @@ TEST(UnitSearch, PureNoiseIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::recover_test

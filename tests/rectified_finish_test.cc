@@ -7,11 +7,11 @@
 #include "base/random.h"
 #include "exhume/papers/rectified.h"
 #include "fit/polish.h"
+#include "papers/rectified/starts.h"
 #include "rectified_planted.h"
 #include "refusal.h"
-#include "routes/rectified/starts.h"
 
-namespace exhume {
+namespace exhume::rectified_finish_test {
 namespace {
 
 using testing::planted_rows;
@@ -222,4 +222,4 @@ TEST(Polish, MatrixFreeStepsLeaveAScaleThatIsNotFreeAlone) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::rectified_finish_test

@@ -15,7 +15,7 @@
 #include "rectified_planted.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::rectified_routes_test {
 namespace {
 
 using testing::output_sd;
@@ -27,7 +27,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 RecoverOptions by(const std::string& method, std::optional<Index> hidden = {}) {
   RecoverOptions options;
   options.route = "rectified-" + method;
-  options.hidden = hidden;
+  if (hidden) options.widths = {*hidden};
   return options;
 }
 
@@ -158,8 +158,8 @@ TEST(NoiseSigns, AllSignsRightAtThirtyPercentNoise) {
   for (const std::uint64_t seed : {121, 122}) {
     PlantedRows rows = planted_rows(8, 5, 6, 8000, seed);
     rows.y += 0.3 * output_sd(rows.y) * Stream(seed, "noise").normal_matrix(8000, 6);
-    const RecoverResult result = recover(memory_samples(rows.x, rows.y), by("noise", 5));
-    EXPECT_EQ(result.status, Status::kEstimated) << result.reason;
+    const Result result = recover(memory_samples(rows.x, rows.y), by("noise", 5));
+    EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
     // Standard errors are near 0.3 sd / sqrt(n) = 0.01 for a weight; a wrong sign is an error of order 1.
     EXPECT_LT(align(result.network, rows.truth).worst_error, 0.15) << seed;
   }
@@ -204,8 +204,8 @@ TEST(SparseNoise, SupportAndNetworkComeBackExactly) {
       hit.emplace_back(i, j);
     }
   }
-  const RecoverResult result = recover(memory_samples(rows.x, rows.y), by("sparse-noise"));
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  const Result result = recover(memory_samples(rows.x, rows.y), by("sparse-noise"));
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_EQ(result.support, hit);
   EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-8);
 }
@@ -246,9 +246,9 @@ TEST(Hardness, SatisfiableAndSolvableAgree) {
   EXPECT_FALSE(satisfying_assignment(with_complements(unsatisfiable)));
   // Such samples have rank 1: two units are refused, not guessed.
   const Separability instance = relu_separability(with_complements(satisfiable), true);
-  const RecoverResult result = recover(memory_samples(instance.x, instance.y), by("any", 2));
-  EXPECT_EQ(result.status, Status::kRefused);
-  EXPECT_NE(result.reason.find("NP-hard"), std::string::npos);
+  const Result result = recover(memory_samples(instance.x, instance.y), by("any", 2));
+  EXPECT_EQ(result.certificate.status, Status::kRefused);
+  EXPECT_NE(result.certificate.reason.find("NP-hard"), std::string::npos);
 }
 
 TEST(Hardness, IndistinguishablePairIsNotClaimed) {
@@ -267,16 +267,17 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
   EXPECT_GT(std::abs(evaluate(pair.first, apart)(0, 0) - evaluate(pair.second, apart)(0, 0)), 1e-4);
   // Asked for two units, every route refuses.
   for (const std::string method : {"tensor", "ica", "any", "few-outputs"}) {
-    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).status, Status::kRefused) << method;
+    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).certificate.status, Status::kRefused)
+        << method;
   }
   // Asked for as many as the outputs show, it finds the one unit both agree with, and the bound on the
   // function's error is no smaller than the truth.
-  const RecoverResult one = recover(memory_samples(agreed, y), by("tensor"));
-  ASSERT_NE(one.status, Status::kRefused) << one.reason;
+  const Result one = recover(memory_samples(agreed, y), by("tensor"));
+  ASSERT_NE(one.certificate.status, Status::kRefused) << one.certificate.reason;
   const RowMatrix fresh = Stream(162, "pair").normal_matrix(20000, 2);
   for (const Network& truth : {pair.first, pair.second}) {
     const double error = (evaluate(one.network, fresh) - evaluate(truth, fresh)).squaredNorm() / 20000;
-    EXPECT_LE(error, one.functional_error_bound);
+    EXPECT_LE(error, one.errors.functional_error_bound);
   }
 }
 
@@ -284,26 +285,27 @@ TEST(RectifiedRoute, EveryExactMethodCertifies) {
   const PlantedRows rows = planted_rows(6, 4, 5, 6000, 171, rectified_power(1), true);
   const SamplePtr samples = memory_samples(rows.x, rows.y);
   for (const std::string method : {"tensor", "ica", "symmetric", "few-outputs"}) {
-    const RecoverResult result = recover(samples, by(method));
-    EXPECT_EQ(result.status, Status::kCertified) << method << ": " << result.reason;
+    const Result result = recover(samples, by(method));
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << method << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, rows.truth).worst_error, 1e-10) << method;
   }
 }
 
 TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   PlantedRows rows = planted_rows(5, 3, 4, 4000, 181);
-  const RecoverResult deficient = recover(memory_samples(rows.x, rows.y), by("tensor", 4));
-  EXPECT_EQ(deficient.status, Status::kRefused);
-  EXPECT_NE(deficient.reason.find("fewer than the 4 units"), std::string::npos) << deficient.reason;
+  const Result deficient = recover(memory_samples(rows.x, rows.y), by("tensor", 4));
+  EXPECT_EQ(deficient.certificate.status, Status::kRefused);
+  EXPECT_NE(deficient.certificate.reason.find("fewer than the 4 units"), std::string::npos)
+      << deficient.certificate.reason;
 
   const RowMatrix noisy = rows.y + 0.1 * Stream(181, "noise").normal_matrix(4000, 4);
-  const RecoverResult noise = recover(memory_samples(rows.x, noisy), by("tensor", 3));
-  EXPECT_EQ(noise.status, Status::kRefused);
-  EXPECT_NE(noise.reason.find("noise"), std::string::npos) << noise.reason;
-  const RecoverResult any = recover(memory_samples(rows.x, noisy), by("tensor"));
-  EXPECT_EQ(any.status, Status::kUncertified);
-  EXPECT_NE(any.reason.find("noise"), std::string::npos) << any.reason;
-  EXPECT_NE(recover(memory_samples(rows.x, noisy), by("few-outputs")).status, Status::kCertified);
+  const Result noise = recover(memory_samples(rows.x, noisy), by("tensor", 3));
+  EXPECT_EQ(noise.certificate.status, Status::kRefused);
+  EXPECT_NE(noise.certificate.reason.find("noise"), std::string::npos) << noise.certificate.reason;
+  const Result any = recover(memory_samples(rows.x, noisy), by("tensor"));
+  EXPECT_EQ(any.certificate.status, Status::kUncertified);
+  EXPECT_NE(any.certificate.reason.find("noise"), std::string::npos) << any.certificate.reason;
+  EXPECT_NE(recover(memory_samples(rows.x, noisy), by("few-outputs")).certificate.status, Status::kCertified);
 
   // Exponential inputs on a route for Gaussian ones.
   RowMatrix skewed(4000, 5);
@@ -312,9 +314,9 @@ TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   const RowMatrix y =
       evaluate(rows.truth, rectified_power(1), skewed) + 0.05 * Stream(182, "noise").normal_matrix(4000, 4);
   for (const std::string method : {"arbitrary-noise", "tensor"}) {
-    const RecoverResult result = recover(memory_samples(skewed, y), by(method, method == "tensor" ? 4 : 3));
-    EXPECT_NE(result.status, Status::kCertified);
-    EXPECT_NE(result.reason.find("not Gaussian"), std::string::npos) << result.reason;
+    const Result result = recover(memory_samples(skewed, y), by(method, method == "tensor" ? 4 : 3));
+    EXPECT_NE(result.certificate.status, Status::kCertified);
+    EXPECT_NE(result.certificate.reason.find("not Gaussian"), std::string::npos) << result.certificate.reason;
   }
 }
 
@@ -325,7 +327,7 @@ TEST(RectifiedRoute, BadOptionsAreNamed) {
   leaky.leak = 0.1;
   expect_refused<std::invalid_argument>([&] { leaky.validate(); }, {"leak", "rectified-tensor"});
   RecoverOptions square = by("sparse-noise");
-  square.rectifier = rectified_power(2);
+  square.activation = "square";
   expect_refused<std::invalid_argument>([&] { square.validate(); }, {"activation", "rectified-sparse-noise"});
   const SamplePtr samples = memory_samples(RowMatrix::Ones(1, 2), RowMatrix::Ones(1, 1));
   expect_refused<DataError>([&] { (void)recover(samples, by("tensor")); }, {"too few"});
@@ -333,4 +335,4 @@ TEST(RectifiedRoute, BadOptionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::rectified_routes_test

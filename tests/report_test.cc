@@ -15,42 +15,43 @@
 #include "report/view.h"
 #include "well_formed.h"
 
-namespace exhume {
+namespace exhume::report_test {
 namespace {
 
 using nlohmann::json;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-RecoverResult example(Index d, Index k, Index m) {
-  RecoverResult result;
-  result.status = Status::kCertified;
-  result.reason = "The residual on the held-out rows is at rounding level.";
-  result.route = "depth2";
+Result example(Index d, Index k, Index m) {
+  Result result;
+  result.certificate.status = Status::kCertified;
+  result.certificate.reason = "The residual on the held-out rows is at rounding level.";
+  result.certificate.route = "depth2";
   result.network = canonical(plant({.inputs = d, .hidden = k, .outputs = m, .seed = 3}));
-  result.samples = 3000;
-  result.held_out = 150;
-  result.heldout_relative_mse = 3.1e-31;
-  result.training_relative_mse = 2.9e-31;
-  result.assumptions = {{"inputs are Gaussian", 1.02, 3.3, true}, {"rows are distinct", 4, 0, false}};
-  result.tried = {{"depth2", "certified"}};
-  result.timings = {{"moments", 0.25}, {"polish", 0.5}, {"moments", 0.25}};
-  result.seed = 18446744073709551615u;
-  result.singular_values = Vector::LinSpaced(k + 5, 0, 1).array().exp().reverse();
-  result.noise_floor = 1.2;
-  result.gap_units = k;
+  result.certificate.samples = 3000;
+  result.certificate.held_out = 150;
+  result.errors.heldout_relative_mse = 3.1e-31;
+  result.errors.training_relative_mse = 2.9e-31;
+  result.certificate.assumptions = {{"inputs are Gaussian", 1.02, 3.3, true},
+                                    {"rows are distinct", 4, 0, false}};
+  result.certificate.tried = {{"depth2", "certified"}};
+  result.certificate.timings = {{"moments", 0.25}, {"polish", 0.5}, {"moments", 0.25}};
+  result.certificate.seed = 18446744073709551615u;
+  result.diagnostics.singular_values = Vector::LinSpaced(k + 5, 0, 1).array().exp().reverse();
+  result.diagnostics.noise_floor = 1.2;
+  result.diagnostics.gap_units = k;
   for (int i = 0; i < 20; ++i)
-    result.descent.push_back({i < 12 ? "sign-free" : "signed", i, std::pow(10, -1.5 * i)});
-  result.observed = Stream(1, "observed").normal_matrix(100, m);
-  result.predicted = result.observed;
+    result.diagnostics.descent.push_back({i < 12 ? "sign-free" : "signed", i, std::pow(10, -1.5 * i)});
+  result.diagnostics.observed = Stream(1, "observed").normal_matrix(100, m);
+  result.diagnostics.predicted = result.diagnostics.observed;
   return result;
 }
 
 TEST(ReportJson, HasTheStableKeys) {
   const json out = json::parse(to_json([] {
-    RecoverResult result = example(4, 6, 3);
-    result.files = {{"inputs", "x.npy"}};
-    result.command = "exhume recover x.npy y.npy";
+    Result result = example(4, 6, 3);
+    result.certificate.files = {{"inputs", "x.npy"}};
+    result.certificate.command = "exhume recover x.npy y.npy";
     return result;
   }()));
   for (const char* key : {"status", "reason", "route", "hidden_units", "samples", "heldout_relative_mse",
@@ -70,12 +71,12 @@ TEST(ReportJson, HasTheStableKeys) {
 }
 
 TEST(ReportJson, TurnsWhatIsNotFiniteIntoNull) {
-  RecoverResult result = example(2, 2, 1);
-  result.heldout_relative_mse = kInfinity;
-  result.functional_error_bound = std::nan("");
-  result.assumptions[0].value = -kInfinity;
-  result.singular_values(0) = std::nan("");
-  result.descent[1].relative_mse = kInfinity;
+  Result result = example(2, 2, 1);
+  result.errors.heldout_relative_mse = kInfinity;
+  result.errors.functional_error_bound = std::nan("");
+  result.certificate.assumptions[0].value = -kInfinity;
+  result.diagnostics.singular_values(0) = std::nan("");
+  result.diagnostics.descent[1].relative_mse = kInfinity;
   const json out = json::parse(to_json(result));
   EXPECT_TRUE(out["heldout_relative_mse"].is_null());
   EXPECT_TRUE(out["functional_error_bound"].is_null());
@@ -86,10 +87,10 @@ TEST(ReportJson, TurnsWhatIsNotFiniteIntoNull) {
 }
 
 TEST(ReportJson, KeepsPicturesSmall) {
-  RecoverResult result = example(300, 200, 40);
-  result.observed = RowMatrix::Ones(500, 40);
-  result.predicted = RowMatrix::Ones(500, 40);
-  result.descent.assign(5000, {"signed", 1, 0.5});
+  Result result = example(300, 200, 40);
+  result.diagnostics.observed = RowMatrix::Ones(500, 40);
+  result.diagnostics.predicted = RowMatrix::Ones(500, 40);
+  result.diagnostics.descent.assign(5000, {"signed", 1, 0.5});
   const std::string text = to_json(result);
   EXPECT_LT(text.size(), 600000u);
   const json pictures = json::parse(text)["pictures"];
@@ -99,10 +100,10 @@ TEST(ReportJson, KeepsPicturesSmall) {
 }
 
 TEST(ReportJson, ScatterShowsEveryOutput) {
-  RecoverResult result = example(3, 3, 5);
-  result.observed.resize(500, 5);
-  for (Index j = 0; j < 5; ++j) result.observed.col(j).setConstant(static_cast<double>(j));
-  result.predicted = result.observed;
+  Result result = example(3, 3, 5);
+  result.diagnostics.observed.resize(500, 5);
+  for (Index j = 0; j < 5; ++j) result.diagnostics.observed.col(j).setConstant(static_cast<double>(j));
+  result.diagnostics.predicted = result.diagnostics.observed;
   const json points = json::parse(to_json(result))["pictures"]["heldout"]["observed"];
   std::vector<int> seen(5);
   for (const json& value : points) ++seen[value.get<std::size_t>()];
@@ -110,8 +111,8 @@ TEST(ReportJson, ScatterShowsEveryOutput) {
 }
 
 TEST(ReportJson, ReplacesBytesThatAreNotUtf8) {
-  RecoverResult result = example(2, 2, 1);
-  result.files = {{"inputs", "caf\xe9.npy"}};
+  Result result = example(2, 2, 1);
+  result.certificate.files = {{"inputs", "caf\xe9.npy"}};
   EXPECT_NO_THROW((void)to_html(to_json(result)));
 }
 
@@ -131,14 +132,14 @@ TEST(ReportHtml, IsWellFormedWithoutScriptsOrRequests) {
 }
 
 TEST(ReportHtml, DrawsTheIntervalsOfAnEstimatedDeepNetwork) {
-  DeepResult result;
-  result.status = Status::kEstimated;
-  result.input_names = {"age", "size", "cost"};
+  Result result;
+  result.certificate.status = Status::kEstimated;
+  result.certificate.input_names = {"age", "size", "cost"};
   result.network.layers = {{Matrix::Random(9, 3), Vector::Random(9), {}},
                            {Matrix::Random(2, 9), Vector::Random(2), {}},
                            {Matrix::Random(1, 2), Vector::Random(1), {}}};
-  result.standard_errors = result.network;
-  for (Layer& layer : result.standard_errors.layers) {
+  result.errors.standard_errors = result.network;
+  for (Layer& layer : result.errors.standard_errors.layers) {
     layer.W.setConstant(0.01);
     layer.b.setConstant(0.02);
   }
@@ -150,18 +151,19 @@ TEST(ReportHtml, DrawsTheIntervalsOfAnEstimatedDeepNetwork) {
   EXPECT_NE(page.find("Outputs: all 3"), std::string::npos);
   for (const char* name : {"unit 1, age", "unit 9, bias", "unit 2, unit 9 below", "output 1, constant"})
     EXPECT_NE(page.find(name), std::string::npos) << name;
-  result.status = Status::kUncertified;
+  result.certificate.status = Status::kUncertified;
   EXPECT_EQ(to_html(to_json(result)).find("Weights with intervals"), std::string::npos);
 }
 
 TEST(ReportHtml, ShowsAScriptTagAsText) {
-  RecoverResult result = example(2, 2, 1);
+  Result result = example(2, 2, 1);
   const std::string attack = "<script>alert('x')</script>\"&";
-  result.route = result.reason = attack;
-  result.assumptions[0].name = result.tried[0].route = result.tried[0].outcome = attack;
-  result.timings[0].stage = result.descent[0].stage = attack;
-  result.files = result.written = {{attack, attack}};
-  result.command = result.host = attack;
+  result.certificate.route = result.certificate.reason = attack;
+  result.certificate.assumptions[0].name = result.certificate.tried[0].route =
+      result.certificate.tried[0].outcome = attack;
+  result.certificate.timings[0].stage = result.diagnostics.descent[0].stage = attack;
+  result.certificate.files = result.certificate.written = {{attack, attack}};
+  result.certificate.command = result.certificate.host = attack;
   const std::string page = to_html(to_json(result));
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
@@ -169,14 +171,14 @@ TEST(ReportHtml, ShowsAScriptTagAsText) {
 }
 
 TEST(ReportHtml, LinksOnlyToPlainNames) {
-  RecoverResult result = example(2, 2, 1);
-  result.written = {{"network", "network.safetensors"},
-                    {"evil", "javascript:alert(1)"},
-                    {"evil", "../secret"},
-                    {"evil", "//host/x"},
-                    {"evil", ".."},
-                    {"evil", "a b"},
-                    {"evil", "x\"y"}};
+  Result result = example(2, 2, 1);
+  result.certificate.written = {{"network", "network.safetensors"},
+                                {"evil", "javascript:alert(1)"},
+                                {"evil", "../secret"},
+                                {"evil", "//host/x"},
+                                {"evil", ".."},
+                                {"evil", "a b"},
+                                {"evil", "x\"y"}};
   const std::string page = to_html(to_json(result));
   EXPECT_TRUE(well_formed(page));
   EXPECT_NE(page.find("<a href=\"./network.safetensors\">"), std::string::npos);
@@ -186,8 +188,9 @@ TEST(ReportHtml, LinksOnlyToPlainNames) {
 }
 
 TEST(ReportHtml, LinesThatLoadTheNetwork) {
-  RecoverResult result = example(2, 2, 1);
-  result.written = {{"network", "network.safetensors"}, {"network for other programs", "network.onnx"}};
+  Result result = example(2, 2, 1);
+  result.certificate.written = {{"network", "network.safetensors"},
+                                {"network for other programs", "network.onnx"}};
   const std::string page = to_html(to_json(result));
   EXPECT_NE(
       page.find(
@@ -195,18 +198,18 @@ TEST(ReportHtml, LinesThatLoadTheNetwork) {
       std::string::npos);
   EXPECT_NE(page.find("exhume::open_network(&quot;network.safetensors&quot;);"), std::string::npos);
   EXPECT_NE(page.find("onnxruntime.InferenceSession(&quot;network.onnx&quot;)"), std::string::npos);
-  result.written = {{"network", "rectified.safetensors"}};
+  result.certificate.written = {{"network", "rectified.safetensors"}};
   EXPECT_EQ(to_html(to_json(result)).find("onnxruntime"), std::string::npos);
-  result.status = Status::kRefused;
+  result.certificate.status = Status::kRefused;
   EXPECT_EQ(to_html(to_json(result)).find("Use it"), std::string::npos);
 }
 
 TEST(ReportHtml, SaysFirstWhatFailedAndWhatToDo) {
-  RecoverResult result = example(3, 3, 1);
-  result.status = Status::kUncertified;
-  result.assumptions = {{"samples for every unknown", 3, 12, false, true},
-                        {"inputs are Gaussian", 5, 1, false, false},
-                        {"no linear term needed", 0, 0, true, true}};
+  Result result = example(3, 3, 1);
+  result.certificate.status = Status::kUncertified;
+  result.certificate.assumptions = {{"samples for every unknown", 3, 12, false, true},
+                                    {"inputs are Gaussian", 5, 1, false, false},
+                                    {"no linear term needed", 0, 0, true, true}};
   const std::string page = to_html(to_json(result));
   const std::size_t section = page.find("What failed, and what to do next");
   ASSERT_NE(section, std::string::npos);
@@ -231,8 +234,8 @@ TEST(Report, NextStepsForEveryCheck) {
 }
 
 TEST(ReportHtml, NumbersInOneNotation) {
-  RecoverResult result = example(2, 2, 1);
-  result.reason =
+  Result result = example(2, 2, 1);
+  result.certificate.reason =
       "2 units reproduce all 20000 samples to 1.4e-15, see run-1e-5.csv, 3.2e+03 s, v1.2e3x, 1e999999";
   const std::string page = to_html(to_json(result));
   EXPECT_NE(page.find("20,000 samples"), std::string::npos);
@@ -246,11 +249,11 @@ TEST(ReportHtml, NumbersInOneNotation) {
 }
 
 TEST(ReportHtml, CountsThatWereCappedSaySo) {
-  RecoverResult result = example(5, 300, 40);
-  result.singular_values = Vector::LinSpaced(1000, 10, 1);
-  result.observed = result.predicted = RowMatrix::Ones(500, 40);
-  result.held_out = 500;
-  for (int i = 0; i < 5000; ++i) result.descent.push_back({"signed", 20 + i, 0.5});
+  Result result = example(5, 300, 40);
+  result.diagnostics.singular_values = Vector::LinSpaced(1000, 10, 1);
+  result.diagnostics.observed = result.diagnostics.predicted = RowMatrix::Ones(500, 40);
+  result.certificate.held_out = 500;
+  for (int i = 0; i < 5000; ++i) result.diagnostics.descent.push_back({"signed", 20 + i, 0.5});
   const std::string page = to_html(to_json(result));
   EXPECT_NE(page.find("The largest 400 of 1,000"), std::string::npos);
   EXPECT_NE(page.find("500 of 20,000 values"), std::string::npos);
@@ -259,44 +262,45 @@ TEST(ReportHtml, CountsThatWereCappedSaySo) {
 }
 
 TEST(ReportHtml, ADescentThatBeganAtItsEndIsSaidInWords) {
-  RecoverResult result = example(2, 2, 1);
-  result.descent = {{"sign-free", 0, 7e-31}, {"signed", 1, 6e-31}};
+  Result result = example(2, 2, 1);
+  result.diagnostics.descent = {{"sign-free", 0, 7e-31}, {"signed", 1, 6e-31}};
   const std::string page = to_html(to_json(result));
   EXPECT_NE(page.find("The start was the network already"), std::string::npos);
   EXPECT_EQ(page.find("aria-label=\"Relative mean squared residual"), std::string::npos);
-  result.descent[0].relative_mse = 1e-3;
+  result.diagnostics.descent[0].relative_mse = 1e-3;
   EXPECT_NE(to_html(to_json(result)).find("aria-label=\"Relative mean squared residual"), std::string::npos);
 }
 
 TEST(ReportHtml, UnitsAsImagesWhereTheInputsAreASquareOrHaveAShape) {
-  const auto images = [](const RecoverResult& result) {
+  const auto images = [](const Result& result) {
     return json::parse(to_json(result))["pictures"].value("images", json());
   };
   EXPECT_TRUE(images(example(9, 3, 1)).is_null());  // 3 x 3 is a table
   EXPECT_EQ(images(example(16, 3, 1))["rows"], 4);
   EXPECT_EQ(images(example(16, 3, 1))["units"].size(), 3u);
-  RecoverResult named = example(16, 3, 1);
-  named.input_names.assign(16, "a");
+  Result named = example(16, 3, 1);
+  named.certificate.input_names.assign(16, "a");
   EXPECT_TRUE(images(named).is_null());
-  RecoverResult shaped = example(6, 40, 1);
-  shaped.input_shape = {2, 3};
+  Result shaped = example(6, 40, 1);
+  shaped.certificate.input_shape = {2, 3};
   EXPECT_EQ(images(shaped)["units"].size(), 16u);
   EXPECT_NE(to_html(to_json(shaped)).find("The first 16 of 40 units"), std::string::npos);
-  shaped.input_shape = {4, 4};  // does not fit
+  shaped.certificate.input_shape = {4, 4};  // does not fit
   EXPECT_TRUE(images(shaped).is_null());
-  shaped.input_shape = {Index{1} << 62, 4};
+  shaped.certificate.input_shape = {Index{1} << 62, 4};
   EXPECT_TRUE(images(shaped).is_null());
 }
 
 TEST(ReportHtml, IntervalsOfAnEstimate) {
-  RecoverResult result = example(3, 12, 2);
-  result.status = Status::kEstimated;
-  result.noise_sd = 0.1;
-  result.standard_errors = result.network;
-  for (Matrix* part : {&result.standard_errors.W(), &result.standard_errors.A()}) part->setConstant(0.01);
-  result.standard_errors.b().setConstant(0.5);
-  result.standard_errors.c().setConstant(0.02);
-  result.input_names = {"age", "b", "c"};
+  Result result = example(3, 12, 2);
+  result.certificate.status = Status::kEstimated;
+  result.errors.noise_sd = 0.1;
+  result.errors.standard_errors = result.network;
+  for (Matrix* part : {&result.errors.standard_errors.W(), &result.errors.standard_errors.A()})
+    part->setConstant(0.01);
+  result.errors.standard_errors.b().setConstant(0.5);
+  result.errors.standard_errors.c().setConstant(0.02);
+  result.certificate.input_names = {"age", "b", "c"};
   const json intervals = json::parse(to_json(result))["pictures"]["intervals"];
   EXPECT_EQ(intervals["weights"].size(), 48u);  // 24 of 48, 24 of 26
   const std::string page = to_html(to_json(result));
@@ -304,20 +308,25 @@ TEST(ReportHtml, IntervalsOfAnEstimate) {
   EXPECT_NE(page.find("the 24 least certain of 48"), std::string::npos);
   EXPECT_NE(page.find("unit 12, bias"), std::string::npos);  // of the largest errors all
   EXPECT_NE(page.find("unit 1, age"), std::string::npos);
-  result.status = Status::kCertified;
+  result.certificate.status = Status::kCertified;
   EXPECT_FALSE(json::parse(to_json(result))["pictures"].contains("intervals"));
 }
 
 TEST(ReportHtml, TrueAgainstRecovered) {
-  RecoverResult result = example(4, 5, 2);
-  const std::string plain = to_json(result);
+  Result result = example(4, 5, 2);
+  const Document plain = make_document(result);
+  const auto with_truth = [&](const StoredModel& found, const StoredModel& truth, const char* path) {
+    Document document = plain;
+    add_truth(document, found, truth, {"truth", path, "00"});
+    EXPECT_TRUE(read_document(to_text(document)).sealed);
+    return document;
+  };
   Network other = result.network;
   other.W().row(0) *= 2;  // the same function
   other.b()(0) *= 2;
   other.A().col(0) /= 2;
-  const std::string same = with_truth(plain, result.network, other, {"truth", "<true>.safetensors", "00"});
-  EXPECT_TRUE(digest_matches(same));
-  const json stated = json::parse(same)["truth"];
+  const Document same = with_truth(result.network, other, "<true>.safetensors");
+  const json stated = json::parse(to_text(same))["truth"];
   EXPECT_EQ(stated["comparable"], true);
   EXPECT_EQ(stated["parameters"], 4 * 5 + 5 + 5 * 2 + 2);
   EXPECT_LT(stated["worst_error"].get<double>(), 1e-14);
@@ -331,8 +340,8 @@ TEST(ReportHtml, TrueAgainstRecovered) {
   EXPECT_FALSE(truth_matches(same, result.network, other));
 
   const Network smaller = plant({.inputs = 4, .hidden = 3, .outputs = 2, .seed = 5});
-  const std::string unlike = with_truth(plain, result.network, smaller, {"truth", "t", "00"});
-  EXPECT_EQ(json::parse(unlike)["truth"]["comparable"], false);
+  const Document unlike = with_truth(result.network, smaller, "t");
+  EXPECT_EQ(unlike.json["truth"]["comparable"], false);
   EXPECT_NE(to_html(unlike).find("it is 4-3-2, this one 4-5-2"), std::string::npos);
 }
 
@@ -347,29 +356,29 @@ TEST(Report, ShapesOfInputs) {
 }
 
 TEST(Report, FilesOfAResult) {
-  const auto names = [](const RecoverResult& result) {
+  const auto names = [](const Result& result) {
     std::vector<std::string> list;
     for (const ResultFile& file : result_files(result)) list.push_back(file.name);
     return list;
   };
   using Names = std::vector<std::string>;
-  RecoverResult result = example(3, 2, 2);
+  Result result = example(3, 2, 2);
   EXPECT_EQ(names(result), (Names{"network.safetensors", "network.onnx"}));
-  result.standard_errors = result.network;
+  result.errors.standard_errors = result.network;
   EXPECT_EQ(names(result), (Names{"network.safetensors", "network.onnx"}));  // certified: none to state
-  result.status = Status::kEstimated;
+  result.certificate.status = Status::kEstimated;
   EXPECT_EQ(names(result), (Names{"network.safetensors", "network.onnx", "errors.safetensors"}));
   result.activation = "square";
   result.support = {{3, 1}};
   EXPECT_EQ(names(result), (Names{"rectified.safetensors", "errors.safetensors", "support.csv"}));
-  result.status = Status::kRefused;
+  result.certificate.status = Status::kRefused;
   EXPECT_TRUE(names(result).empty());
 }
 
 TEST(ReportHtml, RefusalHasAPageToo) {
-  RecoverResult result;
-  result.status = Status::kRefused;
-  result.reason = "Column 3 of x.npy is constant; remove it.";
+  Result result;
+  result.certificate.status = Status::kRefused;
+  result.certificate.reason = "Column 3 of x.npy is constant; remove it.";
   const std::string page = to_html(to_json(result));
   EXPECT_TRUE(well_formed(page));
   EXPECT_NE(page.find("Refused"), std::string::npos);
@@ -392,15 +401,15 @@ TEST(ReportHtml, RefusesWhatIsNoCertificate) {
 }
 
 TEST(Report, VerdictIsOneSentence) {
-  RecoverResult result = example(1, 1, 1);
+  Result result = example(1, 1, 1);
   EXPECT_NE(verdict(result).find("1 input, 1 hidden unit, 1 output"), std::string::npos);
-  result.status = Status::kEstimated;
-  result.noise_sd = 0.1;
+  result.certificate.status = Status::kEstimated;
+  result.errors.noise_sd = 0.1;
   EXPECT_NE(verdict(result).find("if they are those of such a network plus independent noise"),
             std::string::npos);
-  result.status = Status::kUncertified;
+  result.certificate.status = Status::kUncertified;
   EXPECT_NE(verdict(result).find("not certified"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::report_test

@@ -13,14 +13,15 @@
 #include "routes/table.h"
 
 namespace exhume {
-
 Route axis_route();  // tests/example_route/axis_route.cc
+}  // namespace exhume
 
+namespace exhume::routes_test {
 namespace {
 
 Plan plan_for(const std::string& route) {
   Plan plan;
-  plan.route = route;
+  plan.options.route = route;
   return plan;
 }
 
@@ -57,11 +58,13 @@ TEST(RouteTable, PlansFollowItsOrder) {
 }
 
 TEST(RouteTable, OptionsThatARouteDoesNotReadAreRefused) {
-  RouteOptions leaky;
+  RecoverOptions leaky;
   leaky.leak = 0.1;
-  EXPECT_NO_THROW(check_route("symmetric", leaky));
-  EXPECT_NO_THROW(check_route("auto", leaky));  // symmetric may be tried
-  expect_refused<std::invalid_argument>([&] { check_route("depth2", leaky); }, {"leak", "depth2"});
+  EXPECT_NO_THROW(check_route(leaky));  // symmetric may be tried
+  leaky.route = "symmetric";
+  EXPECT_NO_THROW(check_route(leaky));
+  leaky.route = "depth2";
+  expect_refused<std::invalid_argument>([&] { check_route(leaky); }, {"leak", "depth2"});
 }
 
 TEST(Engine, ReadsTheInspectionBeforeARouteIsTried) {
@@ -69,17 +72,17 @@ TEST(Engine, ReadsTheInspectionBeforeARouteIsTried) {
   const Network network = plant({.inputs = 5, .hidden = 4, .outputs = 2, .seed = 11});
   const SamplePtr samples = load(
       *planted_samples(network, {.samples = 3000, .distribution = Distribution::kExponential, .seed = 11}));
-  const RecoverResult result = recover(samples, {});
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
-  EXPECT_EQ(result.route, "any_inputs");
+  const Result result = recover(samples, {});
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
+  EXPECT_EQ(result.certificate.route, "any_inputs");
   bool said = false;
-  for (const Attempt& attempt : result.tried)
+  for (const Attempt& attempt : result.certificate.tried)
     said = said || (attempt.route == "depth2" && attempt.outcome.find("not Gaussian") != std::string::npos);
   EXPECT_TRUE(said);
   // Named, it is taken all the same.
   RecoverOptions named;
   named.route = "depth2";
-  EXPECT_EQ(recover(samples, named).route, "depth2");
+  EXPECT_EQ(recover(samples, named).certificate.route, "depth2");
 }
 
 TEST(Engine, TheExampleRouteOfTheGuideFindsANetwork) {
@@ -104,4 +107,4 @@ TEST(Engine, TheExampleRouteOfTheGuideFindsANetwork) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::routes_test

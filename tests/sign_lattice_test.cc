@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 
-namespace exhume {
+namespace exhume::sign_lattice_test {
 namespace {
 
 struct SignProblem {
@@ -84,4 +84,4 @@ TEST(SignLattice, DecidesANetworkOfTwiceAsManyUnitsAsInputs) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::sign_lattice_test

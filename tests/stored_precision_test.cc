@@ -13,7 +13,7 @@
 #include "exhume/recover.h"
 #include "planted_data.h"
 
-namespace exhume {
+namespace exhume::stored_precision_test {
 namespace {
 
 double with_digits(double y, int digits) {
@@ -118,7 +118,7 @@ TEST(EntryCheck, NoiseAmongHugeRowsIsNotCertified) {
   }
   RecoverOptions options;
   options.budget_seconds = 5;
-  EXPECT_NE(recover(memory_samples(data.x, data.y), options).status, Status::kCertified);
+  EXPECT_NE(recover(memory_samples(data.x, data.y), options).certificate.status, Status::kCertified);
 }
 
 TEST(EntryCheck, ValuesComputedInSinglePrecisionAreRecognised) {
@@ -151,12 +151,13 @@ TEST(Recover, RoundedOutputsAreCertifiedToTheirPrecision) {
                                                  [](double v) { return with_decimals(v, 6); }};
   const char* words[] = {"single precision", "half precision", "6 digits", "6 decimals"};
   for (int i = 0; i < 4; ++i) {
-    const RecoverResult result = recover(memory_samples(data.x, stored(data.y, kinds[i])), {});
-    EXPECT_EQ(result.status, Status::kCertified) << words[i] << ": " << result.reason;
+    const Result result = recover(memory_samples(data.x, stored(data.y, kinds[i])), {});
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << words[i] << ": " << result.certificate.reason;
     EXPECT_EQ(result.network.hidden(), 4) << words[i];
     EXPECT_EQ(result.precision.substr(0, std::string(words[i]).size()), words[i]);
-    ASSERT_TRUE(result.identifiability) << words[i];
-    EXPECT_LE(align(result.network, data.network).worst_error, result.identifiability->delta) << words[i];
+    ASSERT_TRUE(result.errors.identifiability) << words[i];
+    EXPECT_LE(align(result.network, data.network).worst_error, result.errors.identifiability->delta)
+        << words[i];
   }
 }
 
@@ -165,12 +166,12 @@ TEST(Recover, RoundedOutputsAreCertifiedToTheirPrecision) {
 TEST(StoredPrecision, SixDecimalsOfSixOutputsAreCertified) {
   for (std::uint64_t seed = 91; seed < 103; ++seed) {
     const PlantedData data = planted_data(6, 6, 6, 4000, seed);
-    const RecoverResult result =
+    const Result result =
         recover(memory_samples(data.x, stored(data.y, [](double v) { return with_decimals(v, 6); })), {});
-    EXPECT_EQ(result.status, Status::kCertified) << seed << ": " << result.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified) << seed << ": " << result.certificate.reason;
     EXPECT_EQ(result.network.hidden(), 6) << seed;
   }
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::stored_precision_test

@@ -10,7 +10,7 @@
 #include "exhume/recover.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::symmetric_inputs_test {
 namespace {
 
 constexpr Distribution kSymmetric[] = {
@@ -182,9 +182,9 @@ TEST(RecoverSymmetric, IsExactOnTheMixture) {
   const SamplePtr samples = planted(truth, Distribution::kMixture, 0, 2000, 3001);
   RecoverOptions options;
   options.route = "symmetric";
-  const RecoverResult result = recover(samples, options);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
-  EXPECT_EQ(result.route, "symmetric");
+  const Result result = recover(samples, options);
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
+  EXPECT_EQ(result.certificate.route, "symmetric");
   EXPECT_LE(align(canonical(truth), result.network).worst_error, 1e-9);
 }
 
@@ -195,16 +195,16 @@ TEST(RecoverSymmetric, NothingIsClaimedForAsymmetricInputs) {
         planted(truth, mean == 0 ? Distribution::kExponential : Distribution::kGaussian, mean, 1500, 3002);
     RecoverOptions options;
     options.route = "symmetric";
-    options.hidden = 6;
-    const RecoverResult result = recover(samples, options);
-    EXPECT_EQ(result.route, "any_inputs");
-    ASSERT_FALSE(result.tried.empty());
-    EXPECT_EQ(result.tried[0].route, "symmetric");
-    EXPECT_NE(result.tried[0].outcome.find("not symmetric: statistic"), std::string::npos)
-        << result.tried[0].outcome;
-    ASSERT_FALSE(result.assumptions.empty());
-    EXPECT_EQ(result.assumptions[0].name, "inputs symmetric about zero");
-    EXPECT_FALSE(result.assumptions[0].holds);
+    options.widths = {6};
+    const Result result = recover(samples, options);
+    EXPECT_EQ(result.certificate.route, "any_inputs");
+    ASSERT_FALSE(result.certificate.tried.empty());
+    EXPECT_EQ(result.certificate.tried[0].route, "symmetric");
+    EXPECT_NE(result.certificate.tried[0].outcome.find("not symmetric: statistic"), std::string::npos)
+        << result.certificate.tried[0].outcome;
+    ASSERT_FALSE(result.certificate.assumptions.empty());
+    EXPECT_EQ(result.certificate.assumptions[0].name, "inputs symmetric about zero");
+    EXPECT_FALSE(result.certificate.assumptions[0].holds);
   }
 }
 
@@ -217,13 +217,13 @@ TEST(RecoverSymmetric, MirroredLabelsMakeAnyInputsSymmetric) {
   const SamplePtr labels = memory_samples(turned, evaluate(truth, turned));
   RecoverOptions options;
   options.route = "symmetric";
-  options.hidden = 6;
-  const RecoverResult result = recover(mirrored_view(samples, labels), options);
-  EXPECT_EQ(result.route, "symmetric");
-  EXPECT_TRUE(result.assumptions[0].holds);
-  EXPECT_EQ(result.status, Status::kCertified) << result.reason;
+  options.widths = {6};
+  const Result result = recover(mirrored_view(samples, labels), options);
+  EXPECT_EQ(result.certificate.route, "symmetric");
+  EXPECT_TRUE(result.certificate.assumptions[0].holds);
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LE(align(canonical(truth), result.network).worst_error, 1e-9);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::symmetric_inputs_test

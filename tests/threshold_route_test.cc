@@ -1,4 +1,4 @@
-#include "routes/threshold/lowest_layer.h"
+#include "papers/threshold/lowest_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include "base/random.h"
 #include "exhume/error.h"
 #include "exhume/network.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/models.h"
 #include "refusal.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/models.h"
 
-namespace exhume {
+namespace exhume::threshold_route_test {
 namespace {
 
 struct Match {
@@ -21,12 +21,12 @@ struct Match {
 
 // Worst angle and threshold error after the best matching; 4 for a unit that was not found.
 Match match(const LowestLayerResult& found, const ThresholdModel& truth) {
-  const Index k = std::max(found.W.rows(), truth.W.rows());
+  const Index k = std::max(found.layer.W.rows(), truth.W.rows());
   Matrix cost = Matrix::Constant(k, k, 4);
   for (Index i = 0; i < truth.W.rows(); ++i) {
-    for (Index j = 0; j < found.W.rows(); ++j) {
-      cost(i, j) = 2 * std::atan2((truth.W.row(i) - found.W.row(j)).norm(),
-                                  (truth.W.row(i) + found.W.row(j)).norm());
+    for (Index j = 0; j < found.layer.W.rows(); ++j) {
+      cost(i, j) = 2 * std::atan2((truth.W.row(i) - found.layer.W.row(j)).norm(),
+                                  (truth.W.row(i) + found.layer.W.row(j)).norm());
     }
   }
   const std::vector<Index> column = optimal_assignment(cost);
@@ -34,7 +34,8 @@ Match match(const LowestLayerResult& found, const ThresholdModel& truth) {
   for (Index i = 0; i < truth.W.rows(); ++i) {
     const Index j = column[static_cast<std::size_t>(i)];
     out.angle = std::max(out.angle, cost(i, j));
-    if (j < found.W.rows()) out.threshold = std::max(out.threshold, std::abs(found.t(j) - truth.t(i)));
+    if (j < found.layer.W.rows())
+      out.threshold = std::max(out.threshold, std::abs(found.layer.t(j) - truth.t(i)));
   }
   return out;
 }
@@ -54,8 +55,8 @@ TEST(LowestLayer, ReluUnderProductsIsExact) {
     const Match m = match(found, model);
     EXPECT_LT(m.angle, 1e-9) << "seed " << seed;
     EXPECT_LT(m.threshold, 1e-9);
-    EXPECT_EQ(found.status, Status::kCertified) << found.reason;
-    EXPECT_EQ(found.activation, LowestActivation::kRelu);
+    EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
+    EXPECT_EQ(found.layer.activation, LowestActivation::kRelu);
   }
 }
 
@@ -93,8 +94,9 @@ TEST(LowestLayer, ThresholdZeroIsNotCertifiedAndTheReasonNamesIt) {
   const ThresholdModel model = plant(ThresholdPlan{.inputs = 6, .hidden = 6, .threshold = 0, .seed = 35});
   const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 60000, .seed = 35}),
                                                {.hidden = 6, .seed = 35}, two_threads());
-  EXPECT_EQ(found.status, Status::kUncertified);
-  EXPECT_NE(found.reason.find("thresholds are high"), std::string::npos) << found.reason;
+  EXPECT_EQ(found.certificate.status, Status::kUncertified);
+  EXPECT_NE(found.certificate.reason.find("thresholds are high"), std::string::npos)
+      << found.certificate.reason;
 }
 
 TEST(LowestLayer, CorrelatedWeightsAreNotCertifiedAndTheReasonNamesThem) {
@@ -103,10 +105,10 @@ TEST(LowestLayer, CorrelatedWeightsAreNotCertifiedAndTheReasonNamesThem) {
   for (Index i = 0; i < 6; ++i) model.W.row(i) = (axis + model.W.row(i)).normalized();
   const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 100000, .seed = 36}),
                                                {.hidden = 6, .seed = 36}, two_threads());
-  EXPECT_EQ(found.status, Status::kUncertified);
-  const bool named = found.reason.find("directions are apart") != std::string::npos ||
-                     found.reason.find("nonlinear part is small") != std::string::npos;
-  EXPECT_TRUE(named) << found.reason;
+  EXPECT_EQ(found.certificate.status, Status::kUncertified);
+  const bool named = found.certificate.reason.find("directions are apart") != std::string::npos ||
+                     found.certificate.reason.find("nonlinear part is small") != std::string::npos;
+  EXPECT_TRUE(named) << found.certificate.reason;
 }
 
 TEST(LowestLayer, TheSecondLookHalvesTheErrorOfStepOne) {
@@ -118,8 +120,8 @@ TEST(LowestLayer, TheSecondLookHalvesTheErrorOfStepOne) {
     const StepOne found =
         step_one(samples, rest, {.hidden = 10, .second_look = second, .seed = 37}, two_threads());
     LowestLayerResult as_result;
-    as_result.W = found.found.units.W;
-    as_result.t = found.found.units.t;
+    as_result.layer.W = found.found.units.W;
+    as_result.layer.t = found.found.units.t;
     error[second] = match(as_result, model).angle;
   }
   EXPECT_LT(error[1], 0.08);
@@ -132,15 +134,16 @@ TEST(LowestLayer, NothingFoundIsSaidQuietly) {
   for (std::uint64_t seed = 38; seed < 44; ++seed) {
     const RowMatrix x = Stream(seed, "x").normal_matrix(5000, 4),
                     y = Stream(seed, "y").normal_matrix(5000, 1);
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
     const LowestLayerResult found = lowest_layer(memory_samples(x, y), {}, two_threads());
-    EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
-    EXPECT_EQ(found.status, Status::kUncertified);
-    if (found.start.rows() > 0) continue;
+    EXPECT_EQ(::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(found.certificate.status, Status::kUncertified);
+    if (found.layer.start.rows() > 0) continue;
     ++empty;
-    EXPECT_EQ(found.W.rows(), 0);
-    EXPECT_NE(found.reason.find("high thresholds"), std::string::npos) << found.reason;
+    EXPECT_EQ(found.layer.W.rows(), 0);
+    EXPECT_NE(found.certificate.reason.find("high thresholds"), std::string::npos)
+        << found.certificate.reason;
   }
   EXPECT_GT(empty, 0);
 }
@@ -178,14 +181,14 @@ TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
                                                    .upper = UpperKind::kIntersection,
                                                    .seed = 41});
   for (const double flips : {0.0, 0.01}) {
-    const HalfspacesResult found =
+    const LowestLayerResult found =
         halfspaces(threshold_samples(model, {.samples = 300000, .flips = flips, .seed = 41}),
                    {.hidden = 4, .seed = 41}, two_threads());
-    EXPECT_TRUE(found.intersection);
+    EXPECT_TRUE(found.set->intersection);
     EXPECT_LT(match(found, model).angle, 0.02) << flips;
     EXPECT_LT(match(found, model).threshold, 0.02) << flips;
-    EXPECT_NEAR(found.flip_rate, flips, 0.003);
-    EXPECT_EQ(found.status, Status::kCertified) << found.reason;
+    EXPECT_NEAR(found.set->flip_rate, flips, 0.003);
+    EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
     SampleBlock fresh;
     threshold_samples(model, {.samples = 50000, .seed = 4100})->read(0, 50000, fresh);
     const Vector labels = halfspace_labels(found, fresh.x());
@@ -201,9 +204,9 @@ TEST(Halfspaces, ABoxHasTwoForEveryDirection) {
   model.t = Vector{{1.8, 2, 2.2, 1.9, 2.1, 2}};
   model.activation = UnitActivation::kSign;
   model.upper = GateTop::kIntersection;
-  const HalfspacesResult found = halfspaces(threshold_samples(model, {.samples = 200000, .seed = 42}),
-                                            {.hidden = 6, .seed = 42}, two_threads());
-  EXPECT_EQ(found.status, Status::kCertified) << found.reason;
+  const LowestLayerResult found = halfspaces(threshold_samples(model, {.samples = 200000, .seed = 42}),
+                                             {.hidden = 6, .seed = 42}, two_threads());
+  EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
   EXPECT_LT(match(found, model).angle, 0.01);
   EXPECT_LT(match(found, model).threshold, 0.01);
 }
@@ -245,14 +248,14 @@ TEST(LowestLayer, HeldOutRowsAreNeverCopiesOfTrainingRowsNorInTheirCoordinates) 
   x << block.x(), block.x();
   y << block.y(), block.y();
   const LowestLayerResult twice = lowest_layer(memory_samples(x, y), {});
-  EXPECT_EQ(twice.rows, 80000);
-  EXPECT_EQ(twice.samples, 40000);
-  EXPECT_EQ(twice.held_out, 2000);
+  EXPECT_EQ(twice.certificate.rows, 80000);
+  EXPECT_EQ(twice.certificate.samples, 40000);
+  EXPECT_EQ(twice.certificate.held_out, 2000);
   // Held-out inputs that are moved far away change what is said of them, but not the layer.
   const LowestLayerResult plain = lowest_layer(once, {});
   RowMatrix moved_x = block.x();
   const RowMatrix moved_y = block.y();
-  const SamplePtr held_out = split(once, plain.held_out_period, plain.seed).held_out;
+  const SamplePtr held_out = split(once, plain.certificate.held_out_period, plain.certificate.seed).held_out;
   SampleBlock rows;
   held_out->read(0, held_out->rows(), rows);
   Index next = 0;
@@ -263,8 +266,8 @@ TEST(LowestLayer, HeldOutRowsAreNeverCopiesOfTrainingRowsNorInTheirCoordinates) 
   }
   ASSERT_EQ(next, rows.rows());
   const LowestLayerResult moved = lowest_layer(memory_samples(moved_x, moved_y), {});
-  EXPECT_EQ(moved.W, plain.W);
-  EXPECT_EQ(moved.t, plain.t);
+  EXPECT_EQ(moved.layer.W, plain.layer.W);
+  EXPECT_EQ(moved.layer.t, plain.layer.t);
 }
 
 TEST(Halfspaces, LabelsThatAreAsFrequentAreNotTakenForEachOther) {
@@ -273,12 +276,12 @@ TEST(Halfspaces, LabelsThatAreAsFrequentAreNotTakenForEachOther) {
     const RowMatrix x = Stream(seed, "x").normal_matrix(20000, 4);
     const RowMatrix y = (x.col(0).array() > 0).cast<double>();
     for (const RowMatrix& labels : {y, RowMatrix(1 - y.array())}) {
-      const HalfspacesResult found = halfspaces(memory_samples(x, labels), {}, two_threads());
-      EXPECT_EQ(found.status, Status::kUncertified) << seed;
-      EXPECT_GT(found.agreement, 0.99) << seed;
+      const LowestLayerResult found = halfspaces(memory_samples(x, labels), {}, two_threads());
+      EXPECT_EQ(found.certificate.status, Status::kUncertified) << seed;
+      EXPECT_GT(found.set->agreement, 0.99) << seed;
     }
   }
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_route_test

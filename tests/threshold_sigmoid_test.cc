@@ -6,13 +6,13 @@
 #include "exhume/error.h"
 #include "exhume/network.h"
 #include "normal_rows.h"
+#include "papers/threshold/biased.h"
+#include "papers/threshold/lowest_layer.h"
+#include "papers/threshold/models.h"
+#include "papers/threshold/sigmoid_fit.h"
 #include "refusal.h"
-#include "routes/threshold/biased.h"
-#include "routes/threshold/lowest_layer.h"
-#include "routes/threshold/models.h"
-#include "routes/threshold/sigmoid_fit.h"
 
-namespace exhume {
+namespace exhume::threshold_sigmoid_test {
 namespace {
 
 ThresholdModel sigmoid_model(Index d, Index k, double t, UpperKind upper, std::uint64_t seed) {
@@ -101,9 +101,9 @@ TEST(LowestLayer, SigmoidsAreExactFromGaussianAndFromBiasedRows) {
         biased ? biased_samples(model, 60000, 55) : threshold_samples(model, {.samples = 150000, .seed = 55});
     const LowestLayerResult found = lowest_layer(
         samples, {.hidden = 5, .activation = LowestActivation::kSigmoid, .biased = biased, .seed = 55});
-    EXPECT_LT(worst(model, found.W, found.t), 1e-9) << biased;
-    EXPECT_EQ(found.status, Status::kCertified) << found.reason;
-    EXPECT_LT(found.worst_error, 1e-9);
+    EXPECT_LT(worst(model, found.layer.W, found.layer.t), 1e-9) << biased;
+    EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
+    EXPECT_LT(found.layer.worst_error, 1e-9);
   }
 }
 
@@ -112,10 +112,10 @@ TEST(LowestLayer, SigmoidsWithNoiseStateAnErrorThatCoversTheirs) {
   const LowestLayerResult found =
       lowest_layer(threshold_samples(model, {.samples = 200000, .noise = 0.01, .seed = 56}),
                    {.hidden = 4, .activation = LowestActivation::kSigmoid, .seed = 56});
-  ASSERT_EQ(found.W.rows(), 4);
-  const Matrix cosines = model.W * found.W.rowwise().normalized().transpose();
+  ASSERT_EQ(found.layer.W.rows(), 4);
+  const Matrix cosines = model.W * found.layer.W.rowwise().normalized().transpose();
   for (Index i = 0; i < 4; ++i) {
-    EXPECT_LT(std::acos(std::min(1.0, cosines.row(i).maxCoeff())), found.worst_error);
+    EXPECT_LT(std::acos(std::min(1.0, cosines.row(i).maxCoeff())), found.layer.worst_error);
   }
 }
 
@@ -129,4 +129,4 @@ TEST(LowestLayer, BiasedRowsAreForSigmoids) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_sigmoid_test

@@ -8,7 +8,7 @@
 #include "fit/polish.h"
 #include "planted_data.h"
 
-namespace exhume {
+namespace exhume::within_bounds_test {
 namespace {
 
 constexpr double kUnit = 1e-4;
@@ -83,4 +83,4 @@ TEST(WithinBounds, SameBitsOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::within_bounds_test

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "base/json.h"
 #include "engine/ranks.h"
 #include "exhume/control.h"
+#include "terminal.h"
 
 namespace exhume::cli {
 
@@ -36,6 +39,16 @@ struct Session {
   // Where a launcher started several processes for one job; only the first of them writes and shows results.
   std::shared_ptr<RankPasses> ranks;
   [[nodiscard]] bool leads() const { return !ranks || ranks->rank() == 0; }
+  // What a command answers: the document with --json, otherwise text() unless --quiet.
+  template <class Text>
+  void show(const Json& document, const Text& text) const {
+    if (json) {
+      put(to_text(document) + "\n");
+    } else if (!quiet) {
+      put(text());
+    }
+  }
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   mutable std::string checkpoint;  // folder from which an interrupted command goes on; empty: it does not
 };
 
@@ -53,22 +66,14 @@ class Command {
   [[nodiscard]] virtual bool shares() const { return false; }
 };
 
-[[nodiscard]] std::unique_ptr<Command> generate_command();
-[[nodiscard]] std::unique_ptr<Command> recover_command();
-[[nodiscard]] std::unique_ptr<Command> extract_command();
-[[nodiscard]] std::unique_ptr<Command> inspect_command();
-[[nodiscard]] std::unique_ptr<Command> compare_command();
-[[nodiscard]] std::unique_ptr<Command> verify_command();
-[[nodiscard]] std::unique_ptr<Command> report_command();
-[[nodiscard]] std::unique_ptr<Command> memorize_command();
-[[nodiscard]] std::unique_ptr<Command> reproduce_command();
-[[nodiscard]] std::unique_ptr<Command> diagnose_command();
-[[nodiscard]] std::unique_ptr<Command> lowest_layer_command();
-[[nodiscard]] std::unique_ptr<Command> halfspaces_command();
-[[nodiscard]] std::unique_ptr<Command> routes_command();
-[[nodiscard]] std::unique_ptr<Command> keys_command();
-[[nodiscard]] std::unique_ptr<Command> moments_command();
-[[nodiscard]] std::unique_ptr<Command> sums_command();
-[[nodiscard]] std::unique_ptr<Command> step_command();
+// Options whose text names a file or a folder: help and completion say so.
+template <class Text>
+CLI::Option* add_file(CLI::App& app, const std::string& names, Text& text, const std::string& about) {
+  return app.add_option(names, text, about)->type_name("FILE");
+}
+template <class Text>
+CLI::Option* add_folder(CLI::App& app, const std::string& names, Text& text, const std::string& about) {
+  return app.add_option(names, text, about)->type_name("DIR");
+}
 
 }  // namespace exhume::cli

@@ -167,9 +167,10 @@ class Completion final : public Command {
         parent.add_subcommand("completion", "Print a script that completes commands and options in a shell");
     app->add_option("shell", shell_, "bash, zsh or fish [bash]")
         ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
-    app->footer(
-        "Examples:\n  source <(exhume completion)\n  exhume completion zsh > \"${fpath[1]}/_exhume\"\n"
-        "  exhume completion fish > ~/.config/fish/completions/exhume.fish");
+    app->footer(R"(Examples:
+  source <(exhume completion)
+  exhume completion zsh > "${fpath[1]}/_exhume"
+  exhume completion fish > ~/.config/fish/completions/exhume.fish)");
     return app;
   }
 

@@ -1,4 +1,5 @@
-// What --help prints, wrapped at the width of the terminal; and `exhume help COMMAND`, the same in other words.
+// What --help prints, wrapped at the width of the terminal; and `exhume help COMMAND`, the same in other
+// words.
 #pragma once
 
 #include <string>

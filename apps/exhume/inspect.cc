@@ -1,16 +1,16 @@
 // exhume inspect: do these samples fit the problem, and what would help?
+#include "exhume/inspect.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "command.h"
-#include "delivery.h"
-#include "io/column_names.h"
+#include "deliver.h"
 #include "io/open.h"
-#include "routes/outlook.h"
 #include "sample_arguments.h"
+#include "session/documents.h"
 #include "terminal.h"
 #include "wrap.h"
 
@@ -33,74 +33,35 @@ class Inspect final : public Command {
         parent.add_subcommand("inspect", "Say what can be expected of samples before anything is fitted");
     samples_.declare(*app, kSamplesHelp);
     samples_.declare_target(*app);
-    app->footer(
-        "Looks at up to 100,000 rows, which takes seconds: shape, repeats, precision, distribution, the "
-        "routes that "
-        "apply, the largest network that so many rows can determine, and what would help.\n"
-        "Exit code 0: a route applies; 3: recover would refuse these samples.\n\n"
-        "Examples:\n"
-        "  exhume inspect x.npy y.npy\n"
-        "  exhume inspect table.csv --target y1,y2\n"
-        "  exhume inspect x.csv y.csv --json | jq .advice");
+    app->footer(R"(Looks at up to 100,000 rows, which takes seconds: shape, repeats, precision,
+distribution, the routes that apply, the largest network that so many rows can determine, and what would
+help. Exit code 0: a route applies; 3: recover would refuse these samples.
+
+Examples:
+  exhume inspect x.npy y.npy
+  exhume inspect table.csv --target y1,y2
+  exhume inspect x.csv y.csv --json | jq .advice)");
     return app;
   }
 
   int run(const Session& session) override {
     samples_.check();
     const OpenedSamples opened = samples_.open(session.control);
-    Outlook found = outlook(opened.samples, session.control);
-    for (std::vector<std::string>* list : {&found.advice, &found.obstacles}) {
-      for (std::string& words : *list)
-        words = with_column_names(words, opened.input_names, opened.output_names);
-    }
-    const bool good = found.obstacles.empty() && std::any_of(found.routes.begin(), found.routes.end(),
-                                                             [](const RouteOutlook& r) { return r.applies; });
-    if (session.json) {
-      put(to_text(to_json(found, opened, good)) + "\n");
-    } else if (!session.quiet) {
-      put(to_terminal(found, opened, good));
-    }
-    return good ? kOk : kNotCertified;
+    const Outlook found = inspect(opened.samples, opened.input_names, opened.output_names, session.control);
+    session.show(to_document(found, opened.input_names, opened.output_names),
+                 [&] { return to_terminal(found, opened); });
+    return found.fits() ? kOk : kNotCertified;
   }
 
  private:
-  static Json to_json(const Outlook& found, const OpenedSamples& opened, bool good) {
-    Json json = {{"fits", good},
-                 {"rows", found.rows},
-                 {"rows_looked_at", found.looked_at},
-                 {"distinct_rows_looked_at", found.distinct},
-                 {"inputs", found.inputs},
-                 {"outputs", found.outputs},
-                 {"precision", found.precision},
-                 {"gaussian", found.inspection.gaussian},
-                 {"symmetric", found.inspection.symmetric},
-                 {"linear_share", number(found.linear_share)},
-                 {"most_hidden", found.most_hidden},
-                 {"memory_bytes", number(found.memory_bytes)},
-                 {"tests", Json::array()},
-                 {"routes", Json::array()},
-                 {"obstacles", found.obstacles},
-                 {"advice", found.advice}};
-    if (!opened.input_names.empty()) json["input_names"] = opened.input_names;
-    if (!opened.output_names.empty()) json["output_names"] = opened.output_names;
-    for (const Assumption& a : found.inspection.tests) {
-      json["tests"].push_back({{"name", a.name},
-                               {"value", number(a.value)},
-                               {"threshold", number(a.threshold)},
-                               {"holds", a.holds}});
-    }
-    for (const RouteOutlook& route : found.routes)
-      json["routes"].push_back({{"route", route.route}, {"applies", route.applies}, {"why", route.why}});
-    return json;
-  }
-
-  static std::string to_terminal(const Outlook& found, const OpenedSamples& opened, bool good) {
+  static std::string to_terminal(const Outlook& found, const OpenedSamples& opened) {
     std::string out =
-        good ? fmt::format("{} {} rows, {} input{} and {} output{}.\n\n", toned(Tone::kGood, "Can be tried."),
-                           grouped(found.rows), found.inputs, found.inputs == 1 ? "" : "s", found.outputs,
-                           found.outputs == 1 ? "" : "s")
-             : fmt::format("{} {}.\n\n", toned(Tone::kBad, "Will be refused."),
-                           printable(found.obstacles.empty() ? "no route applies" : found.obstacles[0]));
+        found.fits()
+            ? fmt::format("{} {} rows, {} input{} and {} output{}.\n\n", toned(Tone::kGood, "Can be tried."),
+                          grouped(found.rows), found.inputs, found.inputs == 1 ? "" : "s", found.outputs,
+                          found.outputs == 1 ? "" : "s")
+            : fmt::format("{} {}.\n\n", toned(Tone::kBad, "Will be refused."),
+                          printable(found.obstacles.empty() ? "no route applies" : found.obstacles[0]));
     for (const Fact& fact : column_facts(opened.input_names, opened.output_names, opened.target))
       out += wrapped_line(fact.name, printable(fact.value));
     out += wrapped_line("precision", "outputs in " + found.precision);

@@ -16,24 +16,22 @@ class Keys final : public Command {
     app->add_option("--out,-o", name_, "Write NAME.key (private) and NAME.pub (public)")
         ->required()
         ->type_name("NAME");
-    app->footer(
-        "Ed25519, as OpenSSL writes it. Keep NAME.key to yourself; give NAME.pub to whoever checks your "
-        "results.\n\n"
-        "Examples:\n"
-        "  exhume keys --out mine\n"
-        "  exhume recover x.npy y.npy --out result --sign mine.key\n"
-        "  exhume verify result --key mine.pub");
+    app->footer(R"(Ed25519, as OpenSSL writes it. Keep NAME.key to yourself; give NAME.pub to whoever checks
+your results.
+
+Examples:
+  exhume keys --out mine
+  exhume recover x.npy y.npy --out result --sign mine.key
+  exhume verify result --key mine.pub)");
     return app;
   }
 
   int run(const Session& session) override {
     write_new_keys(name_);
-    if (session.json) {
-      put(to_text(Json{{"private", name_ + ".key"}, {"public", name_ + ".pub"}}) + "\n");
-    } else if (!session.quiet) {
-      put(fmt::format("Wrote {0}.key (private: sign with it) and {0}.pub (public: check with it).\n",
-                      printable(name_)));
-    }
+    session.show({{"private", name_ + ".key"}, {"public", name_ + ".pub"}}, [&] {
+      return fmt::format("Wrote {0}.key (private: sign with it) and {0}.pub (public: check with it).\n",
+                         printable(name_));
+    });
     return kOk;
   }
 

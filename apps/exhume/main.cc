@@ -5,17 +5,19 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../address_space.h"
 #include "../fast_blas.h"
 #include "../kept_memory.h"
-#include "command.h"
+#include "commands.h"
 #include "completion.h"
 #include "engine/open_mpi.h"
 #include "exhume/error.h"
@@ -25,6 +27,7 @@
 #include "man.h"
 #include "mistake.h"
 #include "progress.h"
+#include "session/overwrite.h"
 #include "terminal.h"
 #include "whole_number.h"
 
@@ -88,6 +91,9 @@ int run(Command& command, Session& session) {
   } catch (const std::length_error&) {
     code = kResourceLimit;
     complaint = "a size is beyond what this machine can hold; try a smaller problem";
+  } catch (const WouldOverwrite& error) {
+    code = kUsage;
+    complaint = fmt::format("{}; give --out another name, or --force", error.what());
   } catch (const std::invalid_argument& error) {
     code = kUsage;
     complaint = error.what();
@@ -117,22 +123,21 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("exhume {}", kVersion));
   app.require_subcommand(1);
   wrap_help(app);
-  app.footer(
-      "Examples:\n"
-      "  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo\n"
-      "  exhume recover demo/x.npy demo/y.npy --out result\n"
-      "  exhume compare demo/network.safetensors result/network.safetensors\n"
-      "  exhume verify result\n\n"
-      "Exit codes: 0 certified, or done; 3 finished but not certified; 2 usage; 4 bad data; 5 a resource "
-      "limit;\n"
-      "1 internal error; 130 interrupted.");
+  app.footer(R"(Examples:
+  exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo
+  exhume recover demo/x.npy demo/y.npy --out result
+  exhume compare demo/network.safetensors result/network.safetensors
+  exhume verify result
+
+Exit codes: 0 certified, or done; 3 finished but not certified; 2 usage; 4 bad data; 5 a resource limit; 1
+internal error; 130 interrupted.)");
 
   Session session;
   std::vector<Listed> entries;
   const auto add = [&](std::unique_ptr<Command> command) {
     Listed entry{std::move(command), nullptr};
     entry.app = entry.command->declare(app);
-    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one a core [0]")
+    entry.app->add_option("--threads", session.control.threads, "Worker threads; 0 means one per core [0]")
         ->check(CLI::Range(0, 4096).description(""));
     entry.app->add_flag("--quiet,-q", session.quiet, "No progress and no summary, only errors");
     entry.app->add_flag("--json", session.json, "One JSON document on stdout and nothing else");
@@ -141,19 +146,13 @@ int main(int argc, char** argv) {
                           "Overwrite a network or data in --out that no earlier run wrote");
     }
     if (entry.command->certifies()) {
-      entry.app->add_option(
-          "--sign", session.sign,
-          "Private key (exhume keys): also write certificate.json.sig, which verify --key checks");
+      add_file(*entry.app, "--sign", session.sign,
+               "Private key (exhume keys): also write certificate.json.sig, which verify --key checks");
     }
     accept_whole_numbers(*entry.app);
     entries.push_back(std::move(entry));
   };
-  for (auto make :
-       {generate_command, inspect_command, recover_command, extract_command, compare_command, verify_command,
-        report_command, memorize_command, reproduce_command, diagnose_command, lowest_layer_command,
-        halfspaces_command, routes_command, keys_command, moments_command, sums_command, step_command}) {
-    add(make());
-  }
+  for (std::unique_ptr<Command>& command : make_commands()) add(std::move(command));
   add(help_command(app));
   add(completion_command(app));
   add(man_command(app));

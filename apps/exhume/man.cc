@@ -93,7 +93,7 @@ class Man final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand("man", "Print a manual page, or write all of them");
     app->add_option("command", command_, "Whose page [that of exhume itself]");
-    app->add_option("--out,-o", out_, "Folder to write all pages into: exhume.1, exhume-recover.1, ...");
+    add_folder(*app, "--out,-o", out_, "Folder to write all pages into: exhume.1, exhume-recover.1, ...");
     app->footer("Examples:\n  exhume man recover | man -l -\n  exhume man --out ~/.local/share/man/man1");
     return app;
   }

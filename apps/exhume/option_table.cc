@@ -1,29 +1,17 @@
 #include "option_table.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace exhume::cli {
 namespace {
 
-// Options whose text is the name of a file or a folder.
-constexpr std::array kFiles = {"sign", "key",     "network", "mirrored",    "first-layer", "rows", "cnf",
-                               "log",  "samples", "model",   "certificate", "a",           "b",    "truth"};
-constexpr std::array kFolders = {"out", "data", "checkpoint"};
-
-template <class Names>
-bool among(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string value_of(const CLI::Option& option, const std::string& name) {
+// What stands for the value of an option in help: its type, or what add_file and the like call it.
+std::string value_of(const CLI::Option& option) {
   if (option.get_expected_max() == 0) return "";
   const std::string type = option.get_type_name();
   if (type.starts_with("INT") || type.starts_with("UINT")) return "N";
   if (type.starts_with("FLOAT")) return "NUMBER";
-  if (among(kFolders, name)) return "DIR";
-  return among(kFiles, name) ? "FILE" : "TEXT";
+  return type.substr(0, type.find(':'));
 }
 
 OptionRow row(const CLI::Option& option) {
@@ -35,7 +23,7 @@ OptionRow row(const CLI::Option& option) {
     name = word;
   }
   if (row.names.empty()) row.names.push_back(name);
-  row.value = value_of(option, name);
+  row.value = value_of(option);
   row.about = option.get_description();
   row.required = option.get_required();
   row.many = option.get_expected_max() > 1;

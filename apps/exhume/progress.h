@@ -2,8 +2,8 @@
 //
 //   search  ░░░░░░████░░░░░░░░░░░░░░  error 3.1e-05 with 12 units  41.2 s, step ends within 58 s
 //
-// Drawn on stderr by a thread of its own, so that it moves while the work is busy; erased before anything else is
-// printed. Where stderr is no terminal, a line a minute instead.
+// Drawn on stderr by a thread of its own, so that it moves while the work is busy; erased before anything
+// else is printed. Where stderr is no terminal, a line a minute instead.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,8 @@ struct ProgressState {
   double elapsed = 0, stage_elapsed = 0;                          // seconds
 };
 
-// The line without colour for a terminal of so many columns, at most columns - 1 wide; `tick` moves what moves.
+// The line without colour for a terminal of so many columns, at most columns - 1 wide; `tick` moves what
+// moves.
 [[nodiscard]] std::string progress_line(const ProgressState& state, int columns, int tick);
 // The same as a sentence, for logs.
 [[nodiscard]] std::string progress_sentence(const ProgressState& state);

@@ -5,7 +5,7 @@
 namespace exhume::cli {
 
 void SampleArguments::declare(CLI::App& app, const std::string& text, int least) {
-  CLI::Option* option = app.add_option("samples", paths_, text)->expected(least, 2);
+  CLI::Option* option = add_file(app, "samples", paths_, text)->expected(least, 2);
   if (least > 0) option->required();
 }
 

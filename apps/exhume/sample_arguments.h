@@ -1,4 +1,5 @@
-// The files that samples are given in on the command line: X and Y, one table, one archive, or standard input.
+// The files that samples are given in on the command line: X and Y, one table, one archive, or standard
+// input.
 #pragma once
 
 #include <optional>
@@ -6,8 +7,6 @@
 #include <vector>
 
 #include "command.h"
-#include "exhume/error.h"
-#include "io/column_names.h"
 #include "io/open.h"
 #include "standard_input.h"
 
@@ -39,15 +38,5 @@ class SampleArguments {
   const CLI::Option* target_option_ = nullptr;
   std::optional<StandardInput> input_;
 };
-
-// Runs `work`; what it refuses because of a column is refused with its name too.
-template <class Work>
-auto named_columns(const OpenedSamples& opened, const Work& work) {
-  try {
-    return work();
-  } catch (const DataError& error) {
-    throw DataError(with_column_names(error.what(), opened.input_names, opened.output_names));
-  }
-}
 
 }  // namespace exhume::cli

@@ -72,7 +72,7 @@ void StandardInput::copy(int to, const Control& control) {
       done += put;
     }
   }
-  if (total == 0) throw DataError("standard input is empty; give a table as text, one row a line");
+  if (total == 0) throw DataError("standard input is empty; give a table as text, one row per line");
 }
 
 }  // namespace exhume::cli

@@ -9,8 +9,8 @@ namespace exhume::cli {
 
 class StandardInput {
  public:
-  // Reads to the end, into a temporary file. Throws DataError for what is no text, ResourceError where the disk
-  // is full, Interrupted.
+  // Reads to the end, into a temporary file. Throws DataError for what is no text, ResourceError where the
+  // disk is full, Interrupted.
   explicit StandardInput(const Control& control);
   ~StandardInput();
   StandardInput(const StandardInput&) = delete;

@@ -28,8 +28,8 @@ int main() {
   for (exhume::Index unit = 0; unit < network.hidden(); ++unit) {
     std::printf("unit %td:", unit);
     for (exhume::Index input = 0; input < network.inputs(); ++input)
-      std::printf(" %+.6f", network.W(unit, input));
-    std::printf(", bias %+.6f, times %+.6f\n", network.b(unit), network.A(0, unit));
+      std::printf(" %+.6f", network.W()(unit, input));
+    std::printf(", bias %+.6f, times %+.6f\n", network.b()(unit), network.A()(0, unit));
   }
   return found.status == exhume::Status::kCertified ? 0 : 3;
 }

@@ -6,8 +6,7 @@
 //     rows, split, seed   which rows were held out: enough to draw them again
 //     files               what was read, with the SHA-256 of the bytes that were used
 //
-// A result is a certificate and what it is about: RecoverResult, LowestLayerResult, HalfspacesResult and
-// MemorizeResult derive from Certificate. docs/certificate.md says what every field means to a user.
+// Every result has one, beside what it is about. docs/certificate.md says what every field means to a user.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +88,8 @@ struct Certificate {
 // Collects the checks of a verdict: every check is recorded, the first that fails gives the reason.
 class Checks {
  public:
-  // No certificate without it; `otherwise` is the reason where it fails. Once a name: who asks first has the say, as a
-  // route that knows more of its failures does.
+  // No certificate without it; `otherwise` is the reason where it fails. If a check of one name is required
+  // twice, the first call wins: that of a route, which knows more of its failures.
   bool require(std::string name, double value, double threshold, bool holds, std::string otherwise);
   // One that failed and explains those before it: its `otherwise` becomes the reason.
   void require_first(std::string name, double value, double threshold, std::string otherwise);
@@ -101,8 +100,8 @@ class Checks {
   // Puts the checks into the certificate, behind those it has; `best` with the reason `praise` where all that
   // is required holds, otherwise uncertified with that of the first that does not.
   void conclude(Certificate& certificate, std::string praise, Status best = Status::kCertified) &&;
-  // Puts the checks into a certificate that was concluded before: one that was certified or estimated stays so
-  // where these hold too.
+  // Puts the checks into a certificate that was concluded before: one that was certified or estimated stays
+  // so where these hold too.
   void add_to(Certificate& certificate) &&;
 
  private:

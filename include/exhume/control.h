@@ -1,6 +1,8 @@
-// How a caller watches and steers long work: threads, a device, other processes, progress, interruption, a deadline.
+// How a caller watches and steers long work: threads, a device, other processes, progress, interruption, a
+// deadline.
 //
-// Results never depend on `threads`; those of a device agree with the processor's to rounding. The callbacks may be called from any worker thread, one call at a time.
+// Results never depend on `threads`; those of a device agree with the processor's to rounding. The callbacks
+// may be called from any worker thread, one call at a time.
 #pragma once
 
 #include <chrono>
@@ -16,8 +18,8 @@ namespace exhume {
 class Device;  // engine/device.h
 class Passes;  // base/passes.h
 
-// One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done, 0 where
-// nobody can tell.
+// One line of progress: `stage` names the work ("moments", "polish"), `fraction` is how much of it is done, 0
+// where nobody can tell.
 struct Progress {
   std::string_view stage;
   double fraction = 0;
@@ -42,14 +44,25 @@ class Control {
   [[nodiscard]] int workers() const;
   // Calls on_progress, if any. Serialised.
   void report(std::string_view stage, double fraction) const;
-  // A network of so many units leaves this relative mean square: told with every report until a better one comes.
+  // A network of so many units leaves this relative mean square: told with every report until a better one
+  // comes.
   void best(double error, std::ptrdiff_t units) const;
   // Throws Interrupted if should_stop says so. Cheap; call it once a block or an iteration.
   void check() const;
-  [[nodiscard]] bool out_of_time() const { return now() >= deadline; }
+  // The deadline has come, or the work that was allowed is done: searches stop and return their best.
+  [[nodiscard]] bool out_of_time() const { return spent() >= most_work || now() >= deadline; }
   [[nodiscard]] double seconds_left() const;
   // The same control with a deadline no later than `seconds` from now.
   [[nodiscard]] Control within(double seconds) const;
+
+  // A limit that does not depend on the clock. Searches tell what they spent, in floating-point operations
+  // that a formula counts: between passes, and the same in every process. Inside tasks of a pass nothing is
+  // counted.
+  double most_work = std::numeric_limits<double>::infinity();
+  void spend(double operations) const;
+  [[nodiscard]] double spent() const { return shared_->spent; }
+  // The same control with at most so many operations more.
+  [[nodiscard]] Control within_work(double operations) const;
 
   // The time; where processes share the passes, the same in all of them.
   [[nodiscard]] Clock::time_point now() const;
@@ -60,6 +73,7 @@ class Control {
     std::mutex mutex;
     double error = 1;
     std::ptrdiff_t units = 0;
+    double spent = 0;  // operations
   };
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };

@@ -5,8 +5,8 @@
 //
 // Two layers, f(x) = A (W x)^2, fit any labels of n <= d (d+1) / 2 rows in general position; three layers,
 // with a random first layer of k = 2 ceil(sqrt n) units (R x)^p, fit more (Theorems 4 and 5). Every output
-// has units of its own. The fit is the closed form (memorize/closed_form.h) or a descent
-// (memorize/descent.h).
+// has units of its own. The fit is the closed form (papers/memorize/closed_form.h) or a descent
+// (papers/memorize/descent.h).
 //
 // What is memorised are the rows as they are after normalising and perturbing; they come with the result,
 // because the network fits them, and the rows given only as well as they resemble them. Both errors are
@@ -61,7 +61,8 @@ enum class LabelKind {
 [[nodiscard]] RowMatrix one_hot(const Eigen::Ref<const RowMatrix>& y, std::vector<double>* classes = nullptr);
 
 // Certified means memorised: relative_error <= tolerance and, for labels, all of them right.
-struct MemorizeResult : Certificate {
+struct MemorizeResult {
+  Certificate certificate;
   QuadraticNetwork network;
   RowMatrix inputs;             // the rows memorised, n x d
   RowMatrix targets;            // what they were fitted to, n x m
@@ -82,7 +83,7 @@ struct MemorizeResult : Certificate {
   double tolerance = 0;
   double seconds = 0;
 
-  [[nodiscard]] bool memorized() const { return status == Status::kCertified; }
+  [[nodiscard]] bool memorized() const { return certificate.status == Status::kCertified; }
 };
 
 // x: n x d, y: n x m. Throws DataError where no network of this kind can fit: rows on one line with labels

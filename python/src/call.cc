@@ -5,26 +5,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/device.h"
-#include "engine/open_device.h"
-#include "exhume/error.h"
-
 namespace exhume::python {
 
-Call::Call(int threads, nb::object progress, const std::string& device, std::shared_ptr<Passes> passes)
+Call::Call(int threads, nb::object progress, std::shared_ptr<Passes> passes)
     : progress_(std::move(progress)) {
   if (threads < 0)
-    throw std::invalid_argument(fmt::format("threads is {}, expected 0 (one a core) or more", threads));
+    throw std::invalid_argument(fmt::format("threads is {}, expected 0 (one per core) or more", threads));
   control_.threads = threads;
-  control_.device = open_device(device).device;
-  // One that does not start, for want of memory say, is none: here nobody would start again on the processor.
-  if (control_.device && device == "auto") {
-    try {
-      (void)control_.device->bytes_free();
-    } catch (const ResourceError&) {
-      control_.device.reset();
-    }
-  }
   control_.passes = std::move(passes);
   control_.should_stop = [this] { return should_stop(); };
   if (!progress_.is_none()) control_.on_progress = [this](const Progress& progress) { show(progress); };

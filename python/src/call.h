@@ -24,9 +24,8 @@ namespace exhume::python {
 class Call {
  public:
   // progress: None, or callable as progress(stage: str, fraction: float). Made and destroyed with the GIL
-  // held. device: where heavy sums may run (exhume/engine/open_device.h). passes: who shares them.
-  Call(int threads, nb::object progress, const std::string& device = "cpu",
-       std::shared_ptr<Passes> passes = nullptr);
+  // held. passes: who shares the passes over rows; empty: nobody.
+  Call(int threads, nb::object progress, std::shared_ptr<Passes> passes = nullptr);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

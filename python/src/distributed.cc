@@ -1,5 +1,4 @@
-// Samples whose rows lie elsewhere, the process that leads, and those that add (exhume/passes/driver.h, worker.h); and
-// checkpoints (exhume/passes/journal.h).
+// Samples whose rows lie elsewhere, the process that leads, and its workers (passes/driver.h, worker.h).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -12,10 +11,8 @@
 #include <vector>
 
 #include "arrays.h"
-#include "exhume/error.h"
-#include "io/digest.h"
+#include "exhume/recover.h"
 #include "passes/driver.h"
-#include "passes/journal.h"
 #include "passes/worker.h"
 #include "recover_options.h"
 #include "samples.h"
@@ -45,9 +42,9 @@ Samples distant_samples(Index rows, Index inputs, Index outputs, nb::object shar
   };
   engine.fetch = [call = kept(std::move(fetch))](std::span<const RowRun> runs) {
     const nb::gil_scoped_acquire held;
-    nb::list asked;
-    for (const RowRun& run : runs) asked.append(nb::make_tuple(run.first, run.count));
-    const auto [x, y] = nb::cast<std::pair<Rows, Rows>>((*call)(asked));
+    nb::list wanted;
+    for (const RowRun& run : runs) wanted.append(nb::make_tuple(run.first, run.count));
+    const auto [x, y] = nb::cast<std::pair<Rows, Rows>>((*call)(wanted));
     return FetchedRows{map(x), map(y)};
   };
   engine.publish = [call = kept(std::move(publish))](Index number, const std::string& entry) {
@@ -56,31 +53,20 @@ Samples distant_samples(Index rows, Index inputs, Index outputs, nb::object shar
   };
   auto driver = std::make_shared<Driver>(std::move(engine), rows, inputs, outputs);
   Samples samples;
-  samples.source = driver->samples();
+  samples.opened.samples = driver->samples();
   samples.passes = driver;
   return samples;
 }
 
 // Owned by its caller.
-Worker* make_worker(Index rows, Index inputs, Index outputs, int threads, Index layers,
-                    std::optional<Index> hidden, const std::string& route, double leak,
-                    const std::string& activation, std::optional<std::vector<Index>> widths,
-                    const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
-                    const std::optional<Rows>& units) {
-  if (layers > 1) {
-    return new Worker(rows, inputs, outputs, threads,
-                      [options = deep_options(layers, std::move(widths), first_layer, seed, budget, inputs)](
-                          const SamplePtr& samples, const Control& control) {
-                        (void)recover_deep(samples, options, control);
-                      });
-  }
-  const RecoverOptions options = one_layer_options(hidden, route, leak, activation, seed, budget, units);
+Worker* make_worker(Index rows, Index inputs, Index outputs, int threads, const std::string& layers,
+                    std::vector<Index> widths, const std::optional<Rows>& first_layer,
+                    const std::string& route, double leak, const std::string& activation, std::uint64_t seed,
+                    double budget) {
+  const RecoverOptions options =
+      recover_options(layers, std::move(widths), first_layer, route, leak, activation, seed, budget);
   return new Worker(rows, inputs, outputs, threads, [=](const SamplePtr& samples, const Control& control) {
-    if (layers == 1) {
-      (void)recover(samples, options, control);
-    } else {
-      (void)recover_layers(samples, options, control);
-    }
+    (void)recover(samples, options, control);
   });
 }
 
@@ -90,27 +76,6 @@ nb::bytes share(Worker& worker, Index first, const Rows& x, const Rows& y) {
     return worker.share(first, static_cast<Index>(x.shape(0)), x.data(), y.data());
   }();
   return bytes(sums);
-}
-
-// The samples, and a journal that remembers the passes over them.
-Samples with_checkpoint(Samples samples, const std::string& file, const std::string& header, bool resume) {
-  samples.passes = std::make_shared<Journal>(file, header, resume, samples.passes);
-  return samples;
-}
-
-// What tells samples from others: the digests of their files, or of their numbers.
-std::vector<std::pair<std::string, std::string>> identity(const Samples& samples) {
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const FileDigest& file : samples.digests()) out.emplace_back(file.role, file.sha256);
-  const auto add = [&](const char* role, const Rows& rows) {
-    if (rows.size() > 0)
-      out.emplace_back(role,
-                       sha256({reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(double)}));
-  };
-  add("inputs", samples.x);
-  add("outputs", samples.y);
-  add("mirrored outputs", samples.mirrored);
-  return out;
 }
 
 }  // namespace
@@ -128,12 +93,9 @@ void bind_distributed(nb::module_& m) {
           nb::arg("entry"))
       .def("share", &share, nb::arg("first"), nb::arg("x"), nb::arg("y"));
   m.def("make_worker", &make_worker, nb::arg("rows"), nb::arg("inputs"), nb::arg("outputs"),
-        nb::arg("threads"), nb::arg("layers"), nb::arg("hidden").none(), nb::arg("route"), nb::arg("leak"),
-        nb::arg("activation"), nb::arg("widths").none(), nb::arg("first_layer").none(), nb::arg("seed"),
-        nb::arg("budget"), nb::arg("units").none(), nb::rv_policy::take_ownership);
-  m.def("with_checkpoint", &with_checkpoint, nb::arg("samples"), nb::arg("file"), nb::arg("header"),
-        nb::arg("resume"));
-  m.def("identity", &identity, nb::arg("samples"), nb::call_guard<nb::gil_scoped_release>());
+        nb::arg("threads"), nb::arg("layers"), nb::arg("widths"), nb::arg("first_layer").none(),
+        nb::arg("route"), nb::arg("leak"), nb::arg("activation"), nb::arg("seed"), nb::arg("budget"),
+        nb::rv_policy::take_ownership);
 }
 
 }  // namespace exhume::python

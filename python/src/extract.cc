@@ -1,7 +1,8 @@
-// extract: a Python function is asked.
+// extract: a Python function is the oracle.
 #include "exhume/extract.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -13,11 +14,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "certify/certificate_json.h"
-#include "io/digest.h"
-#include "io/onnx.h"
-#include "io/safetensors.h"
-#include "report/report.h"
+#include "documents.h"
+#include "session/delivery.h"
 
 namespace exhume::python {
 namespace {
@@ -47,10 +45,14 @@ class FunctionCall {
   std::exception_ptr raised_;
 };
 
-ExtractResult run_extract(nb::object function, Index inputs, const std::string& name, Index batch,
-                          Index queries, std::optional<double> low, std::optional<double> high,
-                          std::uint64_t seed, Index fresh, const std::string& log, bool resume, int threads,
-                          nb::object progress) {
+struct Extracted {
+  ExtractResult result;
+  Delivered delivered;
+};
+
+Extracted run_extract(nb::object function, Index inputs, const std::string& name, Index batch, Index queries,
+                      std::optional<double> low, std::optional<double> high, std::uint64_t seed, Index fresh,
+                      const std::string& log, bool resume, int threads, nb::object progress) {
   ExtractOptions options;
   options.queries = queries;
   if (low || high) {
@@ -62,49 +64,47 @@ ExtractResult run_extract(nb::object function, Index inputs, const std::string& 
   options.log = log;
   options.resume = resume;
   options.validate();
-  FunctionCall asked(std::move(function));
+  FunctionCall queried(std::move(function));
   Call call(threads, std::move(progress));
   try {
     return call.run([&](const Control& control) {
-      return extract(function_oracle([&](const Eigen::Ref<const RowMatrix>& x) { return asked(x); }, inputs,
-                                     name, batch),
-                     options, control);
+      Extracted done;
+      const auto oracle = function_oracle([&](const Eigen::Ref<const RowMatrix>& x) { return queried(x); },
+                                          inputs, name, batch);
+      done.result = extract(oracle, options, control);
+      Delivery delivery({.in_memory = true});
+      for (const ResultFile& file : result_files(done.result)) delivery.add(file);
+      done.delivered = delivery.finish(done.result, {}, control);
+      return done;
     });
   } catch (const Interrupted&) {
-    asked.rethrow();
+    queried.rethrow();
     throw;
   }
-}
-
-std::string certificate(ExtractResult result) {
-  if (result.status != Status::kRefused) {
-    const std::string stored = network_bytes(result.network);
-    const std::string exported = onnx_bytes(result.network);
-    result.written = {{"network", "network.safetensors", sha256(stored)},
-                      {"network for other programs", "network.onnx", sha256(exported)}};
-  }
-  result.written.push_back({"questions and answers", "questions.log", sha256(result.log)});
-  stamp(result);
-  return to_json(result);
 }
 
 }  // namespace
 
 void bind_extract(nb::module_& m) {
-  nb::class_<ExtractResult>(m, "ExtractResult")
+  using R = Extracted;
+  nb::class_<R>(m, "Extracted")
       .def_prop_ro("network",
-                   [](const ExtractResult& r) -> std::optional<Network> {
-                     if (r.status == Status::kRefused) return std::nullopt;
-                     return r.network;
+                   [](const R& r) -> std::optional<Network> {
+                     if (r.result.certificate.status == Status::kRefused) return std::nullopt;
+                     return r.result.network;
                    })
-      .def("certificate", &certificate)
-      .def_prop_ro("log", [](const ExtractResult& r) { return bytes(r.log); });
+      .def_prop_ro(
+          "predicted", [](const R& r) { return array(RowMatrix(r.result.predicted)); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "observed", [](const R& r) { return array(RowMatrix(r.result.observed)); }, nb::rv_policy::move)
+      .def_prop_ro("certificate", [](const R& r) { return to_text(r.delivered.document); })
+      .def_prop_ro("files", [](const R& r) { return named_bytes(r.delivered.files); });
   m.def("extract", &run_extract, nb::arg("function"), nb::arg("inputs"), nb::arg("name"), nb::arg("batch"),
         nb::arg("queries"), nb::arg("low").none(), nb::arg("high").none(), nb::arg("seed"), nb::arg("fresh"),
         nb::arg("log"), nb::arg("resume"), nb::arg("threads"), nb::arg("progress").none());
-  m.def("estimated_questions", &estimated_questions, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"),
+  m.def("estimated_questions", &estimate_queries, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"),
         nb::arg("dimensions") = 10);
-  m.def("estimated_deep_questions", &estimated_deep_questions, nb::arg("inputs"), nb::arg("widths"),
+  m.def("estimated_deep_questions", &estimate_deep_queries, nb::arg("inputs"), nb::arg("widths"),
         nb::arg("outputs"), nb::arg("dimensions") = 10);
 }
 

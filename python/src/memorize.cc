@@ -76,8 +76,7 @@ void bind_memorize(nb::module_& m) {
           "A", [](const QuadraticNetwork& n) { return array(RowMatrix(n.A)); }, nb::rv_policy::move)
       .def_prop_ro("parameters", &QuadraticNetwork::parameters)
       .def("values", &values<QuadraticNetwork>, nb::arg("x"), nb::arg("threads"))
-      .def("safetensors",
-           [](const QuadraticNetwork& n) { return bytes(safetensors_bytes(to_tensors(n))); })
+      .def("safetensors", [](const QuadraticNetwork& n) { return bytes(safetensors_bytes(to_tensors(n))); })
       .def(
           "save",
           [](const QuadraticNetwork& n, const std::string& path) { write_safetensors(path, to_tensors(n)); },
@@ -95,10 +94,10 @@ void bind_memorize(nb::module_& m) {
       .def_prop_ro("memorized", &MemorizeResult::memorized)
       .def("certificate",
            [](MemorizeResult result) {
-             stamp(result);
+             stamp(result.certificate);
              return to_json(result);
            })
-      .def_ro("reason", &MemorizeResult::reason)
+      .def_prop_ro("reason", [](const MemorizeResult& r) { return r.certificate.reason; })
       .def_ro("network", &MemorizeResult::network)
       .def_ro("layers", &MemorizeResult::layers)
       .def_ro("power", &MemorizeResult::power)

@@ -29,9 +29,11 @@ NB_MODULE(_core, m) {
   bind_errors(m);
   bind_network(m);
   bind_samples(m);
+  bind_samples_verbs(m);
   bind_recover(m);
+  bind_documents(m);
   bind_extract(m);
-  bind_planted(m);
+  bind_generate(m);
   bind_memorize(m);
   bind_threshold(m);
   bind_structure(m);

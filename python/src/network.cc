@@ -13,11 +13,10 @@
 #include "arrays.h"
 #include "call.h"
 #include "certify/verify.h"
-#include "io/npz.h"
+#include "exhume/files.h"
 #include "io/onnx.h"
 #include "io/open.h"
 #include "io/safetensors.h"
-#include "io/tensors.h"
 #include "samples.h"
 #include "values.h"
 
@@ -60,10 +59,7 @@ void bind_network(nb::module_& m) {
           "onnx", [](const Network& n, bool single) { return bytes(onnx_bytes(n, precision(single))); },
           nb::arg("single"))
       .def(
-          "save", [](const Network& n, const std::string& path) { write_network(path, n); }, nb::arg("path"))
-      .def(
-          "save_npz", [](const Network& n, const std::string& path) { write_npz(path, to_tensors(n)); },
-          nb::arg("path"))
+          "save", [](const Network& n, const std::string& path) { save_network(path, n); }, nb::arg("path"))
       .def(
           "save_onnx",
           [](const Network& n, const std::string& path, bool single) {
@@ -101,7 +97,7 @@ void bind_network(nb::module_& m) {
       "verify",
       [](const Network& network, const Samples& samples, int threads) {
         Call call(threads, nb::none());
-        return call.run([&](const Control& control) { return verify(network, *samples.source, control); });
+        return call.run([&](const Control& control) { return verify(network, *samples.source(), control); });
       },
       nb::arg("network"), nb::arg("samples"), nb::arg("threads"));
 }

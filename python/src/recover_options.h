@@ -8,35 +8,25 @@
 #include <vector>
 
 #include "arrays.h"
-#include "exhume/recover_layers.h"
+#include "exhume/options.h"
 
 namespace exhume::python {
 
-inline RecoverOptions one_layer_options(std::optional<Index> hidden, const std::string& route, double leak,
-                                        const std::string& activation, std::uint64_t seed, double budget,
-                                        const std::optional<Rows>& units) {
+// layers: "auto" or a number, empty where the other options imply it.
+inline RecoverOptions recover_options(const std::string& layers, std::vector<Index> widths,
+                                      const std::optional<Rows>& first_layer, const std::string& route,
+                                      double leak, const std::string& activation, std::uint64_t seed,
+                                      double budget) {
   RecoverOptions options;
-  options.hidden = hidden;
-  options.route = route;
-  options.leak = leak;
-  options.rectifier = parse_rectifier(activation);
-  options.seed = seed;
-  options.budget_seconds = budget;
-  if (units) options.units = map(*units);
-  options.validate();
-  return options;
-}
-
-inline DeepOptions deep_options(Index layers, std::optional<std::vector<Index>> widths,
-                                const std::optional<Rows>& first_layer, std::uint64_t seed, double budget,
-                                Index inputs) {
-  DeepOptions options;
-  options.layers = layers;
+  if (!layers.empty()) options.layers = parse_layers(layers);
   options.widths = std::move(widths);
   if (first_layer) options.first_layer = map(*first_layer);
+  options.route = route;
+  options.leak = leak;
+  options.activation = activation;
   options.seed = seed;
   options.budget_seconds = budget;
-  options.validate(inputs);
+  options.validate();
   return options;
 }
 

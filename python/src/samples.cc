@@ -2,16 +2,23 @@
 #include "samples.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <string_view>
+#include <utility>
 
 #include "base/parallel.h"
 #include "call.h"
 #include "data/views.h"
 #include "exhume/error.h"
+#include "io/column_names.h"
+#include "io/digest.h"
 #include "io/finite.h"
-#include "io/open.h"
-#include "report/result_files.h"
+#include "io/safetensors.h"
+#include "io/table.h"
 
 namespace exhume::python {
 namespace {
@@ -39,26 +46,32 @@ Samples view(Rows x, Rows y) {
                                 x.shape(0), y.shape(0)));
   }
   Call call(1, nb::none());
-  SamplePtr source = call.run([&](const Control& control) {
+  Samples samples;
+  samples.opened.samples = call.run([&](const Control& control) {
     refuse_not_finite(x, "x", control);
     refuse_not_finite(y, "y", control);
     return memory_view(x.data(), y.data(), static_cast<Index>(x.shape(0)), static_cast<Index>(x.shape(1)),
                        static_cast<Index>(y.shape(1)));
   });
-  return {std::move(source), std::move(x), std::move(y), {}, {}, {}, {}};
+  samples.x = std::move(x);
+  samples.y = std::move(y);
+  return samples;
 }
 
-// Files of one's own that nobody will see again are not `named`: the certificate does not speak of them.
+// Temporary files, which nobody will see again, are not `named`: the certificate does not mention them.
 Samples open(const std::string& x, const std::string& y, std::vector<std::string> target, int threads,
              bool named) {
   Call call(threads, nb::none());
   SampleFiles files{{x}, {std::move(target), {}}, {}};
   if (!y.empty()) files.paths.push_back(y);
   OpenedSamples opened = call.run([&](const Control& control) { return open_sample_files(files, control); });
-  SamplePtr source = opened.samples;
-  std::vector<std::string> inputs = opened.input_names, outputs = opened.output_names;
-  return {std::move(source), {}, {}, {}, named ? std::move(opened) : OpenedSamples(), std::move(inputs),
-          std::move(outputs)};
+  Samples samples;
+  if (named) {
+    samples.opened = std::move(opened);
+  } else {
+    samples.opened.samples = opened.samples;
+  }
+  return samples;
 }
 
 // The same samples with their mirror images: labels holds the outputs at -x.
@@ -69,8 +82,8 @@ Samples mirror(Samples samples, Rows labels) {
     return true;
   });
   const auto rows = static_cast<Index>(labels.shape(0)), outputs = static_cast<Index>(labels.shape(1));
-  samples.source =
-      mirrored_view(samples.source, memory_view(labels.data(), labels.data(), rows, outputs, outputs));
+  samples.opened.samples =
+      mirrored_view(samples.source(), memory_view(labels.data(), labels.data(), rows, outputs, outputs));
   samples.mirrored = std::move(labels);
   return samples;
 }
@@ -81,27 +94,53 @@ Samples mirror_file(Samples samples, const std::string& labels, int threads) {
     samples.opened.mirror(labels, control);
     return true;
   });
-  samples.source = samples.opened.samples;
   return samples;
 }
 
 }  // namespace
 
-void Samples::describe(Certificate& certificate) const {
-  certificate.files = digests();
-  certificate.input_names = input_names;
-  certificate.output_names = output_names;
-  certificate.target = opened.target;
-  if (!source->distant()) certificate.remarks = data_remarks(*source, input_names);
+std::optional<std::vector<FileDigest>> Samples::identity() const {
+  if (x.size() == 0) return std::nullopt;
+  std::vector<FileDigest> list;
+  using Part = std::pair<const char*, const Rows*>;
+  for (const auto& [role, rows] :
+       {Part("inputs", &x), Part("outputs", &y), Part("mirrored outputs", &mirrored)}) {
+    if (rows->size() == 0) continue;
+    const std::string_view numbers(reinterpret_cast<const char*>(rows->data()),
+                                   rows->size() * sizeof(double));
+    list.push_back({role, "", sha256(numbers)});
+  }
+  return list;
 }
 
 void bind_samples(nb::module_& m) {
   nb::class_<Samples>(m, "Samples")
-      .def_prop_ro("rows", [](const Samples& s) { return s.source->rows(); })
-      .def_prop_ro("inputs", [](const Samples& s) { return s.source->inputs(); })
-      .def_prop_ro("outputs", [](const Samples& s) { return s.source->outputs(); })
-      .def_rw("input_names", &Samples::input_names)
-      .def_rw("output_names", &Samples::output_names);
+      .def_prop_ro("rows", [](const Samples& s) { return s.source()->rows(); })
+      .def_prop_ro("inputs", [](const Samples& s) { return s.source()->inputs(); })
+      .def_prop_ro("outputs", [](const Samples& s) { return s.source()->outputs(); })
+      .def_prop_rw(
+          "input_names", [](const Samples& s) { return s.opened.input_names; },
+          [](Samples& s, std::vector<std::string> names) { s.opened.input_names = std::move(names); })
+      .def_prop_rw(
+          "output_names", [](const Samples& s) { return s.opened.output_names; },
+          [](Samples& s, std::vector<std::string> names) { s.opened.output_names = std::move(names); });
+  m.def("with_column_names", &with_column_names, nb::arg("sentence"), nb::arg("inputs"), nb::arg("outputs"));
+  m.def(
+      "read_table", [](const std::string& path) { return array(read_all(*open_table(path))); },
+      nb::arg("path"), nb::rv_policy::move);
+  m.def(
+      "read_tensors",
+      [](const std::string& path) {
+        const Tensors tensors = read_safetensors(path);
+        nb::dict arrays;
+        for (const StoredTensor& t : tensors.list) {
+          arrays[t.name.c_str()] = t.shape.size() == 2
+                                       ? nb::cast(array(RowMatrix(tensors.matrix(t.name, path))))
+                                       : nb::cast(array(tensors.vector(t.name, path)));
+        }
+        return std::pair(arrays, tensors.metadata);
+      },
+      nb::arg("path"));
   m.def("view_samples", &view, nb::arg("x").noconvert(), nb::arg("y").noconvert());
   m.def("mirror_samples", &mirror, nb::arg("samples"), nb::arg("labels").noconvert());
   m.def("mirror_file", &mirror_file, nb::arg("samples"), nb::arg("labels"), nb::arg("threads"));

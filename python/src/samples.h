@@ -2,28 +2,24 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "arrays.h"
 #include "base/passes.h"
-#include "exhume/certificate.h"
-#include "exhume/samples.h"
 #include "io/open.h"
 
 namespace exhume::python {
 
 struct Samples {
-  SamplePtr source;
-  Rows x, y;                                           // empty for samples in files
-  Rows mirrored;                                       // outputs at -x; empty where there are none in memory
-  OpenedSamples opened;                                // empty for samples in memory
-  std::vector<std::string> input_names, output_names;  // of the columns, where they have some
-  std::shared_ptr<Passes> passes;  // who shares or remembers the passes over them; empty: nobody
+  OpenedSamples opened{};            // the rows, the names of their columns, and the files behind them
+  Rows x{}, y{};                     // the memory that `opened` looks at; empty for samples in files
+  Rows mirrored{};                   // outputs at -x; empty where there are none in memory
+  std::shared_ptr<Passes> passes{};  // who shares the passes over them; empty: nobody
 
-  [[nodiscard]] std::vector<FileDigest> digests() const { return opened.digests({}); }
-  // What the data are called, and what was noticed about them.
-  void describe(Certificate& certificate) const;
+  [[nodiscard]] const SamplePtr& source() const { return opened.samples; }
+  // What tells samples in memory from others: the digests of their numbers. Absent for others.
+  [[nodiscard]] std::optional<std::vector<FileDigest>> identity() const;
 };
 
 }  // namespace exhume::python

@@ -10,8 +10,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "routes/threshold/detectors.h"
-#include "routes/threshold/structure.h"
+#include "papers/threshold/detectors.h"
+#include "papers/threshold/structure.h"
 #include "samples.h"
 
 namespace exhume::python {
@@ -34,14 +34,14 @@ void bind_structure(nb::module_& m) {
       "correlation_groups",
       [](const Samples& samples, int threads, nb::object progress) {
         Call call(threads, std::move(progress));
-        return plain(call.run([&](const Control& c) { return correlation_groups(samples.source, c); }));
+        return plain(call.run([&](const Control& c) { return correlation_groups(samples.source(), c); }));
       },
       nb::arg("samples"), nb::arg("threads"), nb::arg("progress").none());
   m.def(
       "exponential_groups",
       [](const Samples& samples, int threads, nb::object progress) {
         Call call(threads, std::move(progress));
-        return plain(call.run([&](const Control& c) { return exponential_groups(samples.source, {}, c); }));
+        return plain(call.run([&](const Control& c) { return exponential_groups(samples.source(), {}, c); }));
       },
       nb::arg("samples"), nb::arg("threads"), nb::arg("progress").none());
   m.def(
@@ -49,7 +49,7 @@ void bind_structure(nb::module_& m) {
       [](const Samples& samples, Index hidden, std::uint64_t seed, int threads, nb::object progress) {
         Call call(threads, std::move(progress));
         const EvenDirections found =
-            call.run([&](const Control& c) { return even_directions(samples.source, hidden, seed, c); });
+            call.run([&](const Control& c) { return even_directions(samples.source(), hidden, seed, c); });
         return std::pair(array(RowMatrix(found.directions.transpose())), found.misfit);
       },
       nb::arg("samples"), nb::arg("hidden"), nb::arg("seed"), nb::arg("threads"), nb::arg("progress").none());
@@ -62,7 +62,7 @@ void bind_structure(nb::module_& m) {
         const Vector thresholds = map(at);
         Call call(threads, std::move(progress));
         const Detection seen = call.run(
-            [&](const Control& c) { return detect(*samples.source, kind, columns, thresholds, width, c); });
+            [&](const Control& c) { return detect(*samples.source(), kind, columns, thresholds, width, c); });
         return std::pair(array(Vector(seen.value)), array(Vector(seen.error)));
       },
       nb::arg("samples"), nb::arg("detector"), nb::arg("directions"), nb::arg("at"), nb::arg("width"),
@@ -75,7 +75,7 @@ void bind_structure(nb::module_& m) {
         const Vector start = map(direction);
         Call call(threads, std::move(progress));
         const Detected found = call.run([&](const Control& c) {
-          return climb_detector(*samples.source, kind, start, at, {.width = width}, c);
+          return climb_detector(*samples.source(), kind, start, at, {.width = width}, c);
         });
         return std::tuple(array(Vector(found.direction)), found.threshold, found.value, found.error);
       },

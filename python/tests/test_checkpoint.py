@@ -44,5 +44,5 @@ def test_other_samples_and_options_are_refused(planted, tmp_path):
     with pytest.raises(exhume.DataError, match="made with outputs"):
         exhume.recover(planted.x, planted.y + 1, checkpoint=tmp_path, resume=True)
     assert exhume.recover(planted.x, planted.y, checkpoint=tmp_path, resume=True).status == "certified"
-    with pytest.raises(ValueError, match="resume needs checkpoint"):
+    with pytest.raises(ValueError, match="resume needs a checkpoint"):
         exhume.recover(planted.x, planted.y, resume=True)

@@ -94,9 +94,9 @@ def test_bad_rows_are_named(samples):
 
 def test_another_version_is_refused(samples):
     from exhume import _distributed
-    from exhume._recovery import options_of
+    from exhume._options import options_of
 
-    options = options_of("auto", 1, None, "auto", None, "relu", 0.0, 0, 60.0)
+    options = options_of(budget=60.0)
     job = _distributed.job_of(10, 2, 1, 1, options)._replace(version="0.0.9")
     with pytest.raises(RuntimeError, match="0.0.9; install one version"):
         _distributed.share(job, 0, lambda i: b"", 0, np.zeros((10, 2)), np.zeros((10, 1)))

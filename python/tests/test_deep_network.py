@@ -51,7 +51,10 @@ def test_shapes_and_names():
     network = Network(SKIPPING)
     assert (network.inputs, network.widths, network.outputs) == (2, [3, 4], 2)
     assert network.has_skip_terms and not Network(PLAIN).has_skip_terms
-    assert repr(network) == "<exhume.Network: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
+    assert (
+        repr(network)
+        == "<exhume.Network: 2 inputs, hidden layers of 3 and 4 units, 2 outputs, with skip terms>"
+    )
     assert repr(Network(PLAIN[2:])) == "<exhume.Network: 4 inputs, no hidden layer, 2 outputs>"
     assert repr(Network(PLAIN[1:])) == "<exhume.Network: 3 inputs, 4 hidden units, 2 outputs>"
     for layer, (W, b, L) in zip(network.layers, SKIPPING):
@@ -68,7 +71,7 @@ def test_what_does_not_fit_is_refused():
         Network([])
     with pytest.raises(ValueError, match="x has 3 columns, but the network has 2 inputs"):
         Network(PLAIN)(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match=r"must end in .safetensors, .npz or .onnx"):
+    with pytest.raises(ValueError, match=r"is not a .safetensors, .npz or .onnx file"):
         Network(PLAIN).save("network.pt")
 
 
@@ -116,7 +119,10 @@ def test_onnxruntime_to_rounding(tmp_path, random):
 def test_names_of_a_state_dict(tmp_path):
     arrays = {}
     for place, (W, b) in zip((0, 2, 10), PLAIN):
-        arrays |= {f"{place}.weight": np.array(W, dtype=np.float32), f"{place}.bias": np.array(b, dtype=np.float32)}
+        arrays |= {
+            f"{place}.weight": np.array(W, dtype=np.float32),
+            f"{place}.bias": np.array(b, dtype=np.float32),
+        }
     np.savez(tmp_path / "n.npz", **arrays)
     assert Network.load(tmp_path / "n.npz") == Network(PLAIN)
     with pytest.raises(exhume.DataError, match="nowhere.onnx"):
@@ -173,7 +179,9 @@ def test_names_of_one_hidden_layer_are_refused_at_other_depths():
     network = Network(SKIPPING)
     assert network.hidden == 7 and list(network.to_dict())[-3:] == ["A", "c", "L"]
     for name in "WbAcL":
-        with pytest.raises(ValueError, match=f"{name} is about networks of one hidden layer, and this one has 2"):
+        with pytest.raises(
+            ValueError, match=f"{name} is about networks of one hidden layer, and this one has 2"
+        ):
             getattr(network, name)
     with pytest.raises(ValueError, match="W, b, A and c belong together"):
         Network([[1.0]], [0.0])
@@ -186,6 +194,10 @@ def test_the_old_names_are_kept_for_one_version():
         assert exhume.DeepNetwork is Network
     with pytest.warns(DeprecationWarning, match="exhume.DeepAlignment is now exhume.Alignment"):
         assert exhume.DeepAlignment is exhume.Alignment
+    with pytest.warns(DeprecationWarning, match="exhume.Extraction is now exhume.Result"):
+        assert exhume.Extraction is exhume.Result
+    with pytest.warns(DeprecationWarning, match="is now exhume.estimated_queries"):
+        assert exhume.estimated_questions is exhume.estimated_queries
 
 
 def test_verify(random):
@@ -244,18 +256,36 @@ def test_recover_two_hidden_layers(tmp_path) -> None:
 def test_layers_are_checked() -> None:
     _, x, y = small_teacher(4)
     for options, words in [
-        ({"layers": 0}, "at least 1"),
-        ({"layers": "many"}, "expected 'auto'"),
-        ({"layers": 2, "hidden": 5}, "one width a layer"),
-        ({"layers": 3, "hidden": (4, 3)}, "has 2 widths"),
-        ({"layers": 9}, "between 2 and 8"),
+        ({"layers": 0}, "layers is '0', expected auto or a whole number from 1 to 8"),
+        ({"layers": "many"}, "expected auto or a whole number"),
+        ({"layers": 2, "hidden": 5}, "give as many widths as layers"),
+        ({"layers": 3, "hidden": (4, 3)}, "give as many widths as layers"),
+        ({"layers": 9}, "from 1 to 8"),
+        ({"layers": 3, "first_layer": np.ones((4, 6))}, "for two hidden layers, but there are 3"),
         ({"first_layer": np.ones((4, 5))}, "units of 4 inputs"),
     ]:
         with pytest.raises(ValueError, match=words):
             exhume.recover(x, y, **options)
 
 
-def test_a_device_that_is_none_is_refused_by_name():
+def test_auto_passes_everything_on() -> None:
+    network, x, y = small_teacher(3)
+    first = network.layers[0]
+    found = exhume.recover(x, y, layers="auto", first_layer=np.column_stack([first.W, first.b]), budget=120)
+    assert found.status == "certified" and found.network.widths == [4, 3]
+    planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=2000, bias=0.0, leak=0.5, seed=5)
+    found = exhume.recover(planted.x, planted.y, layers="auto", route="symmetric", leak=0.5)
+    assert found.status == "certified" and found.route == "symmetric"
+    assert found == exhume.recover(planted.x, planted.y, route="symmetric", leak=0.5)
+    squares = np.square(np.maximum(planted.x @ planted.network.W.T, 0)) @ planted.network.A.T
+    found = exhume.recover(planted.x, squares, layers="auto", route="rectified", activation="square")
+    assert found.activation == "square" and found.network.activation == "square"
+    with pytest.raises(ValueError, match="leak"):
+        exhume.recover(planted.x, planted.y, layers="auto", route="depth2", leak=0.5)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_device_that_is_none_is_refused_by_name(layers):
     x = np.random.default_rng(1).normal(size=(600, 3))
     with pytest.raises(ValueError, match="device is 'gpu'; it may be auto, cpu or cuda"):
-        exhume.recover(x, np.abs(x[:, :1]), layers=2, device="gpu")
+        exhume.recover(x, np.abs(x[:, :1]), layers=layers, device="gpu")

@@ -16,7 +16,10 @@ def network(inputs, hidden, outputs, seed=1):
     W = rng.standard_normal((hidden, inputs))
     W /= np.linalg.norm(W, axis=1, keepdims=True)
     return exhume.Network(
-        W, 0.3 * rng.standard_normal(hidden), rng.standard_normal((outputs, hidden)), rng.standard_normal(outputs)
+        W,
+        0.3 * rng.standard_normal(hidden),
+        rng.standard_normal((outputs, hidden)),
+        rng.standard_normal(outputs),
     )
 
 
@@ -118,7 +121,9 @@ def test_models_of_scikit_learn_and_onnx(tmp_path, cli):
     sklearn = pytest.importorskip("sklearn.neural_network")
     rng = np.random.default_rng(3)
     x = rng.standard_normal((300, 6))
-    model = sklearn.MLPRegressor(hidden_layer_sizes=(7,), max_iter=300, random_state=0).fit(x, np.abs(x).sum(axis=1))
+    model = sklearn.MLPRegressor(hidden_layer_sizes=(7,), max_iter=300, random_state=0).fit(
+        x, np.abs(x).sum(axis=1)
+    )
     found = exhume.extract(model)
     assert found.status == "certified" and found.network.hidden == 7
     onnxruntime = pytest.importorskip("onnxruntime")
@@ -127,11 +132,13 @@ def test_models_of_scikit_learn_and_onnx(tmp_path, cli):
     secret.to_onnx(tmp_path / "model.onnx")
     assert exhume.extract(tmp_path / "model.onnx").network.align(secret).worst_error < 1e-9
     command = f"{sys.executable} -m exhume.serve {tmp_path / 'model.onnx'}"
-    ran = subprocess.run([cli, "extract", "--command", command, "--inputs", "12", "--json"], capture_output=True)
+    ran = subprocess.run(
+        [cli, "extract", "--command", command, "--inputs", "12", "--json"], capture_output=True
+    )
     assert json.loads(ran.stdout)["status"] == "certified"
 
 
-def test_questions_are_estimated_before_the_first():
-    assert 5000 < exhume.estimated_questions(10, [10, 10]) < 8192
-    assert exhume.estimated_questions(784, 32) == exhume.estimated_questions(784, [32]) < 2**15.3
-    assert exhume.estimated_questions(40, (20, 10, 10)) < 2**15.5
+def test_queries_are_estimated_before_the_first():
+    assert 5000 < exhume.estimated_queries(10, [10, 10]) < 8192
+    assert exhume.estimated_queries(784, 32) == exhume.estimated_queries(784, [32]) < 2**15.3
+    assert exhume.estimated_queries(40, (20, 10, 10)) < 2**15.5

@@ -34,7 +34,9 @@ def test_errors_come_back_and_are_missed(tmp_path):
 def test_what_other_commands_wrote(planted, random, tmp_path, cli):
     found = exhume.extract(planted.network, inputs=8)
     found.save(tmp_path / "extracted")
-    assert exhume.load(tmp_path / "extracted") == found and found != exhume.extract(planted.network, inputs=8, seed=1)
+    assert exhume.load(tmp_path / "extracted") == found and found != exhume.extract(
+        planted.network, inputs=8, seed=1
+    )
 
     import subprocess
 
@@ -46,14 +48,20 @@ def test_what_other_commands_wrote(planted, random, tmp_path, cli):
     layer = exhume.load(tmp_path / "layer")
     direct = exhume.lowest_layer(tmp_path / "t/x.npy", tmp_path / "t/y.npy")
     assert isinstance(layer, exhume.LowestLayer) and layer.status == direct.status
-    assert np.array_equal(layer.W, direct.W) and np.array_equal(layer.t, direct.t) and layer.assumptions == direct.assumptions
+    assert (
+        np.array_equal(layer.W, direct.W)
+        and np.array_equal(layer.t, direct.t)
+        and layer.assumptions == direct.assumptions
+    )
 
     x = random.standard_normal((50000, 2))
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", (x[:, 0] < 1.5).astype(float))
     run("halfspaces", tmp_path / "x.npy", tmp_path / "y.npy", "--hidden", 1, "--out", tmp_path / "set")
     halves = exhume.load(tmp_path / "set")
-    assert isinstance(halves, exhume.Halfspaces) and np.array_equal(halves(x), exhume.halfspaces(x, x[:, 0] < 1.5, 1)(x))
+    assert isinstance(halves, exhume.Halfspaces) and np.array_equal(
+        halves(x), exhume.halfspaces(x, x[:, 0] < 1.5, 1)(x)
+    )
 
     np.save(tmp_path / "x.npy", x[:3])
     np.save(tmp_path / "y.npy", x[:3, 0])
@@ -84,14 +92,19 @@ def test_dictionaries_go_through_json(recovered):
 
 
 def test_equality(planted, recovered):
-    assert recovered == exhume.recover(planted.x, planted.y, threads=1) == pickle.loads(pickle.dumps(recovered))
+    assert (
+        recovered == exhume.recover(planted.x, planted.y, threads=1) == pickle.loads(pickle.dumps(recovered))
+    )
     assert recovered != exhume.recover(planted.x, planted.y, seed=1)
     assert recovered != recovered.network and len({recovered, exhume.recover(planted.x, planted.y)}) == 1
 
 
 def test_reprs_are_short(planted, recovered):
     assert repr(recovered) == "<exhume.Result: certified, 8 inputs, 5 hidden units, 5 outputs, route depth2>"
-    assert repr(planted) == "<exhume.Planted: 3000 rows of <exhume.Network: 8 inputs, 5 hidden units, 5 outputs>>"
+    assert (
+        repr(planted)
+        == "<exhume.Planted: 3000 rows of <exhume.Network: 8 inputs, 5 hidden units, 5 outputs>>"
+    )
     one = exhume.Network([[1.0]], [0.0], [[1.0]], [0.0])
     assert repr(one) == "<exhume.Network: 1 input, 1 hidden unit, 1 output>"
     assert len(repr(exhume.memorize(planted.x[:30], planted.y[:30]))) < 160

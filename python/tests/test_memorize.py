@@ -12,7 +12,11 @@ from exhume import QuadraticNetwork
 
 def test_values_are_exact_on_integers(random):
     x = random.integers(-4, 5, (9, 2)).astype(float)
-    W, A, R = np.array([[1.0, 2], [0, -1], [3, 1]]), np.array([[1.0, 0, -1], [0, 1, 0]]), np.array([[1.0, 1], [2, -1]])
+    W, A, R = (
+        np.array([[1.0, 2], [0, -1], [3, 1]]),
+        np.array([[1.0, 0, -1], [0, 1, 0]]),
+        np.array([[1.0, 1], [2, -1]]),
+    )
     assert np.array_equal(QuadraticNetwork(W, A)(x), np.square(x @ W.T) @ A.T)
     assert np.array_equal(QuadraticNetwork(W, A, R, 3)(x), np.square((x @ R.T) ** 3 @ W.T) @ A.T)
 

@@ -96,7 +96,11 @@ def test_align_sees_through_order_and_scale(planted):
         scale[:, None] * teacher.W[order], scale * teacher.b[order], teacher.A[:, order] / scale, teacher.c
     )
     alignment = teacher.align(other)
-    assert alignment.comparable and alignment.worst_error < 1e-14 and sorted(alignment.match[0]) == list(range(5))
+    assert (
+        alignment.comparable
+        and alignment.worst_error < 1e-14
+        and sorted(alignment.match[0]) == list(range(5))
+    )
     assert other.canonical().align(teacher.canonical()).worst_error < 1e-14
 
     moved = Network(teacher.W, teacher.b, teacher.A, teacher.c + 0.25)

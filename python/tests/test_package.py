@@ -53,7 +53,9 @@ def test_everything_public_is_documented():
 def test_mypy_strict(root, tmp_path):
     config = root / "pyproject.toml"
     for what in (["-p", "exhume"], [root / "python/tutorial.py"]):
-        done = run("-m", "mypy", "--strict", "--config-file", config, "--cache-dir", tmp_path, *what, cwd=tmp_path)
+        done = run(
+            "-m", "mypy", "--strict", "--config-file", config, "--cache-dir", tmp_path, *what, cwd=tmp_path
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -84,7 +86,10 @@ def test_source_distribution(root, tmp_path):
     assert not [name for name in names if name.startswith(("build/", ".venv"))]
 
 
-CPU = "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nflags\t\t: fpu {} sse2\n\nprocessor\t: 1\nflags\t\t: avx2 fma\n"
+CPU = (
+    "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nflags\t\t: fpu {} sse2\n\n"
+    "processor\t: 1\nflags\t\t: avx2 fma\n"
+)
 AVX512 = "avx2 fma avx512f avx512vl avx512dq avx512bw"
 
 

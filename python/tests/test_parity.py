@@ -63,7 +63,9 @@ def test_every_command_has_a_function(cli):
 def test_every_option_has_a_parameter(cli, command):
     options = set(re.findall(r"^  (?:-\w, )?--([a-z][a-z-]*)", listed(cli, "help", command), re.M))
     parameters = {name.replace("_", "-") for name in inspect.signature(FUNCTIONS[command]).parameters}
-    missing = [name for name in options - parameters if name not in ELSEWHERE and (command, name) not in ELSEWHERE]
+    missing = [
+        name for name in options - parameters if name not in ELSEWHERE and (command, name) not in ELSEWHERE
+    ]
     assert not missing, f"exhume {command} has {missing}, the function has not"
 
 
@@ -76,22 +78,45 @@ def test_rectified_methods_and_activations(tmp_path, cli):
     assert isinstance(found.network, exhume.RectifiedNetwork) and found.network.activation == "square"
     assert np.abs(found.network(planted.x) - y).max() < 1e-12
     found.save(tmp_path / "squares")
-    assert {path.name for path in (tmp_path / "squares").iterdir()} == {"rectified.safetensors", "certificate.json", "report.html"}
+    assert {path.name for path in (tmp_path / "squares").iterdir()} == {
+        "rectified.safetensors",
+        "certificate.json",
+        "report.html",
+    }
     assert exhume.load(tmp_path / "squares") == found
-    assert exhume.recover(planted.x, planted.y, route="rectified", method="symmetric").route == "rectified-symmetric"
-    with pytest.raises(ValueError, match="method is 'ica', but belongs to the route 'rectified'"):
+    assert (
+        exhume.recover(planted.x, planted.y, route="rectified", method="symmetric").route
+        == "rectified-symmetric"
+    )
+    with pytest.raises(ValueError, match="method belongs to the route rectified, but route is auto"):
         exhume.recover(planted.x, planted.y, method="ica")
     with pytest.raises(ValueError):
         exhume.recover(planted.x, planted.y, route="depth2", activation="square")
 
 
 def test_mirrored_is_what_the_command_line_does(tmp_path, cli):
-    planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=1001, bias=0.0, distribution="exponential", seed=6)
+    planted = exhume.generate(
+        inputs=5, hidden=4, outputs=4, samples=1001, bias=0.0, distribution="exponential", seed=6
+    )
     mirror = planted.network(-planted.x)
     for name, values in (("x", planted.x), ("y", planted.y), ("m", mirror)):
         np.save(tmp_path / f"{name}.npy", values)
     paths = [tmp_path / f"{name}.npy" for name in ("x", "y", "m")]
-    subprocess.run([cli, "recover", *paths[:2], "--mirrored", paths[2], "--route", "symmetric", "--out", tmp_path / "cli", "--quiet"], check=True)
+    subprocess.run(
+        [
+            cli,
+            "recover",
+            *paths[:2],
+            "--mirrored",
+            paths[2],
+            "--route",
+            "symmetric",
+            "--out",
+            tmp_path / "cli",
+            "--quiet",
+        ],
+        check=True,
+    )
     expected = exhume.load(tmp_path / "cli")
     for x, y, m in ((planted.x, planted.y, mirror), paths):
         found = exhume.recover(x, y, mirrored=m, route="symmetric")
@@ -134,21 +159,41 @@ def test_reproduce_refuses_what_it_does_not_know(tmp_path):
 @pytest.mark.parametrize(
     "options, kind",
     [
-        ({"hidden": 3, "outputs": 3, "orthonormal": True, "weights_condition": 5.0, "bias": 0.0}, exhume.Network),
+        (
+            {"hidden": 3, "outputs": 3, "orthonormal": True, "weights_condition": 5.0, "bias": 0.0},
+            exhume.Network,
+        ),
         ({"hidden": 3, "outputs": 2, "distribution": "laplace", "perturb": 0.1}, exhume.Network),
         ({"layers": (4, 3), "outputs": 2, "bias": 0.2}, exhume.Network),
-        ({"hidden": 3, "outputs": 1, "model": "threshold", "threshold": 1.5, "upper": "pairs"}, exhume.Thresholds),
+        (
+            {"hidden": 3, "outputs": 1, "model": "threshold", "threshold": 1.5, "upper": "pairs"},
+            exhume.Thresholds,
+        ),
     ],
 )
 def test_generate_makes_what_the_command_line_makes(cli, tmp_path, options, kind):
     planted = exhume.generate(inputs=4, samples=300, seed=9, **options)
-    line = [cli, "generate", "--inputs", "4", "--samples", "300", "--seed", "9", "--out", tmp_path / "made", "--quiet"]
+    line = [
+        cli,
+        "generate",
+        "--inputs",
+        "4",
+        "--samples",
+        "300",
+        "--seed",
+        "9",
+        "--out",
+        tmp_path / "made",
+        "--quiet",
+    ]
     for name, value in options.items():
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
         line += [f"--{name.replace('_', '-')}"] + ([] if value is True else [text])
     subprocess.run(line, check=True)
     assert isinstance(planted.network, kind) and len(repr(planted)) < 200
-    assert np.array_equal(planted.x, np.load(tmp_path / "made/x.npy")) and np.array_equal(planted.y, np.load(tmp_path / "made/y.npy"))
+    assert np.array_equal(planted.x, np.load(tmp_path / "made/x.npy")) and np.array_equal(
+        planted.y, np.load(tmp_path / "made/y.npy")
+    )
 
 
 def test_generate_from_what_is_given(tmp_path):

@@ -77,7 +77,9 @@ def test_files(planted, recovered, tmp_path):
     found = exhume.recover(tmp_path / "both.npz")
     assert found.network == recovered.network
     digest = hashlib.sha256((tmp_path / "both.npz").read_bytes()).hexdigest()
-    assert found.certificate["files"] == [{"role": "samples", "path": str(tmp_path / "both.npz"), "sha256": digest}]
+    assert found.certificate["files"] == [
+        {"role": "samples", "path": str(tmp_path / "both.npz"), "sha256": digest}
+    ]
 
 
 def test_routes(planted):

@@ -99,9 +99,11 @@ def test_unrecoverable_data_are_a_result_not_an_error(random):
 
 
 def test_a_refusal_has_no_network(recovered):
-    certificate = recovered.certificate | {"status": "refused", "verdict": "No network was returned: it is so"}
-    none = np.zeros((0, 0))
-    refused = exhume.Result(json.dumps(certificate), None, None, np.zeros(0), none, none, [])
+    certificate = recovered.certificate | {
+        "status": "refused",
+        "verdict": "No network was returned: it is so",
+    }
+    refused = exhume.Result(json.dumps(certificate), None)
     assert refused.status == "refused"
     with pytest.raises(RuntimeError, match="No network was returned: it is so"):
         refused.network

@@ -20,7 +20,9 @@ EXCEPTIONS = {}
 LEFT_OUT = {"check_array_api_input"}
 
 
-@pytest.mark.parametrize("estimator", [TwoLayerReLURegressor(), MemorizingRegressor()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [TwoLayerReLURegressor(), MemorizingRegressor()], ids=lambda e: type(e).__name__
+)
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator(estimator):
     results = check_estimator(estimator, expected_failed_checks=EXCEPTIONS, on_skip=None)
@@ -71,7 +73,9 @@ def test_pipeline_grid_search_and_cross_validation(data):
     assert search.best_params_ == {"hidden": 3} and search.best_score_ > 1 - 1e-12
 
 
-@pytest.mark.parametrize("make", [lambda: TwoLayerReLURegressor(hidden=3, random_state=1), MemorizingRegressor])
+@pytest.mark.parametrize(
+    "make", [lambda: TwoLayerReLURegressor(hidden=3, random_state=1), MemorizingRegressor]
+)
 def test_pickles_and_clones(data, make):
     x, y = data[0][:300], data[1][:300]
     model = make().fit(x, y)

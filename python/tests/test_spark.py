@@ -1,4 +1,4 @@
-"""Rows of a Spark data frame: the same bytes as from one array. `make test-spark` runs these; they need Java."""
+"""Rows of a Spark data frame: the same bytes as from one array. `make test-spark` runs these, with Java."""
 
 import os
 import signal

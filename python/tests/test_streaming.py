@@ -23,7 +23,11 @@ def test_blocks_give_the_same_bits(planted, recovered, lengths):
     assert found.network == recovered.network
     mine, other = found.certificate, recovered.certificate
     for certificate in (mine, other):
-        del certificate["timings"], certificate["date"], certificate["digest"]  # the digest is also that of the others
+        del (
+            certificate["timings"],
+            certificate["date"],
+            certificate["digest"],
+        )  # the digest is also that of the others
     assert mine == other
 
 
@@ -59,9 +63,17 @@ def test_bad_blocks_are_named(planted):
     x, y = planted.x, planted.y
     refuse(exhume.DataError, "there are no blocks", iter(()))
     refuse(exhume.DataError, "block 1: x has 5 rows but y has 4", [(x[:5], y[:5]), (x[:5], y[:4])])
-    refuse(exhume.DataError, "block 1 has 3 inputs and 5 outputs, those before it 8 and 5", [(x, y), (x[:, :3], y)])
+    refuse(
+        exhume.DataError,
+        "block 1 has 3 inputs and 5 outputs, those before it 8 and 5",
+        [(x, y), (x[:, :3], y)],
+    )
     refuse(ValueError, "block 0 is not a pair", [x])
     refuse(ValueError, "x of block 0 has 1 dimensions", [(x[0], y)])
     bad = x[:6].copy()
     bad[4, 2] = np.nan
-    refuse(exhume.DataError, "x of block 2: row 4, column 2 (counting from 0) is nan", [(x, y), (x, y), (bad, y[:6])])
+    refuse(
+        exhume.DataError,
+        "x of block 2: row 4, column 2 (counting from 0) is nan",
+        [(x, y), (x, y), (bad, y[:6])],
+    )

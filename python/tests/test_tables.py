@@ -41,7 +41,9 @@ def test_tables_give_the_same_bits_and_keep_their_names(planted, plain, kind):
 def test_one_table_with_targets(planted, plain, kind):
     both = table_of(kind, np.hstack([planted.y[:, :1], planted.x, planted.y[:, 1:]]), ["up", *NAMES, "down"])
     found = exhume.recover(both, target=["up", "down"])
-    assert found.network == plain.network and found.input_names == NAMES and found.output_names == ["up", "down"]
+    assert (
+        found.network == plain.network and found.input_names == NAMES and found.output_names == ["up", "down"]
+    )
     with pytest.raises(ValueError, match="target 'left' is no column; there are up, age"):
         exhume.recover(both, target="left")
     with pytest.raises(ValueError, match="y is missing; give x and y, or target="):
@@ -52,7 +54,9 @@ def test_one_table_with_targets(planted, plain, kind):
 
 
 def test_columns_of_different_kinds(planted):
-    mixed = pandas.DataFrame({"whole": pandas.array(range(50), "Int64"), "yes": [True, False] * 25, "real": np.linspace(0, 1, 50)})
+    mixed = pandas.DataFrame(
+        {"whole": pandas.array(range(50), "Int64"), "yes": [True, False] * 25, "real": np.linspace(0, 1, 50)}
+    )
     x = exhume._arrays.as_rows(mixed, "x")
     assert x.dtype == np.float64 and x[3].tolist() == [3.0, 0.0, 3 / 49]
     mixed.loc[7, "whole"] = pandas.NA
@@ -62,7 +66,9 @@ def test_columns_of_different_kinds(planted):
 
 def test_what_holds_no_numbers_is_named(planted):
     table = pandas.DataFrame(planted.x, columns=NAMES)
-    with pytest.raises(exhume.DataError, match="column 'city' of x does not hold numbers but values like 'Ulm'"):
+    with pytest.raises(
+        exhume.DataError, match="column 'city' of x does not hold numbers but values like 'Ulm'"
+    ):
         exhume.recover(table.assign(city="Ulm"), planted.y)
     with pytest.raises(exhume.DataError, match="column 'day' of x holds times"):
         exhume.recover(table.assign(day=pandas.Timestamp("2026-01-01")), planted.y)
@@ -107,13 +113,17 @@ def test_weights_without_noise(planted, plain):
 
 def test_weights_with_noise(planted):
     noisy = exhume.generate(network=planted.network, samples=20000, noise_relative=0.1, seed=4)
-    found = exhume.recover(pandas.DataFrame(noisy.x, columns=NAMES), pandas.DataFrame(noisy.y, columns=["up", "down"]))
+    found = exhume.recover(
+        pandas.DataFrame(noisy.x, columns=NAMES), pandas.DataFrame(noisy.y, columns=["up", "down"])
+    )
     table = found.weights(0.9)
     assert list(table.columns[6:]) == ["standard_error", "lower", "upper", "z", "p"]
     row = table[table.name == "W[1,income]"].iloc[0]
     error = found.standard_errors.W[1, 3]
     assert (row.unit, row.input, row.standard_error) == (1, "income", error)
-    assert row.z == pytest.approx(row.value / error) and row.upper - row.value == pytest.approx(1.6449 * error, rel=1e-4)
+    assert row.z == pytest.approx(row.value / error) and row.upper - row.value == pytest.approx(
+        1.6449 * error, rel=1e-4
+    )
     assert (table.p >= 0).all() and (table.p <= 1).all()
     # Two sides of a standard normal beyond 1.96.
     from exhume._weights import Weight, frame
@@ -123,9 +133,15 @@ def test_weights_with_noise(planted):
 
 
 def test_weights_of_several_layers(random):
-    net = exhume.Network([(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in [(2, 3), (3, 2), (2, 1)]])
+    net = exhume.Network(
+        [(random.standard_normal((k, d)), random.standard_normal(k)) for d, k in [(2, 3), (3, 2), (2, 1)]]
+    )
     names = [w.name for w in exhume._weights.weights_of(net, None, ["a", "b"], ["out"])]
-    assert names[:2] == ["layers.0.W[0,a]", "layers.0.W[0,b]"] and "layers.1.W[1,2]" in names and names[-1] == "c[out]"
+    assert (
+        names[:2] == ["layers.0.W[0,a]", "layers.0.W[0,b]"]
+        and "layers.1.W[1,2]" in names
+        and names[-1] == "c[out]"
+    )
 
 
 def test_what_is_missing_is_said(plain, monkeypatch):
@@ -201,7 +217,9 @@ def test_errors_truth_and_shape(planted, tmp_path):
 
 
 def test_other_functions_take_targets(planted):
-    few = pandas.DataFrame({"up": planted.y[:8, 0], **{f"x{a}": planted.x[:8, a] for a in range(planted.x.shape[1])}})
+    few = pandas.DataFrame(
+        {"up": planted.y[:8, 0], **{f"x{a}": planted.x[:8, a] for a in range(planted.x.shape[1])}}
+    )
     fits = [exhume.memorize(few, target="up"), exhume.memorize(planted.x[:8], planted.y[:8, 0])]
     assert fits[0].memorized and fits[0].relative_error == fits[1].relative_error
     for call in (exhume.memorize, exhume.diagnose, exhume.lowest_layer, exhume.halfspaces):

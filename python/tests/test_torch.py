@@ -59,7 +59,9 @@ def test_what_from_torch_reads():
     network = exhume.Network.from_torch(module.eval())
     x = torch.randn(5, 3)
     assert np.allclose(network(x), module(x).detach().numpy(), atol=1e-6)
-    with pytest.raises(ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn, Linear last"):
+    with pytest.raises(
+        ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn, Linear last"
+    ):
         exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
     with pytest.raises(ValueError, match="not a torch.nn.Module"):
         exhume.Network.from_torch(3)
@@ -94,12 +96,20 @@ def test_deep_networks_there_and_back():
 
 def test_what_deep_from_torch_reads():
     module = nn.Sequential(
-        nn.Flatten(), nn.Linear(3, 4), nn.ReLU(), nn.Dropout(), nn.Linear(4, 2, bias=False), nn.ReLU(), nn.Linear(2, 1)
+        nn.Flatten(),
+        nn.Linear(3, 4),
+        nn.ReLU(),
+        nn.Dropout(),
+        nn.Linear(4, 2, bias=False),
+        nn.ReLU(),
+        nn.Linear(2, 1),
     ).eval()
     network = exhume.Network.from_torch(module)
     x = torch.randn(5, 3)
     assert np.allclose(network(x), module(x).detach().numpy(), atol=1e-6)
-    with pytest.raises(ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn"):
+    with pytest.raises(
+        ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn"
+    ):
         exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
 
 

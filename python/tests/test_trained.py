@@ -1,4 +1,4 @@
-"""Networks that others trained: 200,000 Gaussian questions, and the weights to 1e-9."""
+"""Networks that others trained: 200,000 Gaussian queries, and the weights to 1e-9."""
 
 import warnings
 

@@ -50,6 +50,16 @@ Control::Clock::time_point Control::now() const {
   return passes->now();
 }
 
+void Control::spend(double operations) const {
+  if (!inside_parallel_for()) shared_->spent += operations;
+}
+
+Control Control::within_work(double operations) const {
+  Control limited = *this;
+  limited.most_work = std::min(most_work, spent() + operations);
+  return limited;
+}
+
 Control Control::within(double seconds) const {
   Control limited = *this;
   if (seconds < 1e9) {

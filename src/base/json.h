@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 // Whatever is not UTF-8 (file names, say) is replaced, never thrown over. to_line: without blanks and breaks.
 [[nodiscard]] std::string to_text(const Json& json);
 [[nodiscard]] std::string to_line(const Json& json);
+// Every string as reading what to_text wrote would bring it back: what is not UTF-8 is replaced.
+void make_valid(Json& json);
 // What is not JSON is a value with is_discarded().
 [[nodiscard]] Json parsed(const std::string& text);
 

@@ -1,5 +1,5 @@
 // Memoises an expensive computation with a small result: a journal of passes (passes/journal.h) keeps the
-// result, so that a resumed run does not compute it again.
+// result, and the work that it took (Control::spend), which counts again where the result is only read.
 //
 //     const Student student = remembered(control, "student", [&] { return train(...); });
 //
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "base/inside_parallel.h"
 #include "base/packed.h"
@@ -18,7 +19,13 @@ namespace exhume {
 template <class Make>
 [[nodiscard]] auto remembered(const Control& control, std::string_view name, const Make& make) {
   if (!control.passes || inside_parallel_for()) return make();
-  return unpacked<decltype(make())>(control.passes->once(name, [&] { return packed(make()); }));
+  using Kept = std::pair<decltype(make()), double>;
+  const double before = control.spent();
+  auto [made, work] = unpacked<Kept>(control.passes->once(name, [&] {
+    return packed(Kept{make(), control.spent() - before});
+  }));
+  control.spend(before + work - control.spent());  // nothing where it was made here
+  return std::move(made);
 }
 
 }  // namespace exhume

@@ -29,7 +29,8 @@ Matrix positions(const Form& model, const Eigen::Ref<const RowMatrix>& x) {
   return out;
 }
 
-// Inner edges of bins that hold equally many rows, and finer ones towards both ends. along: some rows, sorted.
+// Inner edges of bins that hold equally many rows, and finer ones towards both ends. along: some rows,
+// sorted.
 std::vector<double> edges(const Eigen::Ref<const Vector>& along, Index rows) {
   const Index bins = std::clamp<Index>(rows / kLeastInBin, 2, kMostBins);
   std::vector<double> out;
@@ -133,8 +134,8 @@ std::vector<std::pair<Index, Index>> pairs_of(const Form& model, Index rows) {
   return out;
 }
 
-// The largest chi-squared of the means in kSide x kSide bins along pairs of directions, over its limit. sorted: where some
-// rows lie along each.
+// The largest chi-squared of the means in kSide x kSide bins along pairs of directions, over its limit.
+// sorted: where some rows lie along each.
 double look_at_pairs(const Form& model, const Matrix& sorted, const SampleSource& residual,
                      double false_alarm, const Control& control) {
   const auto pairs = pairs_of(model, residual.rows());
@@ -169,9 +170,8 @@ double look_at_pairs(const Form& model, const Matrix& sorted, const SampleSource
 
 }  // namespace
 
-BinnedLook look_in_bins(const Form& model, const SampleSource& standard,
-                        const SampleSource& residual, double kurtosis, double false_alarm,
-                        const Control& control) {
+BinnedLook look_in_bins(const Form& model, const SampleSource& standard, const SampleSource& residual,
+                        double kurtosis, double false_alarm, const Control& control) {
   const SamplePtr some = spread_subset(standard, kRowsForEdges);
   SampleBlock block;
   some->read(0, some->rows(), block);

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "certify/certify.h"
 #include "certify/inspect.h"
 #include "data/reduce.h"
@@ -85,11 +85,11 @@ LayerSums sum_layer(const StoredLayer& layer, const LayerClaim& claim, const Sam
 
 class Check {
  public:
-  Check(const std::string& text, const StoredModel& model, const SamplePtr& samples, const Control& control)
-      : text_(text), json_(parse_certificate(text)), model_(model), samples_(samples), control_(control) {}
+  Check(const Document& document, const StoredModel& model, const SamplePtr& samples, const Control& control)
+      : document_(document), json_(document.json), model_(model), samples_(samples), control_(control) {}
 
   CertificateCheck run() {
-    const bool intact = digest_matches(text_);
+    const bool intact = document_.sealed;
     find("certificate", intact,
          intact ? "its digest is that of its content"
                 : "its digest is not that of its content: it was edited");
@@ -304,8 +304,8 @@ class Check {
     agree("share of the activity on rows without an active unit", none, stated("unexplained_share"));
   }
 
-  const std::string& text_;
-  Json json_;
+  const Document& document_;
+  const Json& json_;
   const StoredModel& model_;
   const SamplePtr& samples_;
   const Control& control_;
@@ -330,9 +330,9 @@ std::optional<Verification> verify_model(const StoredModel& model, const SampleS
   return std::nullopt;
 }
 
-CertificateCheck check_certificate(const std::string& json, const StoredModel& model,
+CertificateCheck check_certificate(const Document& document, const StoredModel& model,
                                    const SamplePtr& samples, const Control& control) {
-  return Check(json, model, samples, control).run();
+  return Check(document, model, samples, control).run();
 }
 
 }  // namespace exhume

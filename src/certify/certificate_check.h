@@ -23,20 +23,6 @@
 
 namespace exhume {
 
-enum class Outcome {
-  kGood,
-  kBad,
-  kUnchecked,  // samples cannot show it
-};
-
-// One thing that was looked at.
-struct Finding {
-  std::string part;  // "certificate", "network", or the role of a file: what is to blame where it is bad
-  Outcome outcome = Outcome::kGood;
-  std::string words;
-  [[nodiscard]] bool bad() const { return outcome == Outcome::kBad; }
-};
-
 struct CertificateCheck {
   std::vector<Finding> findings;
   std::optional<Verification>
@@ -45,7 +31,7 @@ struct CertificateCheck {
 
 // `samples` are those that the certificate is about: the files it names, or, of a memorized network, the rows
 // memorised. Throws DataError where the model does not fit the samples.
-[[nodiscard]] CertificateCheck check_certificate(const std::string& json, const StoredModel& model,
+[[nodiscard]] CertificateCheck check_certificate(const Document& document, const StoredModel& model,
                                                  const SamplePtr& samples, const Control& control = {});
 
 // Over all rows; empty for a lowest layer. Throws DataError where the model does not fit the samples.

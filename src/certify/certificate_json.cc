@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/blas.h"
-#include "certify/certificate_writer.h"
 #include "exhume/error.h"
 #include "exhume/version.h"
 #include "io/digest.h"
@@ -38,24 +37,74 @@ std::vector<FileDigest> files_of(const Json& list) {
   return files;
 }
 
-std::vector<double> numbers_of(const Json& list) {
-  std::vector<double> values;
+std::vector<std::string> strings_of(const Json& list) {
+  std::vector<std::string> values;
   if (!list.is_array()) return values;
-  for (const Json& value : list) values.push_back(number_of(value));
+  for (const Json& value : list) values.push_back(words(value));
   return values;
 }
 
-// What the files of a certificate could need at most (CertifiedFiles).
-std::uint64_t most_bytes(const Json& json) {
-  constexpr double kNumber = 256, kPages = 1 << 26, kArchive = 8.0 * (1 << 30), kMost = 1e18;
-  const auto stated = [&](const char* key) {
-    return std::max(0.0, number_of(at(json, key)));
-  };  // 0 where it is not
-  const double shape = 1 + stated("inputs") + stated("outputs") + stated("hidden_units") + stated("features");
-  const double numbers = (stated("rows") + shape) * shape;
-  bool archive = false;
-  for (const FileDigest& file : files_of(at(json, "files"))) archive = archive || file.role == "samples";
-  return static_cast<std::uint64_t>(std::min(kMost, kNumber * numbers + kPages + (archive ? kArchive : 0)));
+// A count or a place; 0 where it is none.
+Index index_of(const Json& value) {
+  const double number = number_of(value);
+  return number >= 0 && number <= 1e15 ? static_cast<Index>(number) : 0;
+}
+
+std::vector<Index> indices_of(const Json& list) {
+  std::vector<Index> values;
+  if (!list.is_array()) return values;
+  for (const Json& value : list) {
+    if (const double number = number_of(value); number >= 0 && number < 1e9)
+      values.push_back(static_cast<Index>(number));
+  }
+  return values;
+}
+
+Certificate certificate_of(const Json& json) {
+  Certificate c;
+  for (const Status status : {Status::kCertified, Status::kEstimated, Status::kRefused}) {
+    if (words(at(json, "status")) == to_string(status)) c.status = status;
+  }
+  c.reason = words(at(json, "reason"));
+  c.route = words(at(json, "route"));
+  if (at(json, "assumptions").is_array()) {
+    for (const Json& a : at(json, "assumptions"))
+      c.assumptions.push_back({words(at(a, "name")), number_of(at(a, "value")), number_of(at(a, "threshold")),
+                               is_true(at(a, "holds")), is_true(at(a, "required"))});
+  }
+  if (at(json, "tried").is_array()) {
+    for (const Json& a : at(json, "tried"))
+      c.tried.push_back({words(at(a, "route")), words(at(a, "outcome"))});
+  }
+  if (at(json, "timings").is_object()) {
+    for (const auto& [stage, seconds] : at(json, "timings").items())
+      c.timings.push_back({stage, number_of(seconds)});
+  }
+  if (at(json, "seed").is_number_unsigned()) c.seed = at(json, "seed").get<std::uint64_t>();
+  c.rows = index_of(at(json, "rows"));
+  c.samples = index_of(at(json, "samples"));
+  c.held_out = index_of(at(json, "held_out"));
+  c.held_out_period = index_of(at(at(json, "split"), "period"));
+  c.conclusion = words(at(json, "conclusion"));
+  c.assumed = strings_of(at(json, "assumed"));
+  c.input_names = strings_of(at(json, "input_names"));
+  c.output_names = strings_of(at(json, "output_names"));
+  c.input_shape = indices_of(at(json, "input_shape"));
+  c.target = indices_of(at(json, "target"));
+  c.remarks = strings_of(at(json, "remarks"));
+  if (at(json, "options").is_object()) {
+    for (const auto& [name, value] : at(json, "options").items()) c.options.emplace_back(name, words(value));
+  }
+  c.command = words(at(json, "command"));
+  c.version = words(at(json, "version"));
+  c.host = words(at(json, "host"));
+  c.date = words(at(json, "date"));
+  c.files = files_of(at(json, "files"));
+  c.written = files_of(at(json, "written"));
+  // Certificates of version 0.1 name the network alone.
+  if (const std::string digest = words(at(json, "network_sha256")); !digest.empty() && c.written.empty())
+    c.written.push_back({"network", "network.safetensors", digest});
+  return c;
 }
 
 // Brackets nested deeper than any certificate are refused before the parser follows them down.
@@ -91,8 +140,9 @@ void stamp(Certificate& certificate, int threads) {
   certificate.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-std::string write_certificate(const Certificate& c, CertificateParts parts) {
-  Json json;
+Document make_document(const Certificate& c, CertificateParts parts) {
+  Document document{c, parts.kind, Json(), true};
+  Json& json = document.json;
   json["status"] = to_string(c.status);
   json["reason"] = c.reason;
   json["verdict"] = parts.verdict;
@@ -138,52 +188,50 @@ std::string write_certificate(const Certificate& c, CertificateParts parts) {
   json["written"] = file_list(c.written);
   if (!parts.pictures.empty()) json["pictures"] = std::move(parts.pictures);
   if (!parts.sections.empty()) json["sections"] = std::move(parts.sections);
-  return sealed(std::move(json));
+  seal(document);
+  return document;
 }
 
-std::string sealed(Json json) {
-  json.erase("digest");
-  const std::string text = to_text(json);
-  json = parsed(text);  // now with valid strings
-  json["digest"] = sha256(text);
-  return to_text(json) + "\n";
+void seal(Document& document) {
+  document.json.erase("digest");
+  make_valid(document.json);
+  document.json["digest"] = sha256(to_text(document.json));
+  document.sealed = true;
 }
 
-Json parse_certificate(const std::string& text) {
+std::string to_text(const Document& document) { return to_text(document.json) + "\n"; }
+
+Document read_document(const std::string& text) {
   if (too_deep(text)) {
     throw DataError(
         fmt::format("the certificate is nested more than {} deep; is it a certificate.json?", kDeepest));
   }
-  Json json = parsed(text);
+  Document document;
+  Json& json = document.json;
+  json = parsed(text);
   if (!json.is_object() || !at(json, "status").is_string())
     throw DataError("the certificate is not valid JSON or has no status; is it a certificate.json?");
-  return json;
-}
-
-bool digest_matches(const std::string& text) {
-  if (too_deep(text)) return false;
-  Json json = parsed(text);
-  if (!json.is_object() || !at(json, "digest").is_string()) return false;
-  const auto stated = json["digest"].get<std::string>();
-  json.erase("digest");
-  return sha256(to_text(json)) == stated;
-}
-
-CertifiedFiles certified_files(const std::string& text) {
-  const Json json = parse_certificate(text);
-  CertifiedFiles files{words(at(json, "kind")),
-                       files_of(at(json, "files")),
-                       files_of(at(json, "written")),
-                       {},
-                       most_bytes(json)};
-  if (files.kind.empty()) files.kind = "network";
-  for (const double column : numbers_of(at(json, "target"))) {
-    if (column >= 0 && column < 1e9) files.target.push_back(static_cast<Index>(column));
+  if (const Json digest = at(json, "digest"); digest.is_string()) {
+    json.erase("digest");
+    document.sealed = sha256(to_text(json)) == digest.get<std::string>();
+    json["digest"] = digest;
   }
-  // Certificates of version 0.1 name the network alone.
-  if (const std::string digest = words(at(json, "network_sha256")); !digest.empty() && files.written.empty())
-    files.written.push_back({"network", "network.safetensors", digest});
-  return files;
+  document.certificate = certificate_of(json);
+  document.kind = words(at(json, "kind"));
+  if (document.kind.empty()) document.kind = "network";
+  return document;
+}
+
+std::uint64_t most_bytes(const Document& document) {
+  constexpr double kNumber = 256, kPages = 1 << 26, kArchive = 8.0 * (1 << 30), kMost = 1e18;
+  const auto stated = [&](const char* key) {
+    return std::max(0.0, number_of(at(document.json, key)));
+  };  // 0 where it is not
+  const double shape = 1 + stated("inputs") + stated("outputs") + stated("hidden_units") + stated("features");
+  const double numbers = (stated("rows") + shape) * shape;
+  bool archive = false;
+  for (const FileDigest& file : document.certificate.files) archive = archive || file.role == "samples";
+  return static_cast<std::uint64_t>(std::min(kMost, kNumber * numbers + kPages + (archive ? kArchive : 0)));
 }
 
 }  // namespace exhume

@@ -1,4 +1,8 @@
-// A certificate as text: certificate.json.
+// A certificate as a document: what certificate.json holds.
+//
+//   result --make_document--> Document --to_text--> certificate.json --read_document--> Document
+//                                |
+//                                +--to_html (report/report.h)--> report.html
 //
 // Keys that every certificate has, in this order, with those of its own kind between them:
 //
@@ -16,30 +20,44 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "base/json.h"
 #include "exhume/certificate.h"
 
 namespace exhume {
 
-// Does the certificate carry the digest of its own content? False where it has none.
-[[nodiscard]] bool digest_matches(const std::string& text);
+struct Document {
+  Certificate certificate;  // what every kind states; of a file, as far as it does
+  std::string kind;         // "network", "deep network", "extracted network", "lowest layer", ...
+  Json json;                // every key in the order of the file, `digest` last
+  bool sealed = false;      // `digest` is that of the content
+};
+
+// What one kind of result adds.
+struct CertificateParts {
+  std::string kind, verdict;
+  Json own = Json::object();       // keys of its own, after the route
+  Json pictures = Json::object();  // for the eye: numbers rounded, large arrays thinned
+  Json sections = Json::array();   // of the page (report/sections.h)
+};
+[[nodiscard]] Document make_document(const Certificate& certificate, CertificateParts parts);
+
+// The one reader. Throws DataError where `text` is not JSON, is nested too deep, or has no status. Keys that
+// are missing or of another type leave their field empty.
+[[nodiscard]] Document read_document(const std::string& text);
+
+// The bytes of certificate.json.
+[[nodiscard]] std::string to_text(const Document& document);
+
+// The digest anew, after a change to `json`.
+void seal(Document& document);
+
+// No file that the certificate speaks of is larger, by the rows and the shape that it states: as text with 256
+// bytes per number, or in an archive with other arrays.
+[[nodiscard]] std::uint64_t most_bytes(const Document& document);
 
 // Version, machine and time, for a certificate that is about to be written; `threads` that worked on it, 0
 // where nobody counted.
 void stamp(Certificate& certificate, int threads = 0);
-
-// What a certificate says of the files it is about.
-struct CertifiedFiles {
-  std::string kind;                 // of result: "network", "lowest layer", "halfspaces", "memorized network"
-  std::vector<FileDigest> samples;  // read
-  std::vector<FileDigest> written;  // beside the certificate
-  std::vector<Index> target;        // of one table: the columns that are outputs, from 0
-  // No file of these is larger, by the rows and the shape that are stated: as text with 256 bytes a number,
-  // or in an archive with other arrays.
-  std::uint64_t most_bytes = 0;
-};
-// Throws DataError where `text` is no certificate.
-[[nodiscard]] CertifiedFiles certified_files(const std::string& text);
 
 }  // namespace exhume

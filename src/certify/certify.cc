@@ -201,8 +201,8 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
                         "it: more units, more samples, or another kind of function is behind the data",
                         k, fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
-  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as the
-  // square of their sum where noise is shared.
+  // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as
+  // the square of their sum where noise is shared.
   const double expected = std::max(held_out.noise.sum(), kTiny);
   const double ratio = held_out.mean_square / expected;
   const double spread = 1 + 5 * std::sqrt(std::max(look.kurtosis - 1, 2.0) /

@@ -1,9 +1,9 @@
 // What a recovered network is worth, from the residuals alone.
 //
 // Certified. The network reproduces every entry of the training rows and of the held-out rows to its stored
-// precision (certify/entry_check.h), no linear term was needed, the signs are unique and the Jacobian has full
-// rank. Then the samples are those of this network, and any network of at most k units that agrees with it on
-// the input distribution has these weights up to order and scale, to that precision.
+// precision (certify/entry_check.h), no linear term was needed, the signs are unique and the Jacobian has
+// full rank. Then the samples are those of this network, and any network of at most k units that agrees with
+// it on the input distribution has these weights up to order and scale, to that precision.
 //
 // Estimated. Without replicates nobody can tell a small deviation of f from noise, so with noise every
 // statement is conditional: nothing in the residuals speaks against a network of k units plus independent
@@ -22,7 +22,7 @@
 #include "certify/entry_check.h"
 #include "certify/inspect.h"
 #include "certify/residual_look.h"
-#include "exhume/certificate.h"
+#include "exhume/result.h"
 #include "fit/fit.h"
 
 namespace exhume {
@@ -51,22 +51,9 @@ using Predict = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
 //
 //     variance (chi^2_p + missed) / n
 //
-// with Laurent and Massart's bound on the tail of chi^2_p. variance: of the noise, its largest in any mixture of
-// outputs; missed: the energy that a deviation from the network may have unseen (certify/residual_look.h).
+// with Laurent and Massart's bound on the tail of chi^2_p. variance: of the noise, its largest in any mixture
+// of outputs; missed: the energy that a deviation from the network may have unseen (certify/residual_look.h).
 [[nodiscard]] double bound_fitted_noise(double parameters, double variance, double missed, Index rows);
-
-// How far the weights are determined by the function, to first order: a network of as many units near this
-// one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta
-// of these, because
-//
-//     |theta_p| <= epsilon sqrt(n [(J^T J)^-1]_pp)      for every parameter p (Cauchy-Schwarz),
-//
-// J the Jacobian in canonical coordinates (unit rows of W).
-struct Identifiability {
-  double smallest_singular = 0;  // of J's directions of W and b, over sqrt(rows) and the outputs' spread
-  double epsilon = 0;            // root of the bound on E|f - fhat|^2
-  double delta = 0;
-};
 
 // How well every unit is supported by noisy samples.
 struct UnitSupport {

@@ -3,8 +3,8 @@
 //
 //     |y_io - f_o(x_i)| <= h(y_io) + e_io          for every row i and output o
 //
-// h is half a unit of the stored precision (certify/stored_precision.h), a whole unit for rows that the fit did not
-// see, since the others leave it no less uncertain than that. e is what computing in doubles may
+// h is half a unit of the stored precision (certify/stored_precision.h), a whole unit for rows that the fit
+// did not see, since the others leave it no less uncertain than that. e is what computing in doubles may
 // cost, with the sizes of the terms that the evaluation of f adds up,
 //
 //     S_io = sum_j |A_oj| (sum_a |W_ja| |x_ia| + |b_j|) + |c_o|
@@ -40,7 +40,8 @@ struct EntryCheck {
   [[nodiscard]] bool reproduced() const { return worst <= 1; }
 };
 
-// Standard deviations of the fitted outputs at rows of x that come from rounding alone, rows x m; empty: none.
+// Standard deviations of the fitted outputs at rows of x that come from rounding alone, rows x m; empty:
+// none.
 using FitErrors = std::function<Matrix(const Eigen::Ref<const RowMatrix>& x)>;
 
 // What is checked: f, and the sizes S and S' of the terms that it adds up, at rows of x.
@@ -50,14 +51,14 @@ struct EntryModel {
   Values standard_sizes;  // empty: the fit was not made in standardised coordinates
   double terms = 0;       // d + k_1 + ... + k_D + 4 D: how many roundings an output goes through
 
-  // `coordinates`: where the fit was made, if it was made in standardised ones. `rectifier`: of the units, where
-  // they are not ReLUs.
+  // `coordinates`: where the fit was made, if it was made in standardised ones. `rectifier`: of the units,
+  // where they are not ReLUs.
   EntryModel(const Network& network, const Rectifier* rectifier, const Standardisation* coordinates);
 };
 
-// The best that can be said of the network on `rows`: reproduced to double precision, to the stored one, or as
-// computed in single precision; otherwise how far the worst entry is from the stored precision.
-// `unseen`: rows that were not fitted.
+// The best that can be said of the network on `rows`: reproduced to double precision, to the stored one, or
+// as computed in single precision; otherwise how far the worst entry is from the stored precision. `unseen`:
+// rows that were not fitted.
 [[nodiscard]] EntryCheck check_entries(const EntryModel& model, const SampleSource& rows,
                                        const StoredPrecision& stored, bool unseen,
                                        const FitErrors& fit_errors, const Control& control);

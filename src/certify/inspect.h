@@ -18,23 +18,15 @@
 
 #include "exhume/certificate.h"
 #include "exhume/control.h"
+#include "exhume/inspect.h"
 #include "exhume/samples.h"
 
 namespace exhume {
 
-struct Inspection {
-  std::vector<Assumption> tests;  // value against threshold, holds, and words in `name`
-  bool gaussian = true;
-  bool symmetric = true;
-  bool discrete = false;         // some input takes only a handful of values
-  bool integer_outputs = false;  // every output is a whole number
-  bool repeated_rows = false;    // some row (x, y) occurs twice
-};
-
 [[nodiscard]] Inspection inspect(const SampleSource& samples);
 
-// Does one of at most 4,096 rows, spread over the samples, occur again anywhere? One pass, constant memory: sees every
-// data set whose rows are all repeated, and single repetitions with a chance of 4,096 / n.
+// Does one of at most 4,096 rows, spread over the samples, occur again anywhere? One pass, constant memory:
+// sees every data set whose rows are all repeated, and single repetitions with a chance of 4,096 / n.
 [[nodiscard]] bool has_repeated_rows(const SampleSource& samples, const Control& control);
 
 // The samples without repetitions of a whole row (x, y), by a 64-bit hash of its bytes; the first one stays.

@@ -2,9 +2,9 @@
 //
 //     t = |sum r h| / (sum r^2 h^2)^(1/2)      h: He_2(x_a), x_a x_b, He_3(x_a), He_2(x_a) x_b, x_a x_b x_c
 //
-// Each t is about standard normal where r has mean zero whatever x is. The sums are products of matrices: with weights r on the
-// rows, sum r x_a x_b is X^T diag(r) X, and so on.
-// Cost: 8 n m d^2 flops, and 4 n m d^3 / 3 for all x_a x_b x_c.
+// Each t is about standard normal where r has mean zero whatever x is. The sums are products of matrices:
+// with weights r on the rows, sum r x_a x_b is X^T diag(r) X, and so on. Cost: 8 n m d^2 flops, and 4 n m d^3
+// / 3 for all x_a x_b x_c.
 #pragma once
 
 #include "exhume/control.h"

@@ -190,9 +190,9 @@ double neighbour_statistic(const Matrix& x, const Matrix& residuals, const Contr
     std::nth_element(reach.begin(), reach.begin() + probes / 2, reach.end());
     widths[h] = reach[static_cast<size_t>(probes / 2)];
   }
-  // A strip of rows with the columns from its own rows on: those beyond them stand for the pairs the other way round too.
-  // Terms in single precision, which a statistic does not feel, a column at a time summed in it. Distances are differences of
-  // large numbers and are not.
+  // A strip of rows with the columns from its own rows on: those beyond them stand for the pairs the other
+  // way round too. Terms in single precision, which a statistic does not feel, a column at a time summed in
+  // it. Distances are differences of large numbers and are not.
   using Singles = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic>;
   constexpr Index kRowsAtOnce = 32;  // so that a strip stays in the cache
   constexpr double kFar =

@@ -27,9 +27,9 @@
 // The limits let noise fail one of them with probability kResidualFalseAlarm, all tests together.
 //
 // What they may miss. A deviation g of f from the fitted network shows in a test with function h of unit
-// variance as t = (n E r^2)^(-1/2) n E g h, so one of energy E g^2 > L sigma^2 / n, a twelfth of it along some h,
-// is seen with confidence 0.999 for L = 12 (z + 3.3)^2, z the limit of |t|. `missed` is that L: bounds on
-// E|f - fhat|^2 allow for it. What a deviation does where no sample lies, nobody can bound.
+// variance as t = (n E r^2)^(-1/2) n E g h, so one of energy E g^2 > L sigma^2 / n, a twelfth of it along
+// some h, is seen with confidence 0.999 for L = 12 (z + 3.3)^2, z the limit of |t|. `missed` is that L:
+// bounds on E|f - fhat|^2 allow for it. What a deviation does where no sample lies, nobody can bound.
 #pragma once
 
 #include "exhume/control.h"
@@ -58,7 +58,7 @@ struct ResidualLook {
 
 inline constexpr double kMostKurtosis = 6;
 
-// The largest Z over bandwidths with about 4, 16 and 64 neighbours a row, on at most 4,096 rows.
+// The largest Z over bandwidths with about 4, 16 and 64 neighbours per row, on at most 4,096 rows.
 [[nodiscard]] double neighbour_statistic(const Matrix& x, const Matrix& residuals,
                                          const Control& control = {});
 

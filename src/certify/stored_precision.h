@@ -10,8 +10,8 @@
 // are off by at most h, and by h^2/3 in the mean square: no network can do better, and none that does worse
 // reproduces them.
 //
-// Whole numbers of little spread (class labels, counts) are decimals with p = 0, but rounding then is no small
-// matter: where its mean square exceeds 1e-5 of the variance of an output, the outputs count as double.
+// Whole numbers of little spread (class labels, counts) are decimals with p = 0, but rounding then is no
+// small matter: where its mean square exceeds 1e-5 of the variance of an output, the outputs count as double.
 #pragma once
 
 #include <string>

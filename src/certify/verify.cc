@@ -13,7 +13,8 @@
 namespace exhume {
 namespace {
 
-// HeldOutSums over rows. Outputs are measured from the first row's, so that a large common offset costs no digits.
+// HeldOutSums over rows. Outputs are measured from the first row's, so that a large common offset costs no
+// digits.
 struct HeldOutSums {
   long double squared_error = 0;
   std::vector<long double> shifted, shifted_squared;  // by output

@@ -12,17 +12,9 @@
 #include "exhume/network.h"
 #include "exhume/papers/memorize.h"
 #include "exhume/samples.h"
+#include "exhume/verify.h"
 
 namespace exhume {
-
-struct Verification {
-  Index rows = 0;           // rows checked: all of them
-  double relative_mse = 0;  // 0 / 0, constant outputs that are met exactly, counts as 0
-  double rms_error = 0;     // sqrt of the mean over rows and outputs of (y - f)^2
-  double worst_error = 0;   // largest |y - f| over rows and outputs
-  Index worst_row = -1;     // where it is, counted from 0; -1 where there are no rows
-  Index worst_output = -1;
-};
 
 // Throws std::invalid_argument where inputs or outputs do not fit the network.
 [[nodiscard]] Verification verify(const Network& network, const SampleSource& samples,

@@ -230,10 +230,13 @@ Polished polish(const Form& start, const SampleSource& samples, const PolishOpti
 Polished polish(const Form& start, const DeepData& data, const PolishOptions& options,
                 const Control& control) {
   const SingleThreadedBlas single;
-  return remembered(control, "polish", [&] {
+  Polished out = remembered(control, "polish", [&] {
     const std::unique_ptr<FormSums> sums = sums_over(start, data, control);
     return Polish(kLayers, *sums, data.variation).run(start, options, control);
   });
+  const auto p = static_cast<double>(start.unknowns());
+  control.spend(p * p * static_cast<double>(data.y.size()) * (1 + out.iterations));
+  return out;
 }
 
 double fit_linear_part(Form& form, const SampleSource& samples, const PolishOptions& options,

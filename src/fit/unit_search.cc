@@ -353,8 +353,9 @@ class Search {
     start.plain = start.turned = false;
     Polished summary = polish(start, samples_, polish_options, control_);
     const auto size = static_cast<double>(model.V[0].size());
-    work_.add(static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations),
-              summary.relative_mse);
+    const double flops = static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations);
+    work_.add(flops, summary.relative_mse);
+    control_.spend(flops);
     return summary;
   }
 

@@ -32,8 +32,8 @@ std::string name_of(std::string_view digits, const std::vector<std::string>& nam
   return "'" + names[number - first] + "'";
 }
 
-// "inputs: row 3, column 2 (counting from 0)" and its like at the front of `rest`, which loses it; empty where
-// that is not what stands there.
+// "inputs: row 3, column 2 (counting from 0)" and its like at the front of `rest`, which loses it; empty
+// where that is not what stands there.
 std::string named_columns(std::string_view& rest, const std::vector<std::string>& names) {
   std::string_view left = rest;
   std::string row;

@@ -29,8 +29,7 @@ bool is_plain_name(const std::string& name) {
 [[noreturn]] void refuse_step(const fs::path& path, int error) {
   throw DataError(
       fmt::format("{} was left half written by a program that was killed, and the rest cannot be done: {}; "
-                  "make the folder "
-                  "yours to write and try again",
+                  "make the folder yours to write and try again",
                   path.string(), std::generic_category().message(error)));
 }
 

@@ -1,4 +1,4 @@
-// Tables as text: one row a line, numbers between separators.
+// Tables as text: one row per line, numbers between separators.
 //
 // Opening reads the file once: it checks every cell, counts the rows and remembers where every 4096th row
 // starts (8 bytes for 4096 rows, so memory hardly grows). `read` seeks there and parses again.

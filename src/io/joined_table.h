@@ -1,6 +1,6 @@
 // Several files as one table: their rows one below the other.
 //
-// The digest is that of the files' digests, one a line.
+// The digest is that of the files' digests, one per line.
 #pragma once
 
 #include <string>

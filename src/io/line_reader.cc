@@ -35,7 +35,7 @@ bool LineReader::next(std::string_view& line) {
     if (searched > kLongestLine) {
       throw ResourceError(
           fmt::format("{} has a line of more than {} MiB; check that it is a text table with one "
-                      "row a line",
+                      "row per line",
                       file_.name(), kLongestLine >> 20));
     }
     const std::uint64_t more = std::min(kStep, file_.size() - next_);

@@ -10,7 +10,8 @@
 
 namespace exhume {
 
-// The name itself, where it is that of a file or of nothing at all. Throws DataError where a pattern or a folder has none.
+// The name itself, where it is that of a file or of nothing at all. Throws DataError where a pattern or a
+// folder has none.
 [[nodiscard]] std::vector<std::filesystem::path> files_named(const std::filesystem::path& name);
 
 }  // namespace exhume

@@ -245,7 +245,7 @@ NpyArray parse_npy_header(std::string_view start, const std::string& name) {
   NpyArray array;
   array.data_offset = preamble + length;
   HeaderParser(start.substr(preamble, static_cast<std::size_t>(length)), name).parse(array);
-  // Eight bytes a number, whatever the type: everything becomes double.
+  // Eight bytes per number, whatever the type: everything becomes double.
   if (!array_bytes(array.shape, 8)) {
     throw DataError(fmt::format("{} claims a shape that no memory can hold, {}; save the array again", name,
                                 show_shape(array.shape)));

@@ -1,4 +1,4 @@
-// NumPy's .npz: a zip of .npy files, one an array.
+// NumPy's .npz: a zip of .npy files, one per array.
 //
 // Sizes come from the central directory, as NumPy's local headers hold 0xFFFFFFFF. An array is inflated only
 // as far as its own header says, and only if that is what the directory says, if deflate could have packed it

@@ -25,8 +25,8 @@ namespace exhume {
 void write_onnx(const std::filesystem::path& path, const Network& network,
                 OnnxPrecision precision = OnnxPrecision::kDouble);
 
-// An ONNX model with the names of its inputs and outputs as metadata, "input_names" and "output_names", each a
-// JSON list; the same bytes where there are none.
+// An ONNX model with the names of its inputs and outputs as metadata, "input_names" and "output_names", each
+// a JSON list; the same bytes where there are none.
 [[nodiscard]] std::string with_names(std::string onnx, const std::vector<std::string>& inputs,
                                      const std::vector<std::string>& outputs);
 

@@ -1,6 +1,6 @@
 // Networks of ReLUs out of ONNX files, as PyTorch's exporters and this library write them.
 //
-//   read      Gemm (alpha, beta, transB either way), MatMul, Add, Relu; Concat of the inputs and hidden layers
+//   read      Gemm (alpha, beta, transB either way), MatMul, Add, Relu; Concat of inputs and hidden layers
 //             before a Gemm, and Add of two layers, which is how skip terms are written
 //             Flatten and Identity, which change nothing here; Transpose and Cast of weights, Cast of values
 //   weights   FLOAT or DOUBLE, as raw_data or typed

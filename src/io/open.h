@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "exhume/control.h"
+#include "exhume/files.h"
 #include "exhume/network.h"
 #include "exhume/papers/memorize.h"
 #include "exhume/samples.h"
@@ -64,18 +65,9 @@ inline void check_sample_files(const std::vector<std::string>& paths) {
   check_sample_files(SampleFiles{paths, {}, {}});
 }
 
-// Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
-[[nodiscard]] SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,
-                                     const Control& control = {});
-// Both in one .npz.
-[[nodiscard]] SamplePtr open_samples(const std::filesystem::path& npz, const Control& control = {});
-
-// One table: .npy, .csv, .tsv or .txt; or several as one (io/joined_table.h): x-*.npy, a folder, or a list with commas.
+// One table: .npy, .csv, .tsv or .txt; or several as one (io/joined_table.h): x-*.npy, a folder, or a list
+// with commas.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
-
-// A network of ReLUs of any depth in .safetensors, .npz or .onnx, also in the names of other programs
-// (io/weight_names.h). Throws DataError where its units are not ReLUs.
-[[nodiscard]] Network open_network(const std::filesystem::path& path);
 
 // A network whose units are rectified by another function than the ReLU.
 struct RectifiedNetwork {
@@ -88,8 +80,8 @@ struct StoredLayer {
   Vector t;                // k
   std::string activation;  // relu, sign or sigmoid
 };
-// Whatever Exhume writes, told by the tensors and the activation that the file names. A Network has at least one
-// hidden layer here.
+// Whatever Exhume writes, told by the tensors and the activation that the file names. A Network has at least
+// one hidden layer here.
 using StoredModel = std::variant<Network, RectifiedNetwork, QuadraticNetwork, StoredLayer>;
 [[nodiscard]] StoredModel open_model(const std::filesystem::path& path);
 

@@ -1,6 +1,6 @@
 // Protocol buffers' wire format, read without trusting it.
 //
-//   field = tag (number << 3 | type), then: type 0 a varint, 1 eight bytes, 2 a length and bytes, 5 four bytes
+//   field = tag (number << 3 | type), then: 0 a varint, 1 eight bytes, 2 a length and bytes, 5 four bytes
 //
 // Nothing is copied: a field of bytes is a view of the message. Every length is checked against what is left
 // before anything is looked at, groups (types 3 and 4, which nobody writes any more) are refused, and so is a

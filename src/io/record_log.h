@@ -1,9 +1,10 @@
 // An append-only file of records with checksums: what a killed program leaves is whole up to its last record.
 //
-//     magic (8 bytes) | record | record | ...       record: kind (u32) | size (u64) | payload | digest (32 bytes)
+//     magic (8 bytes) | record | record | ...   record: kind (u32) | size (u64) | payload | digest (32 bytes)
 //
-// digest_i = SHA-256(digest_{i-1}, kind, size, payload), so the last one vouches for all. Whatever ends in the middle of
-// a record is dropped, and said; a record whose digest is wrong is refused. Numbers are little-endian.
+// digest_i = SHA-256(digest_{i-1}, kind, size, payload), so the last one vouches for all. Whatever ends in
+// the middle of a record is dropped, and said; a record whose digest is wrong is refused. Numbers are
+// little-endian.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct LogRecords {
 // The bytes of a file; throws DataError with `remedy` where it cannot be read.
 [[nodiscard]] std::string read_log(const std::filesystem::path& path, std::string_view remedy);
 
-// What a log was made with against what is asked for now, both JSON objects: empty where it is the same, or a sentence
-// that names the first difference. `what` is the log: "the log", "the checkpoint".
+// What a log was made with against what is asked for now, both JSON objects: empty where it is the same, or a
+// sentence that names the first difference. `what` is the log: "the log", "the checkpoint".
 [[nodiscard]] std::string header_difference(const std::string& logged, const std::string& now,
                                             std::string_view what);
 
@@ -52,8 +53,8 @@ class RecordWriter {
   RecordWriter(RecordWriter&& other) noexcept;
   RecordWriter& operator=(RecordWriter&& other) noexcept;
 
-  // Returns the bytes of the record. Where they cannot be written (a full disk), the file is cut back to the record
-  // before, and ResourceError says why.
+  // Returns the bytes of the record. Where they cannot be written (a full disk), the file is cut back to the
+  // record before, and ResourceError says why.
   std::string append(std::uint32_t kind, std::string_view payload);
   [[nodiscard]] const std::string& digest() const { return digest_; }  // 32 bytes
 

@@ -23,7 +23,7 @@ struct SafetensorsHeader {
 };
 
 // Throws DataError for anything but the documented form, duplicated keys included. Looks at one entry at a
-// time: whether the entries fit each other and the buffer is the caller's question.
+// time: whether the entries fit each other and the buffer is for the caller to check.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& file);
 
 }  // namespace exhume

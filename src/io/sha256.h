@@ -31,8 +31,8 @@ class RunningDigest {
  public:
   // Thread-safe.
   void saw(std::uint64_t offset, const char* bytes, std::uint64_t size);
-  // The digest of all `size` bytes; `read(offset, out, count)` reads what is missing. Others may go on reading
-  // meanwhile: nobody waits for it.
+  // The digest of all `size` bytes; `read(offset, out, count)` reads what is missing. Others may go on
+  // reading meanwhile: nobody waits for it.
   [[nodiscard]] std::string finish(std::uint64_t size,
                                    const std::function<void(std::uint64_t, char*, std::uint64_t)>& read);
 

@@ -91,8 +91,7 @@ Network network_of_weights(const Tensors& tensors, const std::string& file) {
     }
     if (!network.layers.empty() && layer.W.cols() != network.layers.back().W.rows()) {
       throw DataError(fmt::format(
-          "{}: '{}' has {} columns but the layer below has {} units; weights are (units) x (units "
-          "below)",
+          "{}: '{}' has {} columns but the layer below has {} units; weights are (units) x (units below)",
           file, names.weight, layer.W.cols(), network.layers.back().W.rows()));
     }
     network.layers.push_back(std::move(layer));

@@ -1,11 +1,12 @@
 // Networks of ReLUs in the names that other programs give their weights.
 //
 //   W1, b1, W2, b2, ..., W<n>, b<n>                      numbered
-//   0.weight, 0.bias, 2.weight, 2.bias, ...              a state dict of PyTorch: any one text before the number
+//   0.weight, 0.bias, 2.weight, 2.bias, ...          a state dict of PyTorch: any one text before the number
 //   fc1.weight, fc1.bias, fc2.weight, ...                of all layers the same, numbers in their own order
 //
 // Every weight is (units of this layer) x (units below), as PyTorch has it; a bias that is not there is zero.
-// ReLUs stand between the layers and none behind the last: the names cannot say so, whoever gives the file does.
+// ReLUs stand between the layers and none behind the last: the names cannot say so, whoever gives the file
+// does.
 #pragma once
 
 #include <string>

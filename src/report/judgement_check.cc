@@ -10,10 +10,11 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "exhume/error.h"
 #include "exhume/version.h"
 #include "report/report.h"
+#include "routes/judge_again.h"
 
 namespace exhume {
 namespace {
@@ -166,20 +167,20 @@ class Comparison {
   }
 
   void compare(const Judged& judged) {
-    RecoverResult found = judged.result;
+    Result found = judged.result;
     // Names and shape are what the data were called: the pictures follow them.
-    for (const Json& name : at(stated_, "input_names")) found.input_names.push_back(words(name));
+    for (const Json& name : at(stated_, "input_names")) found.certificate.input_names.push_back(words(name));
     for (const Json& side : at(stated_, "input_shape"))
-      found.input_shape.push_back(side.is_number_integer() ? side.get<Index>() : 0);
-    if (words(at(stated_, "status")) != to_string(found.status)) {
+      found.certificate.input_shape.push_back(side.is_number_integer() ? side.get<Index>() : 0);
+    if (words(at(stated_, "status")) != to_string(found.certificate.status)) {
       bad(fmt::format("it says {}, but the samples make it {}: {}", words(at(stated_, "status")),
-                      to_string(found.status), found.reason));
+                      to_string(found.certificate.status), found.certificate.reason));
       return;
     }
-    again_ = parsed(to_json(found));
+    again_ = make_document(found).json;
     rounding_ = found.precision == "double precision";
-    deviation_ = found.heldout_relative_mse > 0
-                     ? std::sqrt(found.heldout_mean_square / found.heldout_relative_mse)
+    deviation_ = found.errors.heldout_relative_mse > 0
+                     ? std::sqrt(found.errors.heldout_mean_square / found.errors.heldout_relative_mse)
                      : 1;
     for (const char* key : kKeys) compare_key(key, at(stated_, key), at(again_, key), Like::kSum);
     for (const auto& [key, like] : kErrors) compare_key(key, at(stated_, key), at(again_, key), like);
@@ -191,16 +192,16 @@ class Comparison {
     compare_checks();
     compare_sentences();
     compare_pictures();
-    compare_errors(found.standard_errors);
+    compare_errors(found.errors.standard_errors);
     if (judged.gained) {
-      const double entries = static_cast<double>(found.samples * network_.outputs());
+      const double entries = static_cast<double>(found.certificate.samples * network_.outputs());
       if (*judged.gained > std::max(kLeastGain, kPolished * entries)) {
         bad(fmt::format(
             "a network close by fits the samples better (by {:.2g} variances of the noise): these "
             "weights are not the estimate",
             *judged.gained));
       }
-    } else if (found.status == Status::kEstimated && tolerance_ == kSame) {
+    } else if (found.certificate.status == Status::kEstimated && tolerance_ == kSame) {
       findings_.push_back(
           {"network", Outcome::kUnchecked,
            "the fit from its units did not end in time: whether noise leaves signs open was not "
@@ -368,10 +369,10 @@ class Comparison {
 
 }  // namespace
 
-std::vector<Finding> check_judgement(const std::string& json, const StoredModel& model,
+std::vector<Finding> check_judgement(const Document& document, const StoredModel& model,
                                      const SamplePtr& samples, const Control& control,
                                      const std::optional<Network>& errors) {
-  const Json stated = parse_certificate(json);
+  const Json& stated = document.json;
   std::optional<Status> status;
   for (const Status one : {Status::kCertified, Status::kEstimated}) {
     if (words(at(stated, "status")) == to_string(one)) status = one;

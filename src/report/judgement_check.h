@@ -1,6 +1,6 @@
 // A network's certificate against the one that its samples give when they are judged again.
 //
-//     certificate, network, samples  ->  judge_again (recover.h)  ->  to_json  ->  key by key
+//     certificate, network, samples  ->  judge_again (routes/judge_again.h)  ->  make_document,  key by key
 //
 // Digests tell that a file was changed; whoever renews them as well has to state what this finds. Compared
 // are status, precision, errors, bounds, noise, identifiability, counts, split, every check with its
@@ -21,9 +21,9 @@
 namespace exhume {
 
 // Of networks that are stated to be certified or estimated; nothing otherwise. Cost: a few passes over the
-// rows, for an estimate also a fit that starts where it ends. `errors` are the standard errors that lie beside the
-// network.
-[[nodiscard]] std::vector<Finding> check_judgement(const std::string& json, const StoredModel& model,
+// rows, for an estimate also a fit that starts where it ends. `errors` are the standard errors that lie
+// beside the network.
+[[nodiscard]] std::vector<Finding> check_judgement(const Document& document, const StoredModel& model,
                                                    const SamplePtr& samples, const Control& control = {},
                                                    const std::optional<Network>& errors = {});
 

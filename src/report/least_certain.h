@@ -1,4 +1,5 @@
-// Which of many weights a picture of intervals shows: those with the largest standard errors, in their old order.
+// Which of many weights a picture of intervals shows: those with the largest standard errors, in their old
+// order.
 #pragma once
 
 #include <algorithm>

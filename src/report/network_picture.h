@@ -2,9 +2,9 @@
 //
 //   inputs | hidden layer 1 | ... | outputs        orange: positive, blue: negative; stronger is darker
 //
-// At most `max_units` circles a column, those that matter most, in their order; the others are counted. At
-// most kMostLines lines between two columns, the strongest, each measured by the largest of its layer: rows of
-// hidden units have unit norm first, so that a unit's scale does not show. Skip terms are said, not drawn.
+// At most `max_units` circles per column, those that matter most, in their order; the others are counted. At
+// most kMostLines lines between two columns, the strongest, each measured by the largest of its layer: rows
+// of hidden units have unit norm first, so that a unit's scale does not show. Skip terms are said, not drawn.
 #pragma once
 
 #include <string>

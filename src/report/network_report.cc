@@ -1,12 +1,14 @@
-// What a recovered network has to say.
+// What a recovered network of any depth has to say.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "certify/certificate_writer.h"
 #include "report/report.h"
 #include "report/rounded.h"
+#include "report/sections.h"
+#include "report/shape_words.h"
 #include "report/svg.h"
 #include "report/weight_pictures.h"
 
@@ -21,24 +23,24 @@ constexpr Index kUnits = 256;
 constexpr int kHistogramBins = 41;
 
 // Rows and outputs are walked together so that few points still show every output.
-Json heldout_points(const RecoverResult& result) {
+Json heldout_points(const Result& result) {
   Json predicted = Json::array(), observed = Json::array();
-  const Index rows = std::min(result.predicted.rows(), result.observed.rows());
-  const Index outputs = std::min(result.predicted.cols(), result.observed.cols());
+  const Index rows = std::min(result.diagnostics.predicted.rows(), result.diagnostics.observed.rows());
+  const Index outputs = std::min(result.diagnostics.predicted.cols(), result.diagnostics.observed.cols());
   const Index all = rows * outputs, points = std::min(all, kScatterPoints);
   for (Index p = 0; p < points; ++p) {
     const Index at = p * all / points;
     const Index row = at / outputs, output = (points == all ? at : p) % outputs;  // all outputs in turn
-    predicted.push_back(rounded(result.predicted(row, output)));
-    observed.push_back(rounded(result.observed(row, output)));
+    predicted.push_back(rounded(result.diagnostics.predicted(row, output)));
+    observed.push_back(rounded(result.diagnostics.observed(row, output)));
   }
   return {{"observed", std::move(observed)}, {"predicted", std::move(predicted)}};
 }
 
 // Held-out residuals in equal bins over four of their root mean squares to either side; the outermost bins
 // also count what lies beyond.
-Json residual_histogram(const RecoverResult& result) {
-  const Matrix residual = result.observed - result.predicted;
+Json residual_histogram(const Result& result) {
+  const Matrix residual = result.diagnostics.observed - result.diagnostics.predicted;
   if (residual.size() == 0) return nullptr;
   const double rms = std::sqrt(residual.squaredNorm() / static_cast<double>(residual.size()));
   if (!(rms > 0) || !std::isfinite(rms)) return nullptr;
@@ -64,9 +66,9 @@ Json descent(const std::vector<PolishStep>& steps) {
   return list;
 }
 
-Json units(const RecoverResult& result) {
+Json units(const Result& result) {
   const Network& network = result.network;
-  const Network& errors = result.standard_errors;
+  const Network& errors = result.errors.standard_errors;
   const bool have_errors = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
                            errors.b().size() == network.b().size() && errors.outputs() == network.outputs();
   Json list = Json::array();
@@ -77,7 +79,8 @@ Json units(const RecoverResult& result) {
                  {"output_norm", rounded(network.A().col(i).norm())},
                  {"largest_weight", rounded(network.W()(i, input))},
                  {"largest_weight_input", input + 1}};
-    if (result.activity.size() == network.hidden()) unit["active"] = rounded(result.activity(i));
+    if (result.diagnostics.activity.size() == network.hidden())
+      unit["active"] = rounded(result.diagnostics.activity(i));
     if (have_errors) {
       unit["max_standard_error"] =
           rounded(std::max({errors.W().row(i).maxCoeff(), errors.b()(i), errors.A().col(i).maxCoeff()}));
@@ -87,125 +90,184 @@ Json units(const RecoverResult& result) {
   return list;
 }
 
-std::string shape(const Network& network) {
-  return fmt::format("{} input{}, {} hidden unit{}, {} output{}", network.inputs(), plural(network.inputs()),
-                     network.hidden(), plural(network.hidden()), network.outputs(),
-                     plural(network.outputs()));
+Json students(const std::vector<StudentTrial>& trials) {
+  Json list = Json::array();
+  for (const StudentTrial& trial : trials) {
+    list.push_back(
+        {{"widths", trial.widths}, {"trained", number(trial.trained)}, {"polished", number(trial.polished)}});
+  }
+  return list;
 }
 
-Json own_keys(const RecoverResult& result) {
+Json own_keys(const Result& result) {
   // A refusal measured nothing: null, not a zero that looks like perfection.
-  const bool refused = result.status == Status::kRefused;
+  const bool refused = result.certificate.status == Status::kRefused;
   const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
+  const Network& network = result.network;
+  const Errors& errors = result.errors;
   Json json;
-  json["inputs"] = result.network.inputs();
-  json["hidden_units"] = result.network.hidden();
-  json["outputs"] = result.network.outputs();
+  json["inputs"] = network.inputs();
+  json["hidden_units"] = result.is_deep() ? Json(network.widths()) : Json(network.hidden());
+  json["outputs"] = network.outputs();
   json["activation"] = result.activation;
-  json["linear_term"] = result.network.has_skip_terms();
+  if (result.is_deep()) {
+    json["skip_terms"] = !result.plain;
+    json["minimal"] = result.minimal;
+  } else {
+    json["linear_term"] = network.has_skip_terms();
+  }
   if (!result.precision.empty()) json["precision"] = result.precision;
-  json["heldout_relative_mse"] = measured(result.heldout_relative_mse);
-  json["training_relative_mse"] = measured(result.training_relative_mse);
-  json["heldout_mean_square"] = measured(result.heldout_mean_square);
-  json["noise_sd"] = measured(result.noise_sd);
-  json["max_standard_error"] = measured(result.max_standard_error);
-  json["functional_error_bound"] = measured(result.functional_error_bound);
-  json["confidence"] = measured(result.confidence);
-  json["bound_from"] = result.bound_from;
+  json["heldout_relative_mse"] = measured(errors.heldout_relative_mse);
+  json["training_relative_mse"] = measured(errors.training_relative_mse);
+  json["heldout_mean_square"] = measured(errors.heldout_mean_square);
+  json["noise_sd"] = measured(errors.noise_sd);
+  json["max_standard_error"] = measured(errors.max_standard_error);
+  json["functional_error_bound"] = measured(errors.functional_error_bound);
+  json["confidence"] = measured(errors.confidence);
+  json["bound_from"] = errors.bound_from;
   json["signs_identifiable"] = refused ? Json(nullptr) : Json(result.signs_identifiable);
-  if (result.identifiability) {
-    const Identifiability& found = *result.identifiability;
-    json["identifiability"] = {{"smallest_singular", number(found.smallest_singular)},
-                               {"epsilon", number(found.epsilon)},
-                               {"delta", number(found.delta)}};
+  if (errors.identifiability) {
+    json["identifiability"] = {{"smallest_singular", number(errors.identifiability->smallest_singular)},
+                               {"epsilon", number(errors.identifiability->epsilon)},
+                               {"delta", number(errors.identifiability->delta)}};
   }
   if (!result.support.empty()) json["support_entries"] = result.support.size();
+  if (result.is_deep()) {
+    json["smallest_singular"] = Json::array();
+    for (const double value : errors.smallest_singular) json["smallest_singular"].push_back(number(value));
+    json["weights_within"] = number(errors.weights_within);
+    json["students"] = students(result.diagnostics.students);
+  }
   return json;
 }
 
-Json pictures(const RecoverResult& result) {
-  Json json = {{"singular_values", rounded(result.singular_values, kSingularValues)},
-               {"singular_value_count", result.singular_values.size()},
-               {"noise_floor", rounded(result.noise_floor)},
-               {"gap_units", result.gap_units},
-               {"descent", descent(result.descent)},
-               {"heldout", heldout_points(result)},
-               {"residuals", residual_histogram(result)},
-               {"weights", rounded(svg::shrink(result.network.W(), kHeatRows, kHeatColumns))},
-               {"output_weights", rounded(svg::shrink(result.network.A(), kHeatRows, kHeatColumns))},
-               {"units", units(result)}};
-  if (Json images = image_picture(result); !images.is_null()) json["images"] = std::move(images);
+// What the page draws of the search, of the held-out rows, and of the weights of one hidden layer.
+Json pictures(const Result& result) {
+  const Diagnostics& found = result.diagnostics;
+  Json json = Json::object();
+  if (!result.is_deep()) {
+    json = {{"singular_values", rounded(found.singular_values, kSingularValues)},
+            {"singular_value_count", found.singular_values.size()},
+            {"noise_floor", rounded(found.noise_floor)},
+            {"gap_units", found.gap_units},
+            {"descent", descent(found.descent)}};
+  }
+  json["heldout"] = heldout_points(result);
+  json["residuals"] = residual_histogram(result);
+  if (!result.is_deep()) {
+    const Network network =
+        result.network.empty() ? Network(Matrix(), Vector(), Matrix(), Vector()) : result.network;
+    json["weights"] = rounded(svg::shrink(network.W(), kHeatRows, kHeatColumns));
+    json["output_weights"] = rounded(svg::shrink(network.A(), kHeatRows, kHeatColumns));
+    json["units"] = units(result);
+  }
+  if (Json images = image_picture(result.network, result.certificate); !images.is_null())
+    json["images"] = std::move(images);
   if (Json intervals = interval_picture(result); !intervals.is_null())
     json["intervals"] = std::move(intervals);
   return json;
 }
 
-}  // namespace
-
-std::string to_json(const RecoverResult& result) {
-  return write_certificate(
-      result,
-      {.kind = "network", .verdict = verdict(result), .own = own_keys(result), .pictures = pictures(result)});
+Json student_section(const std::vector<StudentTrial>& trials) {
+  Json rows = Json::array();
+  for (const StudentTrial& trial : trials) {
+    rows.push_back({fmt::format("{}", fmt::join(trial.widths, "-")), rounded(trial.trained),
+                    trial.polished > 0 ? Json(rounded(trial.polished)) : Json("-")});
+  }
+  return table_section("Students",
+                       "Widths that were tried, what they left of the variance, and what the polish of all "
+                       "layers made of it.",
+                       {"Units", "Trained to", "Polished to"}, std::move(rows));
 }
 
-std::string verdict(const RecoverResult& result) {
-  const Network& network = result.network;
-  const double left = result.heldout_relative_mse;
-  switch (result.status) {
-    case Status::kCertified:
+// What several hidden layers add to the page.
+Json sections(const Result& result) {
+  Json list = Json::array();
+  if (!result.is_deep()) return list;
+  list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
+                                 svg::picture_of(result.network)));
+  if (Json intervals = interval_section(result); !intervals.is_null()) list.push_back(std::move(intervals));
+  if (!result.diagnostics.students.empty()) list.push_back(student_section(result.diagnostics.students));
+  return list;
+}
+
+}  // namespace
+
+Document make_document(const Result& result) {
+  return make_document(result.certificate, {.kind = result.is_deep() ? "deep network" : "network",
+                                            .verdict = verdict(result),
+                                            .own = own_keys(result),
+                                            .pictures = pictures(result),
+                                            .sections = sections(result)});
+}
+
+std::string verdict(const Result& result) {
+  const Certificate& certificate = result.certificate;
+  const Errors& errors = result.errors;
+  const std::string network = shape_sentence(result.network);
+  switch (certificate.status) {
+    case Status::kCertified: {
+      const bool exact = result.precision == "double precision" || result.precision.empty();
       return fmt::format(
           "The network was recovered ({}{}): on {} rows that were never used for fitting it leaves a "
-          "fraction "
-          "{:.1e} of the outputs' variance.",
-          shape(network),
-          result.precision == "double precision" || result.precision.empty() ? ""
-                                                                             : "; to " + result.precision,
-          svg::group_thousands(fmt::format("{}", result.held_out)), left);
+          "fraction {:.1e} of the outputs' variance.",
+          network, exact ? "" : "; to " + result.precision,
+          svg::group_thousands(fmt::format("{}", certificate.held_out)), errors.heldout_relative_mse);
+    }
     case Status::kEstimated:
       return fmt::format(
           "A network was estimated ({}) from samples with noise of standard deviation {:.3g}: if they are "
-          "those "
-          "of such a network plus independent noise, which nothing in them speaks against, {}.",
-          shape(network), result.noise_sd,
-          result.max_standard_error > 0
+          "those of such a network plus independent noise, which nothing in them speaks against, {}.",
+          network, errors.noise_sd,
+          errors.max_standard_error > 0
               ? fmt::format("every weight is known to a standard error of {:.2g} or less",
-                            result.max_standard_error)
+                            errors.max_standard_error)
               : fmt::format("it is off by {:.2g} at most (root mean square)",
-                            std::sqrt(result.functional_error_bound)));
+                            std::sqrt(errors.functional_error_bound)));
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", shape(network), result.reason);
+      return fmt::format("A network was found ({}) but is not certified: {}", network, certificate.reason);
     case Status::kRefused:
-      return fmt::format("No network was returned: {}", result.reason);
+      return fmt::format("No network was returned: {}", certificate.reason);
   }
-  return result.reason;
+  return certificate.reason;
 }
 
-std::vector<Fact> facts(const RecoverResult& result) {
+std::vector<Fact> facts(const Result& result) {
   std::vector<Fact> list;
-  const bool refused = result.status == Status::kRefused;
-  const Network& n = result.network;
-  if (!result.route.empty()) list.push_back({"route", result.route});
+  const Certificate& certificate = result.certificate;
+  const Errors& errors = result.errors;
+  const bool refused = certificate.status == Status::kRefused, deep = result.is_deep();
+  const bool skips = result.network.has_skip_terms();
+  if (!certificate.route.empty()) list.push_back({"route", certificate.route});
   if (!refused) {
     list.push_back(
-        {"network", fmt::format("{}{}{}{}", shape(n),
+        {"network", fmt::format("{}{}{}{}", shape_sentence(result.network),
                                 result.activation == "relu" ? "" : ", activation " + result.activation,
-                                n.has_skip_terms() ? ", with a linear term" : "",
+                                !skips ? ""
+                                : deep ? ", with skip terms"
+                                       : ", with a linear term",
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
   }
   list.push_back({"samples", fmt::format("{}, of which {} held out",
-                                         svg::group_thousands(fmt::format("{}", result.samples)),
-                                         svg::group_thousands(fmt::format("{}", result.held_out)))});
+                                         svg::group_thousands(fmt::format("{}", certificate.samples)),
+                                         svg::group_thousands(fmt::format("{}", certificate.held_out)))});
   if (refused) return list;
   list.push_back(
-      {"held-out error", fmt::format("{:.3g} of the outputs' variance", result.heldout_relative_mse)});
-  if (result.noise_sd > 0) {
-    list.push_back({"noise", fmt::format("standard deviation {:.4g}", result.noise_sd)});
-    list.push_back(
-        {"standard errors", result.max_standard_error > 0
-                                ? fmt::format("{:.3g} at most", result.max_standard_error)
-                                : std::string(n.has_skip_terms() ? "not computed beside a linear term"
-                                                                 : "not computed for so many weights")});
+      {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});
+  if (errors.noise_sd > 0) {
+    list.push_back({"noise", fmt::format("standard deviation {:.4g}", errors.noise_sd)});
+    list.push_back({"standard errors", errors.max_standard_error > 0
+                                           ? fmt::format("{:.3g} at most", errors.max_standard_error)
+                                           : std::string(skips ? deep ? "not computed beside skip terms"
+                                                                      : "not computed beside a linear term"
+                                                               : "not computed for so many weights")});
   }
+  if (!deep) return list;
+  if (!errors.smallest_singular.empty()) {
+    list.push_back({"determined", fmt::format("smallest singular value by layer {:.2g}",
+                                              fmt::join(errors.smallest_singular, ", "))});
+  }
+  list.push_back({"students", fmt::format("{} trained or peeled", result.diagnostics.students.size())});
   return list;
 }
 

@@ -28,8 +28,7 @@ constexpr const char* kOutliers =
     "rectified-sparse-noise is for";
 constexpr const char* kThresholds =
     "This command needs units with high thresholds on Gaussian inputs; where they bend near the middle of "
-    "the "
-    "data, recover finds them instead";
+    "the data, recover finds them instead";
 
 constexpr Advice kAdvice[] = {
     {"search ended before its time did", kMoreTime},
@@ -77,14 +76,13 @@ constexpr Advice kAdvice[] = {
     {"training entries reproduced", kOtherKind},
     {"held-out entries reproduced", kMoreRows},
     {"training rows reproduced to rounding",
-     "This route needs outputs without noise; the route auto tries "
-     "those that do not"},
+     "This route needs outputs without noise; the route auto tries those that do not"},
     {"entries as given reproduced", kOutliers},
     {"signs decided", kMoreRows},
-    {"answers every logged question",
+    {"answers every logged",
      "Ask for another precision or domain: the oracle rounds more than it "
      "seemed to, or is no network of ReLUs"},
-    {"answers fresh random questions", "Allow more questions, or more time (option budget)"},
+    {"answers fresh random", "Allow more queries, or more time (option budget)"},
     {"labels ",
      "Give more units, more time, or rows that differ: equal rows with different labels cannot be met"},
     {"the inputs are Gaussian", kThresholds},
@@ -111,8 +109,7 @@ std::vector<std::string> next_steps(Status status, const std::vector<std::string
   }
   if (samples) {
     add("Run inspect on these samples: it says in seconds which routes apply, why others do not, and what "
-        "would "
-        "help");
+        "would help");
   }
   return steps;
 }

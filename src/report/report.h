@@ -1,9 +1,11 @@
 // What a result has to say, as a file for programs and as a page for people.
 //
-//   result --to_json--> certificate.json --to_html--> report.html
+//   result --make_document--> Document --to_text--> certificate.json
+//                                |
+//                                +-----to_html--> report.html
 //
-// The JSON (certify/certificate_json.h) comes first and holds all that the page shows, so the page can be
-// made again from it alone. Keys of its own kind:
+// The document (certify/certificate_json.h) holds all that the page shows, so the page can be made again from
+// certificate.json alone. Keys of its own kind:
 //
 //   network            inputs, hidden_units, outputs, activation, linear_term, heldout_relative_mse,
 //                      training_relative_mse, heldout_mean_square, noise_sd, max_standard_error,
@@ -19,7 +21,7 @@
 //                      functional_error_bound, confidence, signs_identifiable, smallest_singular [...],
 //                      weights_within, students [{widths, trained, polished}]
 //   extracted network  oracle, inputs, hidden_units, outputs, activation, slope, precision, reading, queries,
-//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_questions,
+//                      queries_limit, queries_by_stage {...}, low, high, spread, fresh_queries,
 //                      logged_worst, fresh_worst, heldout_relative_mse, found_outside_subspace, log_digest
 //   memorized network  method, layers, power, inputs, features, hidden_units, outputs, parameters,
 //                      relative_error, tolerance, ...
@@ -35,27 +37,29 @@
 #include <string>
 #include <vector>
 
+#include "certify/certificate_json.h"
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
-#include "routes/deep/deep.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/lowest_layer.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/lowest_layer.h"
 
 namespace exhume {
 
-[[nodiscard]] std::string to_json(const RecoverResult& result);
-[[nodiscard]] std::string to_json(const LowestLayerResult& result, const UnitProfiles& profiles = {});
-[[nodiscard]] std::string to_json(const HalfspacesResult& result, const UnitProfiles& profiles = {});
-[[nodiscard]] std::string to_json(const DeepResult& result);
-[[nodiscard]] std::string to_json(const MemorizeResult& result);
-[[nodiscard]] std::string to_json(const ExtractResult& result);
+[[nodiscard]] Document make_document(const Result& result);
+[[nodiscard]] Document make_document(const LowestLayerResult& result, const UnitProfiles& profiles = {});
+[[nodiscard]] Document make_document(const MemorizeResult& result);
+[[nodiscard]] Document make_document(const ExtractResult& result);
+
+// The bytes of the certificate.json of a result.
+template <class AnyResult, class... More>
+[[nodiscard]] std::string to_json(const AnyResult& result, const More&... more) {
+  return to_text(make_document(result, more...));
+}
 
 // The verdict in one sentence, as page and terminal open with it.
-[[nodiscard]] std::string verdict(const RecoverResult& result);
+[[nodiscard]] std::string verdict(const Result& result);
 [[nodiscard]] std::string verdict(const LowestLayerResult& result);
-[[nodiscard]] std::string verdict(const HalfspacesResult& result);
-[[nodiscard]] std::string verdict(const DeepResult& result);
 [[nodiscard]] std::string verdict(const MemorizeResult& result);
 [[nodiscard]] std::string verdict(const ExtractResult& result);
 
@@ -63,15 +67,15 @@ namespace exhume {
 struct Fact {
   std::string name, value;
 };
-[[nodiscard]] std::vector<Fact> facts(const RecoverResult& result);
+[[nodiscard]] std::vector<Fact> facts(const Result& result);
 [[nodiscard]] std::vector<Fact> facts(const LowestLayerResult& result);
-[[nodiscard]] std::vector<Fact> facts(const HalfspacesResult& result);
-[[nodiscard]] std::vector<Fact> facts(const DeepResult& result);
 [[nodiscard]] std::vector<Fact> facts(const MemorizeResult& result);
 [[nodiscard]] std::vector<Fact> facts(const ExtractResult& result);
 
-// Throws DataError where `json` is not JSON or not a certificate. Missing keys leave their part of the page
+// Throws DataError where the document has no status that is one. Missing keys leave their part of the page
 // out.
+[[nodiscard]] std::string to_html(const Document& document);
+// Of the text of a certificate.json; throws DataError where it is not one.
 [[nodiscard]] std::string to_html(const std::string& json);
 
 // units.svg: the mean output along every direction, counted from its threshold.

@@ -2,13 +2,14 @@
 
 #include <cmath>
 
-#include "certify/certificate_writer.h"
+#include "certify/certificate_json.h"
 #include "exhume/error.h"
 #include "report/page_pictures.h"
 #include "report/page_use.h"
 #include "report/page_weights.h"
 #include "report/report.h"
 #include "report/report_page.h"
+#include "report/rounded.h"
 #include "report/sections.h"
 #include "report/svg.h"
 
@@ -28,7 +29,7 @@ std::string brand(const std::string& kind) {
   if (kind == "lowest layer") return "the lowest layer of a network, whatever lies above it";
   if (kind == "halfspaces") return "a union or intersection of halfspaces from labels";
   if (kind == "deep network") return "a network of several hidden layers from its inputs and outputs";
-  if (kind == "extracted network") return "a network extracted by questions";
+  if (kind == "extracted network") return "a network extracted by queries";
   if (kind == "memorized network") return "a network that fits given labels";
   return "recovery of a two-layer ReLU network from its inputs and outputs";
 }
@@ -59,10 +60,12 @@ std::string facts(const Json& json) {
     return at(json, key).is_number() ? grouped(number_of(at(json, key))) : "–";
   };
   if (!words(at(json, "route")).empty()) fact("Route", escape(words(at(json, "route"))));
-  if (number_of(at(json, "hidden_units")) > 0) {
-    fact("Inputs → hidden → outputs",
-         count("inputs") + " → " + count("hidden_units") + " → " + count("outputs"));
+  const Json& hidden = at(json, "hidden_units");
+  std::string units;
+  for (const double width : hidden.is_array() ? numbers(hidden) : std::vector<double>{number_of(hidden)}) {
+    if (width > 0) units += grouped(width) + " → ";
   }
+  if (!units.empty()) fact("Inputs → hidden → outputs", count("inputs") + " → " + units + count("outputs"));
   fact("Samples (held out)", count("samples") + " (" + count("held_out") + ")");
   const bool refused = words(at(json, "status")) == "refused";
   if (!refused) fact("Held-out relative mse", pretty(number_of(at(json, "heldout_relative_mse"))));
@@ -141,15 +144,17 @@ std::string tried(const Json& json) {
 
 }  // namespace
 
-std::string to_html(const std::string& json_text) {
-  const Json json = parse_certificate(json_text);
+std::string to_html(const std::string& json) { return to_html(read_document(json)); }
+
+std::string to_html(const Document& document) {
+  const Json& json = document.json;
   const std::string status = words(at(json, "status"));
   if (status != "certified" && status != "estimated" && status != "uncertified" && status != "refused") {
     throw DataError(
         "the certificate has no status (certified, estimated, uncertified or refused); is it a "
         "certificate.json?");
   }
-  const bool network = words(at(json, "kind")) == "network" || words(at(json, "kind")).empty();
+  const bool network = document.kind == "network" || document.kind == "deep network";
   const bool stands = status == "certified" || status == "estimated";
   std::string body = header(json) + next_section(json);
   if (network) body += facts(json);

@@ -11,23 +11,24 @@
 namespace exhume {
 namespace {
 
-bool has_errors(const RecoverResult& result) {
-  const Network &network = result.network, &errors = result.standard_errors;
-  return result.status == Status::kEstimated && errors.W().size() > 0 &&
-         errors.W().rows() == network.W().rows() && errors.W().cols() == network.W().cols() &&
-         errors.A().rows() == network.A().rows() && errors.A().cols() == network.A().cols() &&
-         errors.b().size() == network.b().size() && errors.c().size() == network.c().size();
+bool has_errors(const Result& result) {
+  const Network &network = result.network, &errors = result.errors.standard_errors;
+  return result.certificate.status == Status::kEstimated && errors.parameters() > 0 &&
+         errors.widths() == network.widths() && errors.inputs() == network.inputs() &&
+         errors.outputs() == network.outputs();
 }
 
 }  // namespace
 
-std::vector<ResultFile> result_files(const RecoverResult& result) {
+std::vector<ResultFile> result_files(const Result& result) {
   std::vector<ResultFile> files;
-  if (result.status == Status::kRefused) return files;
+  const Certificate& certificate = result.certificate;
+  if (certificate.status == Status::kRefused) return files;
   if (result.activation == "relu") {
     files.push_back({"network", "network.safetensors", network_bytes(result.network)});
-    files.push_back({"network for other programs", "network.onnx",
-                     with_names(onnx_bytes(result.network), result.input_names, result.output_names)});
+    files.push_back(
+        {"network for other programs", "network.onnx",
+         with_names(onnx_bytes(result.network), certificate.input_names, certificate.output_names)});
   } else {
     // Another name: what reads network.safetensors takes its units for ReLUs.
     files.push_back({"network", "rectified.safetensors",
@@ -35,7 +36,7 @@ std::vector<ResultFile> result_files(const RecoverResult& result) {
   }
   if (has_errors(result)) {
     files.push_back({"standard errors", "errors.safetensors",
-                     network_bytes(result.standard_errors, {{"content", "standard errors"}})});
+                     network_bytes(result.errors.standard_errors, {{"content", "standard errors"}})});
   }
   if (result.support.empty()) return files;
   std::string support = "row,output\n";
@@ -44,14 +45,13 @@ std::vector<ResultFile> result_files(const RecoverResult& result) {
   return files;
 }
 
-std::vector<ResultFile> result_files(const DeepResult& result) {
-  if (result.status == Status::kRefused) return {};
-  std::vector<ResultFile> files = {
-      {"network", "network.safetensors", network_bytes(result.network)},
-      {"network for other programs", "network.onnx",
-       with_names(onnx_bytes(result.network), result.input_names, result.output_names)}};
-  if (result.status == Status::kEstimated && !result.standard_errors.layers.empty())
-    files.push_back({"standard errors", "errors.safetensors", network_bytes(result.standard_errors)});
+std::vector<ResultFile> result_files(const ExtractResult& result) {
+  std::vector<ResultFile> files;
+  if (result.certificate.status != Status::kRefused) {
+    files.push_back({"network", "network.safetensors", network_bytes(result.network)});
+    files.push_back({"network for other programs", "network.onnx", onnx_bytes(result.network)});
+  }
+  files.push_back({"queries and answers", "queries.log", result.log});
   return files;
 }
 
@@ -68,22 +68,16 @@ std::vector<std::string> data_remarks(const SampleSource& samples,
   return remarks;
 }
 
-std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptions& options,
-                                                              const std::string& layers) {
+std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptions& options) {
+  const Index depth = options.depth();
   std::vector<std::pair<std::string, std::string>> said = {
-      {"hidden", options.hidden ? fmt::format("{}", *options.hidden) : "auto"},
-      {"layers", layers},
+      {"hidden", options.widths.empty() ? "auto" : fmt::format("{}", fmt::join(options.widths, ","))},
+      {"layers", depth == RecoverOptions::kAnyDepth ? "auto" : fmt::format("{}", depth)},
       {"route", options.route},
       {"budget", fmt::format("{:g}", options.budget_seconds)}};
-  if (options.rectifier.name != "relu") said.emplace_back("activation", options.rectifier.name);
+  if (options.activation != "relu") said.emplace_back("activation", options.activation);
   if (options.leak != 0) said.emplace_back("leak", fmt::format("{:g}", options.leak));
   return said;
-}
-
-std::vector<std::pair<std::string, std::string>> options_said(const DeepOptions& options) {
-  return {{"hidden", options.widths ? fmt::format("{}", fmt::join(*options.widths, ",")) : "auto"},
-          {"layers", fmt::format("{}", options.layers)},
-          {"budget", fmt::format("{:g}", options.budget_seconds)}};
 }
 
 }  // namespace exhume

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "exhume/extract.h"
 #include "exhume/recover.h"
-#include "routes/deep/deep.h"
 
 namespace exhume {
 
@@ -14,20 +14,19 @@ struct ResultFile {
 };
 
 //   network.safetensors    the network, or rectified.safetensors where its units are no ReLUs
-//   network.onnx           the same for other programs, with the names of inputs and outputs where there are some
+//   network.onnx           the same for other programs, with names of inputs and outputs where there are some
 //   errors.safetensors     standard errors, under the names of the weights; of estimated networks
 //   support.csv            entries that were hit by sparse noise
 // None where the result is refused.
-[[nodiscard]] std::vector<ResultFile> result_files(const RecoverResult& result);
-[[nodiscard]] std::vector<ResultFile> result_files(const DeepResult& result);
+[[nodiscard]] std::vector<ResultFile> result_files(const Result& result);
+// And queries.log, all queries with their answers, also of a refusal.
+[[nodiscard]] std::vector<ResultFile> result_files(const ExtractResult& result);
 
 // What is noticed about the data whatever the result: inputs that count the rows.
 [[nodiscard]] std::vector<std::string> data_remarks(const SampleSource& samples,
                                                     const std::vector<std::string>& input_names);
 
-// What was asked for, as the certificate keeps it; `layers` as it was given.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptions& options,
-                                                                            const std::string& layers);
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_said(const DeepOptions& options);
+// What was asked for, as the certificate keeps it.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptions& options);
 
 }  // namespace exhume

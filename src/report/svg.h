@@ -53,7 +53,7 @@ struct Chart {
 };
 [[nodiscard]] std::string draw(const Chart& chart);
 
-// Horizontal bars, one a row, with their value written at the end.
+// Horizontal bars, one per row, with their value written at the end.
 struct Bars {
   std::string title{};
   std::vector<std::string> names{};

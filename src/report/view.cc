@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "certify/certificate_writer.h"
-#include "exhume/recover.h"
+#include "certify/certificate_json.h"
 #include "report/rounded.h"
+#include "report/shape_words.h"
 #include "report/weight_pictures.h"
 
 namespace exhume {
@@ -41,12 +41,6 @@ std::optional<Comparable> comparable(const StoredModel& model) {
   if (const auto* network = std::get_if<RectifiedNetwork>(&model))
     return Comparable{network->network, network->activation};
   return std::nullopt;
-}
-
-std::string shape_words(const Network& network) {
-  const std::vector<Index> widths = network.widths();
-  return fmt::format("{}{}{}-{}", network.inputs(), widths.empty() ? "" : "-", fmt::join(widths, "-"),
-                     network.outputs());
 }
 
 // `p` and `q` in canonical form.
@@ -87,7 +81,7 @@ std::pair<Json, Json> compare(const StoredModel& found, const StoredModel& truth
   const Alignment alignment = align(p, q);
   if (!alignment.comparable) {
     return not_comparable(fmt::format("it is {}, this one {} (inputs, hidden units and outputs that matter)",
-                                      shape_words(q), shape_words(p)));
+                                      shape_numbers(q), shape_numbers(p)));
   }
   const Pairs pairs = matched(p, q, alignment.match);
   return {{{"comparable", true},
@@ -99,19 +93,19 @@ std::pair<Json, Json> compare(const StoredModel& found, const StoredModel& truth
 
 }  // namespace
 
-std::string with_truth(const std::string& certificate, const StoredModel& found, const StoredModel& truth,
-                       const FileDigest& file) {
-  Json json = parse_certificate(certificate);
+void add_truth(Document& document, const StoredModel& found, const StoredModel& truth,
+               const FileDigest& file) {
+  Json& json = document.json;
   auto [says, picture] = compare(found, truth);
   Json stated = {{"path", file.path}, {"sha256", file.sha256}};
   stated.update(says);
   json["truth"] = std::move(stated);
   if (!picture.is_null()) json["pictures"]["truth"] = std::move(picture);
-  return sealed(std::move(json));
+  seal(document);
 }
 
-bool truth_matches(const std::string& certificate, const StoredModel& found, const StoredModel& truth) {
-  const Json json = parse_certificate(certificate);
+bool truth_matches(const Document& document, const StoredModel& found, const StoredModel& truth) {
+  const Json& json = document.json;
   if (!at(json, "truth").is_object()) return true;
   const auto [says, picture] = compare(found, truth);
   const auto same = [](const Json& a, const Json& b) {
@@ -151,17 +145,16 @@ void check_shape(const std::vector<Index>& shape, Index inputs) {
       fmt::format("shape is {}, but there are {} inputs", fmt::join(shape, "x"), inputs));
 }
 
-std::string with_shape(const std::string& certificate, const StoredModel& found,
-                       const std::vector<Index>& shape) {
-  Json json = parse_certificate(certificate);
-  RecoverResult result;
-  if (const auto* network = std::get_if<Network>(&found)) result.network = *network;
-  if (const auto* network = std::get_if<RectifiedNetwork>(&found)) result.network = network->network;
-  check_shape(shape, result.network.inputs());
-  result.input_shape = shape;
+void add_shape(Document& document, const StoredModel& found, const std::vector<Index>& shape) {
+  Json& json = document.json;
+  Network network;
+  if (const auto* relus = std::get_if<Network>(&found)) network = *relus;
+  if (const auto* rectified = std::get_if<RectifiedNetwork>(&found)) network = rectified->network;
+  check_shape(shape, network.inputs());
+  document.certificate.input_shape = shape;
   json["input_shape"] = shape;
-  json["pictures"]["images"] = image_picture(result);
-  return sealed(std::move(json));
+  json["pictures"]["images"] = image_picture(network, document.certificate);
+  seal(document);
 }
 
 }  // namespace exhume

@@ -4,22 +4,23 @@
 //   pictures      truth {true [...], recovered [...]}: parameters of both networks in canonical form, matched
 //                 unit by unit; images of the units
 //
-// The digest is that of the new text.
+// The digest is that of the new content.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "certify/certificate_json.h"
 #include "io/open.h"
 
 namespace exhume {
 
 // `truth` was read from `file`. Networks of different shape or kind are said not to be comparable.
-[[nodiscard]] std::string with_truth(const std::string& certificate, const StoredModel& found,
-                                     const StoredModel& truth, const FileDigest& file);
+void add_truth(Document& document, const StoredModel& found, const StoredModel& truth,
+               const FileDigest& file);
 
 // Is the truth that a certificate states the one that these networks give? True where it states none.
-[[nodiscard]] bool truth_matches(const std::string& certificate, const StoredModel& found,
+[[nodiscard]] bool truth_matches(const Document& document, const StoredModel& found,
                                  const StoredModel& truth);
 
 // "8x8": rows and columns. Throws std::invalid_argument for anything else.
@@ -27,7 +28,6 @@ namespace exhume {
 
 // Throws std::invalid_argument where the shape has another number of places than there are inputs.
 void check_shape(const std::vector<Index>& shape, Index inputs);
-[[nodiscard]] std::string with_shape(const std::string& certificate, const StoredModel& found,
-                                     const std::vector<Index>& shape);
+void add_shape(Document& document, const StoredModel& found, const std::vector<Index>& shape);
 
 }  // namespace exhume

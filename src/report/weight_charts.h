@@ -18,7 +18,7 @@ struct Images {
 };
 [[nodiscard]] std::string draw(const Images& images);
 
-// value ± reach, one a line, over one axis with a line at zero. Those that reach over zero are dashed.
+// value ± reach, one per line, over one axis with a line at zero. Those that reach over zero are dashed.
 struct Forest {
   std::string title{}, label{};
   std::vector<std::string> names{};

@@ -1,13 +1,18 @@
 #include "report/weight_pictures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "report/least_certain.h"
 #include "report/rounded.h"
+#include "report/sections.h"
+#include "report/svg.h"
 
 namespace exhume {
 namespace {
@@ -16,15 +21,14 @@ namespace {
 constexpr Index kLeastPixels = 16;
 constexpr Index kMostImages = 16, kMostPixels = 12000;  // of all images together
 
-std::array<Index, 2> shape_of(const RecoverResult& result) {
-  const Index d = result.network.inputs();
-  if (result.input_shape.size() == 2) {
-    const Index rows = result.input_shape[0], columns = result.input_shape[1];
+std::array<Index, 2> shape_of(Index d, const Certificate& certificate) {
+  if (certificate.input_shape.size() == 2) {
+    const Index rows = certificate.input_shape[0], columns = certificate.input_shape[1];
     const bool fits = rows >= 1 && columns >= 1 && rows <= d && columns <= d && rows * columns == d;
     return fits ? std::array<Index, 2>{rows, columns} : std::array<Index, 2>{0, 0};
   }
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(d))));
-  if (!result.input_names.empty() || d < kLeastPixels || side * side != d) return {0, 0};
+  if (!certificate.input_names.empty() || d < kLeastPixels || side * side != d) return {0, 0};
   return {side, side};
 }
 
@@ -40,11 +44,33 @@ void add(std::vector<Entry>& list, const char* part, const Matrix& values, const
   }
 }
 
+struct NamedWeight {
+  std::string name;
+  double value, error;
+};
+
+std::string column_name(const std::vector<std::string>& names, const char* what, Index number) {
+  const auto place = static_cast<std::size_t>(number);
+  return place < names.size() ? names[place] : fmt::format("{} {}", what, number + 1);
+}
+
+// Are b the standard errors of all weights of a?
+bool same_shapes(const Network& a, const Network& b) {
+  if (a.layers.size() != b.layers.size()) return false;
+  for (std::size_t l = 0; l < a.layers.size(); ++l) {
+    if (a.layers[l].W.rows() != b.layers[l].W.rows() || a.layers[l].W.cols() != b.layers[l].W.cols() ||
+        a.layers[l].b.size() != b.layers[l].b.size())
+      return false;
+  }
+  return a.hidden() > 0;
+}
+
 }  // namespace
 
-Json image_picture(const RecoverResult& result) {
-  const auto [rows, columns] = shape_of(result);
-  const Matrix& W = result.network.W();
+Json image_picture(const Network& network, const Certificate& certificate) {
+  if (network.empty()) return nullptr;
+  const auto [rows, columns] = shape_of(network.inputs(), certificate);
+  const Matrix& W = network.layers.front().W;
   if (rows == 0 || W.rows() == 0 || rows * columns > kMostPixels) return nullptr;
   const Index shown = std::min({W.rows(), kMostImages, kMostPixels / (rows * columns)});
   Json units = Json::array();
@@ -52,12 +78,10 @@ Json image_picture(const RecoverResult& result) {
   return {{"rows", rows}, {"columns", columns}, {"units", std::move(units)}};
 }
 
-Json interval_picture(const RecoverResult& result) {
-  const Network &network = result.network, &errors = result.standard_errors;
-  const bool known = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
-                     errors.outputs() == network.outputs() && errors.b().size() == network.b().size() &&
-                     errors.c().size() == network.c().size() && network.W().size() > 0;
-  if (result.status != Status::kEstimated || !known) return nullptr;
+Json interval_picture(const Result& result) {
+  const Network &network = result.network, &errors = result.errors.standard_errors;
+  if (result.is_deep() || result.certificate.status != Status::kEstimated || !same_shapes(network, errors))
+    return nullptr;
   std::vector<Entry> first, second;
   add(first, "W", network.W(), errors.W());
   add(first, "b", network.b(), errors.b());
@@ -73,6 +97,47 @@ Json interval_picture(const RecoverResult& result) {
     for (const Entry& e : layer) list.push_back({e.part, e.i, e.j, rounded(e.value), rounded(e.error)});
   }
   return {{"standard_errors", kIntervalReach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
+}
+
+Json interval_section(const Result& result) {
+  const Network &network = result.network, &errors = result.errors.standard_errors;
+  if (result.certificate.status != Status::kEstimated || !same_shapes(network, errors)) return nullptr;
+  std::vector<svg::Forest> charts;
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const bool first = l == 0, last = l + 1 == network.layers.size();
+    const Layer &values = network.layers[l], &spread = errors.layers[l];
+    std::vector<NamedWeight> all;
+    for (Index i = 0; i < values.W.rows(); ++i) {
+      const std::string row =
+          last ? column_name(result.certificate.output_names, "output", i) : fmt::format("unit {}", i + 1);
+      for (Index j = 0; j < values.W.cols(); ++j) {
+        const std::string column = first ? column_name(result.certificate.input_names, "input", j)
+                                         : fmt::format("unit {} below", j + 1);
+        all.push_back({row + ", " + column, values.W(i, j), spread.W(i, j)});
+      }
+      all.push_back({row + (last ? ", constant" : ", bias"), values.b(i), spread.b(i)});
+    }
+    const std::size_t count = all.size();
+    const std::vector<NamedWeight> shown = least_certain(std::move(all));
+    const std::string which = shown.size() < count
+                                  ? fmt::format("the {} least certain of {}", shown.size(),
+                                                svg::group_thousands(fmt::format("{}", count)))
+                                  : fmt::format("all {}", count);
+    svg::Forest chart{
+        .title = fmt::format("{}: {}", last ? "Outputs" : fmt::format("Layer {}", l + 1), which),
+        .label = "weight"};
+    for (const NamedWeight& weight : shown) {
+      chart.names.push_back(weight.name);
+      chart.values.push_back(weight.value);
+      chart.reaches.push_back(kIntervalReach * weight.error);
+    }
+    charts.push_back(std::move(chart));
+  }
+  return forest_section(
+      "Weights with intervals",
+      fmt::format("{:.4g} standard errors to either side; dashed where that reaches over zero.",
+                  kIntervalReach),
+      charts);
 }
 
 }  // namespace exhume

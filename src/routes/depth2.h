@@ -14,7 +14,7 @@
 //   residualised moments    plain ones need about a hundred times the samples (moments/polynomial_fit.h)
 //   whitened outputs        by the covariance of the residual, so that A's condition number does not matter
 //   the power method        Jennrich's random contraction amplifies the noise
-// The paper's own algorithms are in routes/depth2_jennrich.h.
+// The paper's own algorithms are in papers/depth2/depth2_jennrich.h.
 //
 // Assumes standardised inputs (moments/standardise.h) and independent w_i w_i^T. Cost: order 2: n m p flops;
 // orders 3 and 4: n m r^4 / 4 in the active subspace of dimension r <= min(d, k), never d^4 where r < d.
@@ -63,8 +63,8 @@ struct SpectralStart {
 [[nodiscard]] SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options,
                                           const Control& control);
 
-// The same from moments that were summed elsewhere (moments/partial_moments.h), up to the order they have; units in the
-// user's coordinates.
+// The same from moments that were summed elsewhere (moments/partial_moments.h), up to the order they have;
+// units in the user's coordinates.
 [[nodiscard]] SpectralStart moments_start(const PartialMoments& moments, const Depth2Options& options,
                                           const Control& control);
 

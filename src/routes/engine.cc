@@ -62,9 +62,15 @@ class Traveller {
  private:
   // One route to its end. True if nothing better can be expected.
   bool attempt(const Route& route, const Control& control, const Found& repaired) {
-    const bool named = plan_.route != "auto";
-    Job job{*journey_.data, plan_.options, plan_.layer, plan_.deep,
-            control,        clock_,        named,       !only_exact_will_do_};
+    const bool named = plan_.options.route != "auto";
+    Job job{.data = *journey_.data,
+            .options = plan_.options,
+            .layer = plan_.layer,
+            .control = control,
+            .clock = clock_,
+            .rectifier = parse_rectifier(plan_.options.activation),
+            .named = named,
+            .noise_is_final = !only_exact_will_do_};
     if (route.applies != nullptr) {
       Applies condition = route.applies(job);
       for (Assumption& a : condition.looked_at) certificate_.assumptions.push_back(std::move(a));
@@ -124,11 +130,11 @@ std::vector<const Route*> planned_routes(const Plan& plan) {
   bool alone = true;
   for (const Route& route : routes()) {
     if (route.finds != plan.finds) continue;
-    const bool named = plan.route == route.name || plan.route == route.group;
+    const bool named = plan.options.route == route.name || plan.options.route == route.group;
     if (named) alone = alone && route.alone;
-    if (named || (plan.route == "auto" && route.automatic)) chosen.push_back(&route);
+    if (named || (plan.options.route == "auto" && route.automatic)) chosen.push_back(&route);
   }
-  if (chosen.empty()) throw std::invalid_argument(fmt::format("no route is called '{}'", plan.route));
+  if (chosen.empty()) throw std::invalid_argument(fmt::format("no route is called '{}'", plan.options.route));
   if (!alone) {
     // The last automatic route asks nothing of the data.
     const Route* last = nullptr;

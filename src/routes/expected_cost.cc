@@ -23,24 +23,24 @@ constexpr double kKeptBytes = 160e6;
 
 }  // namespace
 
-ExpectedCost expected_cost(const CostQuestion& question) {
-  const auto n = static_cast<double>(question.rows), d = std::max(static_cast<double>(question.inputs), 1.0),
-             m = std::max(static_cast<double>(question.outputs), 1.0);
+ExpectedCost expected_cost(const ProblemSize& problem) {
+  const auto n = static_cast<double>(problem.rows), d = std::max(static_cast<double>(problem.inputs), 1.0),
+             m = std::max(static_cast<double>(problem.outputs), 1.0);
   const Depth2Options spectral;
   const double r =
-      std::min(d, question.device ? kMostActiveOnDevice : static_cast<double>(spectral.most_active));
-  const double k = question.hidden ? static_cast<double>(*question.hidden) : r, p = r * (r + 1) / 2;
-  const double outputs = question.device ? m : std::clamp(spectral.stack_bytes / (8 * p * p), 1.0, m);
+      std::min(d, problem.device ? kMostActiveOnDevice : static_cast<double>(spectral.most_active));
+  const double k = problem.hidden ? static_cast<double>(*problem.hidden) : r, p = r * (r + 1) / 2;
+  const double outputs = problem.device ? m : std::clamp(spectral.stack_bytes / (8 * p * p), 1.0, m);
   const double moments = kRounds * n * outputs * (std::pow(r, 4) / 12 + 3.5 * std::pow(r, 3));
   const double rows = std::min(n, kEquations * (k * (d + m) + m * (d + 1)) / m);
   const double unknowns = k * (d + 1);
   const double step = std::min(rows * unknowns * unknowns, kProducts * 4 * rows * k * (d + m));
-  const double here = question.thread_flops * question.threads * kShareOfProducts;
+  const double here = problem.thread_flops * problem.threads * kShareOfProducts;
   const double bytes = 8 * n * (d + m);
   ExpectedCost cost;
   const double passes = kPasses * 2 * n * (d + m) * (d + m) / here;
   const double heavy = moments + kRounds * kSteps * step;
-  if (question.device) {
+  if (problem.device) {
     cost.seconds = kDeviceStart + passes + bytes / kDeviceBytes + heavy / kDeviceFlops;
     cost.bytes = bytes;
     const bool formed = rows * unknowns * unknowns <= kMostGram;
@@ -50,7 +50,7 @@ ExpectedCost expected_cost(const CostQuestion& question) {
   } else {
     cost.seconds = passes + heavy / here;
     cost.bytes =
-        std::min(bytes, kKeptBytes) + 2 * 8 * outputs * p * p * question.threads + 8 * rows * (2 * d + k);
+        std::min(bytes, kKeptBytes) + 2 * 8 * outputs * p * p * problem.threads + 8 * rows * (2 * d + k);
   }
   return cost;
 }

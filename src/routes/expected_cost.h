@@ -1,12 +1,13 @@
 // What recovering one hidden layer will take, before anything is read but the shape of the samples.
 //
-//     moments    2 rounds of n m' (r^4 / 12 + 7 r^3 / 2) flops     r = min(d, largest active subspace), m' outputs
-//     polish     2 x 15 steps of n' (k (d+1))^2 flops, or of 120 products of 4 n' k (d + m) each, whichever is less
+//     moments    2 rounds of n m' (r^4 / 12 + 7 r^3 / 2) flops   r = min(d, largest active subspace), m' outputs
+//     polish     2 x 15 steps of n' (k (d+1))^2 flops, or 120 products of 4 n' k (d + m) each, the lesser
 //     passes     8 of 2 n (d + m)^2 flops on the processor
 //
 //     k: as asked for, or r;  n' = 5 (k (d + m) + m (d + 1)) / m rows, five equations for every unknown
 //
-// Laws of docs/scaling.md: for Gaussian inputs whose units the moments show. Good to a factor of two or three.
+// Laws of docs/scaling.md: for Gaussian inputs whose units the moments show. Good to a factor of two or
+// three.
 #pragma once
 
 #include <optional>
@@ -15,11 +16,11 @@
 
 namespace exhume {
 
-struct CostQuestion {
+struct ProblemSize {
   Index rows = 0, inputs = 0, outputs = 0;
   std::optional<Index> hidden;
   int threads = 1;
-  double thread_flops = 5e10;  // a second and thread, in large products
+  double thread_flops = 5e10;  // per second and thread, in large products
   bool device = false;
 };
 
@@ -29,9 +30,9 @@ struct ExpectedCost {
   double device_bytes = 0;  // of the device's
 };
 
-[[nodiscard]] ExpectedCost expected_cost(const CostQuestion& question);
+[[nodiscard]] ExpectedCost expected_cost(const ProblemSize& problem);
 
-// Flops a second of one thread, by a product that takes some milliseconds.
+// Flops per second of one thread, by a product that takes some milliseconds.
 [[nodiscard]] double measured_thread_flops();
 
 }  // namespace exhume

@@ -48,20 +48,20 @@ Applies many_outputs(const Job& job) {
   const Index m = job.data.rows()->outputs();
   if (m < kManyOutputs)
     return {Applicable::kDoubtful, fmt::format("{} output{} too few", m, m == 1 ? " is" : "s are")};
-  if (job.options.hidden && *job.options.hidden > m) {
+  if (job.options.hidden() && *job.options.hidden() > m) {
     return {Applicable::kDoubtful,
-            fmt::format("there are {} outputs, fewer than the {} units asked for", m, *job.options.hidden)};
+            fmt::format("there are {} outputs, fewer than the {} units asked for", m, *job.options.hidden())};
   }
   return {};
 }
 
-void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& options) {
+void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& options) {
   const Index n = samples.rows(), d = samples.inputs(), m = samples.outputs();
   if (n == 0 || d == 0 || m == 0) {
     throw DataError(fmt::format(
         "the samples are empty ({} rows, {} inputs, {} outputs); give at least one of each", n, d, m));
   }
-  const Index k = options.hidden.value_or(1);
+  const Index k = options.hidden().value_or(1);
   const Index unknowns = k * (d + m) + m * (d + 1);
   const auto needed = static_cast<Index>(
       std::ceil(kLeastEquations * static_cast<double>(unknowns) / static_cast<double>(m) / kTrainingShare));
@@ -70,13 +70,13 @@ void demand_rows_for_fit(const SampleSource& samples, const RouteOptions& option
         fmt::format("{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; "
                     "give at least {} rows{}",
                     n, k, k == 1 ? "" : "s", d, m, unknowns, std::max(needed, kLeastRows),
-                    options.hidden ? " or ask for fewer units" : ""));
+                    options.hidden() ? " or ask for fewer units" : ""));
   }
 }
 
 Found finish_by_fit(Job& job, const Start& start, int restarts) {
   FitOptions options;
-  options.hidden = job.options.hidden;
+  options.hidden = job.options.hidden();
   options.seed = job.options.seed;
   options.most_restarts = job.noise_is_final ? restarts : std::min(restarts, kSecondRestarts);
   options.thorough_pruning = job.data.inspection().discrete;

@@ -18,9 +18,10 @@ constexpr Index kLeastPolishRows = 600;  // of the polish
 constexpr int kPolishSteps = 30;
 constexpr double kPolishProgress = 0.03;
 constexpr int kPolishPatience = 2;
-// On a device and with many inputs, equations for every unknown on which units are polished once more before moments are taken
-// of what they leave: weights that are fitted to few rows leave their own errors in all others, along directions that no unit
-// has. And flops that the moments of order 4 of a round may take there: the strongest directions come first.
+// On a device and with many inputs, equations for every unknown on which units are polished once more before
+// moments are taken of what they leave: weights that are fitted to few rows leave their own errors in all
+// others, along directions that no unit has. And flops that the moments of order 4 of a round may take there:
+// the strongest directions come first.
 constexpr double kManyEquations = 40, kRoundFlops = 6e14;
 constexpr int kManySteps = 8;
 // A round that leaves more than this share of what it found made no progress.
@@ -33,16 +34,16 @@ constexpr double kIdle = 1e-18;
 // Units that a round may add: a share of those there are, and a few.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
-// Few units are missing where little of the variance is left, and no more than kFewUnits units as weak as the weakest found
-// would explain, or kMostNew where there are so many inputs that moments are dear: of a trained network half of the units may be
-// worth a hundredth of the variance together. Of those that are
-// tried then, so many are looked at, and those added that score at least this share of the best; where that leaves more than
-// a share of the residual, moments are next.
+// Few units are missing where little of the variance is left, and no more than kFewUnits units as weak as the
+// weakest found would explain, or kMostNew where there are so many inputs that moments are expensive: of a trained
+// network half of the units may be worth a hundredth of the variance together. Of those that are tried then,
+// so many are looked at, and those added that score at least this share of the best; where that leaves more
+// than a share of the residual, moments are next.
 constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
 constexpr Index kFewUnits = 4;
 constexpr Index kMostTried = 64;
-// |cosine| above which two new directions are the same; of those that were tried, which every output shows in its own
-// noise, a smaller one.
+// |cosine| above which two new directions are the same; of those that were tried, which every output shows in
+// its own noise, a smaller one.
 constexpr double kSame = 0.95, kSameTried = 0.7;
 constexpr double kLargestBias = 2.4, kBiasStep = 0.2;
 
@@ -65,8 +66,8 @@ class Rounder {
       if (over() || is_noise(round) || round == options_.most_rounds) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
-      // Few units are missing: trying many shows them for less than moments cost. Those that moments do not show may be
-      // seen so too, as the test for noise does.
+      // Few units are missing: trying many shows them for less than moments cost. Those that moments do not
+      // show may be seen so too, as the test for noise does.
       const bool few = few_missing() && !(tried && result_.relative_mse > kWorthTrying * before);
       tried = few;
       Matrix more = few ? tried_units() : new_units(round);

@@ -10,15 +10,16 @@
 // too close to a strong one. R depends on fewer directions than y, so a round also costs less than the one
 // before it: its moments are formed in the residual's own active subspace.
 //
-// Where less is left than a few of the weakest units explain, few are missing: then a round first adds those of many tried units
-// (fit/unit_search.h) that the residual on the rows of the polish asks for, and takes moments only where that did not help.
+// Where less is left than a few of the weakest units explain, few are missing: then a round first adds those
+// of many tried units (fit/unit_search.h) that the residual on the rows of the polish asks for, and takes
+// moments only where that did not help.
 //
 // The polish runs on few rows (`rows_per_unknown`), the moments on all. It ends with an exact fit on these
 // rows, or where their residual has no structure left, or where rounds bring nothing any more. What comes out
 // is a start: the search (fit/fit.h) goes on from there, on more rows, and decides.
 //
-// Assumes standardised Gaussian inputs, as routes/depth2.h does. Cost a round: moments in r active dimensions,
-// n m r^4 / 4 flops; a polish of k' units, some ten steps of n' (k' d)^2 on n' rows.
+// Assumes standardised Gaussian inputs, as routes/depth2.h does. Cost a round: moments in r active
+// dimensions, n m r^4 / 4 flops; a polish of k' units, some ten steps of n' (k' d)^2 on n' rows.
 #pragma once
 
 #include <vector>

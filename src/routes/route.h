@@ -1,4 +1,4 @@
-// A route: a row of the table in routes/table.cc.
+// A route: a row of the table that modules fill (add_routes).
 //
 //     applies   may its assumption be made of these data?      asked when its turn comes
 //     start     rough units, or nothing                         (k', d+1) rows (w, b), signs open
@@ -8,40 +8,33 @@
 // (routes/engine.h) does that for all of them.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/stage_clock.h"
-#include "certify/certify.h"
+#include "exhume/activation.h"
 #include "exhume/certificate.h"
-#include "fit/deep/search.h"
-#include "fit/fit.h"
-#include "routes/deep/deep_options.h"
-#include "routes/options.h"
-#include "routes/prepared.h"
-#include "routes/threshold/layer.h"
+#include "judge/found.h"
+#include "judge/judged_network.h"
+#include "judge/prepared.h"
+#include "routes/finds.h"
 
 namespace exhume {
+
+struct LowestLayerOptions;
 
 // What a route is given.
 struct Job {
   Prepared& data;
-  const RouteOptions& options;
-  const LowestLayerOptions& layer;  // of routes to a lowest layer
-  const DeepOptions& deep;          // of routes to several hidden layers
-  Control control;                  // with the time that this route may take
+  const RecoverOptions& options;
+  const LowestLayerOptions* layer = nullptr;  // of routes to a lowest layer (papers/threshold/layer.h)
+  Control control;                            // with the time that this route may take
   StageClock& clock;
-  bool named = false;          // the user asked for this route
+  Rectifier rectifier = rectified_power(1);  // of options.activation
+  bool named = false;                        // the user asked for this route
   bool noise_is_final = true;  // false: a residual that looks like noise to the search was seen not to be
-};
-
-// The spectrum that shows the number of units, for pictures.
-struct Spectrum {
-  Vector singular_values;  // decreasing
-  double noise_floor = 0;  // what sampling noise alone shows
-  Index above_noise = 0;   // number of units by the gap
 };
 
 enum class Applicable {
@@ -65,28 +58,9 @@ struct Start {
   std::vector<double> descent{};  // relative mse on the way there, where there is one
 };
 
-struct Found {
-  SearchOutcome outcome = SearchOutcome::kStuck;
-  std::string refusal;  // not empty: the question is ill-posed, and this is why
-  std::string said;     // the outcome in words
-  Fit fit;              // standardised coordinates, signed form
-  std::optional<Network>
-      network;              // where the route found it in the user's coordinates; otherwise that of `fit`
-  bool exact_only = false;  // the route knows no noise: judged as exact whatever it leaves
-  Checks checks;            // of the route's own, before those that all share
-  std::optional<ResidualLook> look;  // at what an inexact fit leaves
-  std::optional<Spectrum> spectrum;
-  std::vector<double> start_descent{};           // of the start
-  Vector gaps;                                   // exact finish: of every start
-  std::vector<std::pair<Index, Index>> support;  // entries (row, output) that were hit by noise
-  std::optional<LowestLayer> layer;
-  std::optional<DeepFound> deep;  // standardised coordinates
-};
-
 struct Route {
   const char* name = "";
-  const char* group =
-      "";  // where set: naming it tries this route among others, and the result bears its name
+  const char* group = "";      // where set: naming it tries this route among others; the result has its name
   const char* about = "";      // one line
   const char* condition = "";  // when it applies, in words
   Finds finds = Finds::kNetwork;
@@ -98,19 +72,23 @@ struct Route {
   std::vector<const char*> reads{};  // options beyond those that all routes read
 
   // Throws DataError where the samples are too few to ask, or of the wrong shape.
-  void (*demands)(const SampleSource& samples, const RouteOptions& options) = nullptr;
+  void (*demands)(const SampleSource& samples, const RecoverOptions& options) = nullptr;
   // Outputs repaired before anything else; empty where there is nothing to repair. May refuse.
-  SamplePtr (*repair)(const SamplePtr& samples, const RouteOptions& options, Found& found,
+  SamplePtr (*repair)(const SamplePtr& samples, const RecoverOptions& options, Found& found,
                       const Control& control) = nullptr;
   Applies (*applies)(Job& job) = nullptr;
   Start (*start)(Job& job) = nullptr;
   Found (*finish)(Job& job, const Start& start) = nullptr;
+  // How what it found is judged; empty: as a network of one hidden layer.
+  std::unique_ptr<JudgedNetwork> (*judged_as)(const Case& under) = nullptr;
   // Checks of the network against the samples as they were given, where they were repaired.
-  void (*recheck)(const Network& network, const SampleSource& given, const RouteOptions& options,
+  void (*recheck)(const Network& network, const SampleSource& given, const RecoverOptions& options,
                   Checks& checks) = nullptr;
 };
 
-// Rows in the order in which they are tried.
+// Rows of a module, behind those that are there: called where modules register (base/module.h).
+void add_routes(const std::vector<Route>& rows);
+// All rows, in the order in which they are tried.
 [[nodiscard]] const std::vector<Route>& routes();
 
 }  // namespace exhume

@@ -33,7 +33,7 @@ Applies symmetric_inputs(Job& job) {
 
 Start detector(Job& job) {
   SymmetricOptions options;
-  options.hidden = job.options.hidden;
+  options.hidden = job.options.hidden();
   options.leak = job.options.leak;
   options.seed = job.options.seed;
   SymmetricNetwork found;

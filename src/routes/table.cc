@@ -5,25 +5,25 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/module.h"
 #include "routes/route.h"
 
 namespace exhume {
 
-#define ROUTE(make) Route make();
-#include "routes/table.def"
-#undef ROUTE
+namespace {
+
+std::vector<Route>& table() {
+  static std::vector<Route> rows;
+  return rows;
+}
+
+}  // namespace
+
+void add_routes(const std::vector<Route>& rows) { table().insert(table().end(), rows.begin(), rows.end()); }
 
 const std::vector<Route>& routes() {
-  static const std::vector<Route> kTable = [] {
-    std::vector<Route> table = {
-#define ROUTE(make) make(),
-#include "routes/table.def"
-#undef ROUTE
-    };
-    std::erase_if(table, [](const Route& route) { return *route.name == 0; });  // what is not built
-    return table;
-  }();
-  return kTable;
+  register_modules();
+  return table();
 }
 
 const std::vector<RouteInfo>& route_table() {
@@ -43,28 +43,31 @@ const std::vector<RouteInfo>& route_table() {
   return kTable;
 }
 
-void check_route(std::string_view name, const RouteOptions& options) {
+void check_route(const RecoverOptions& options) {
+  const std::string& name = options.route;
+  const Finds finds = options.depth() > 1 ? Finds::kDeepNetwork : Finds::kNetwork;
   std::vector<std::string> known = {"auto"};
   std::vector<std::string> reads;
   bool found = name == "auto";
   for (const RouteInfo& route : route_table()) {
-    if (route.finds != Finds::kNetwork) continue;
+    if (route.finds != finds) continue;
     known.push_back(route.name);
     if (route.name != name && route.group != name && !(name == "auto" && route.automatic)) continue;
     found = true;
     reads.insert(reads.end(), route.options.begin(), route.options.end());
   }
   if (!found) {
-    throw std::invalid_argument(fmt::format("route is '{}', expected {}", name, fmt::join(known, ", ")));
+    throw std::invalid_argument(fmt::format("route is '{}', expected {}{}", name, fmt::join(known, ", "),
+                                            finds == Finds::kNetwork ? "" : " for several hidden layers"));
   }
-  const RouteOptions defaults;
+  const RecoverOptions defaults;
   const auto check = [&](const char* field, bool set) {
     if (set && std::find(reads.begin(), reads.end(), field) == reads.end()) {
       throw std::invalid_argument(fmt::format("{} was given, but route {} does not read it", field, name));
     }
   };
   check("leak", options.leak != defaults.leak);
-  check("activation", options.rectifier.name != defaults.rectifier.name);
+  check("activation", options.activation != defaults.activation);
   check("candidates", options.candidates != defaults.candidates);
   check("most_patterns", options.most_patterns != defaults.most_patterns);
 }

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "routes/options.h"
+#include "exhume/options.h"
+#include "routes/finds.h"
 
 namespace exhume {
 
@@ -25,8 +25,8 @@ struct RouteInfo {
 // In the order in which they are tried.
 [[nodiscard]] const std::vector<RouteInfo>& route_table();
 
-// Throws std::invalid_argument where no route to a network is called `name` (or "auto"), and where `options`
-// sets a field that the route does not read.
-void check_route(std::string_view name, const RouteOptions& options);
+// Throws std::invalid_argument where no route to a network of this depth is called options.route (or "auto"),
+// and where `options` sets a field that the route does not read.
+void check_route(const RecoverOptions& options);
 
 }  // namespace exhume

@@ -306,7 +306,7 @@ for line in sys.stdin:
         self.assertEqual(certificate["hidden_units"], 4)
         self.assertEqual(certificate["queries"], sum(certificate["queries_by_stage"].values()))
         self.assertIn("Agrees", self.run_exhume("verify", "r").stdout)
-        log = self.folder / "r/questions.log"
+        log = self.folder / "r/queries.log"
         changed = bytearray(log.read_bytes())
         changed[-50] ^= 1
         log.write_bytes(bytes(changed))
@@ -320,7 +320,7 @@ for line in sys.stdin:
                                   code=NOT_CERTIFIED)
         result = json.loads(stopped.stdout)
         self.assertEqual(result["status"], "refused")
-        self.assertIn("limit of 200 questions", result["reason"])
+        self.assertIn("limit of 200 queries", result["reason"])
         self.assertLessEqual(result["queries"], 200)
 
     def test_killed_and_resumed_asks_nothing_twice(self):

@@ -8,7 +8,8 @@
 >>> result.network
 <exhume.Network: 5 inputs, 4 hidden units, 4 outputs>
 
-Results are the same bits for any number of threads, and the same as the command line's for the same data and seed.
+Results are the same bits for any number of threads, and the same as the command line's for the same data and
+seed.
 """
 
 from typing import Any
@@ -21,9 +22,9 @@ with _fast_kernels():
     from . import _core
 
 from . import oracles, routes, structure
-from ._commands import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._core import DataError, ResourceError
-from ._extract import Extraction, estimated_questions, extract
+from ._documents import diagnose, inspect, keys, moments, reproduce, step, sums
+from ._extract import estimated_queries, extract
 from ._generate import Planted, Thresholds, generate
 from ._load import load
 from ._memorize import Memorized, QuadraticNetwork, memorize
@@ -40,15 +41,16 @@ __version__ = _core.version()
 def blas_kernels() -> str:
     """The kernels that OpenBLAS chose for this processor.
 
-    Gives a RuntimeWarning where better ones exist: another package loaded the system's OpenBLAS first, and its
-    choice is final. Import exhume earlier, or start Python with OPENBLAS_CORETYPE set as the warning says.
+    Gives a RuntimeWarning where better ones exist: another package loaded the system's OpenBLAS first, and
+    its choice is final. Import exhume earlier, or start Python with OPENBLAS_CORETYPE set as the warning
+    says.
     """
     better = _core.better_blas_kernels()
     if better:
         import warnings
 
         warnings.warn(
-            f"OpenBLAS chose {_core.blas_kernels()}; start Python with OPENBLAS_CORETYPE={better} for full speed",
+            f"OpenBLAS chose {_core.blas_kernels()}; set OPENBLAS_CORETYPE={better} for full speed",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -56,14 +58,14 @@ def blas_kernels() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Names of an earlier version: DeepNetwork is Network, DeepAlignment is Alignment. They go with the next one."""
-    renamed = {"DeepNetwork": Network, "DeepAlignment": Alignment}
+    """Names of the version before, which go with the next: DeepNetwork, Extraction and others."""
+    renamed: dict[str, Any] = {"DeepNetwork": Network, "DeepAlignment": Alignment, "Extraction": Result}
+    renamed["estimated_questions"] = estimated_queries
     if name not in renamed:
         raise AttributeError(f"module 'exhume' has no attribute {name!r}")
     import warnings
 
-    said = f"exhume.{name} is now exhume.{renamed[name].__name__}, for any number of hidden layers"
-    warnings.warn(said, DeprecationWarning, stacklevel=2)
+    warnings.warn(f"exhume.{name} is now exhume.{renamed[name].__name__}", DeprecationWarning, stacklevel=2)
     return renamed[name]
 
 
@@ -72,7 +74,6 @@ __all__ = [
     "Assumption",
     "Coefficient",
     "DataError",
-    "Extraction",
     "Halfspaces",
     "Layer",
     "LowestLayer",
@@ -89,7 +90,7 @@ __all__ = [
     "Verification",
     "blas_kernels",
     "diagnose",
-    "estimated_questions",
+    "estimated_queries",
     "extract",
     "generate",
     "halfspaces",

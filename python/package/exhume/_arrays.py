@@ -1,4 +1,4 @@
-"""Arrays of every kind into what the library looks at: C-contiguous float64, without a copy where it is that."""
+"""Arrays of every kind as what the library reads: C-contiguous float64, without a copy where possible."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ Floats = NDArray[np.float64]
 
 
 def as_floats(values: Any, name: str) -> Floats:
-    """`values` as float64. NumPy arrays, sequences, data frames, sparse matrices, torch tensors, other DLPack exporters."""
-    if hasattr(values, "detach") and hasattr(values, "cpu"):  # a torch tensor, perhaps of a graph, or on a device
+    """As float64: arrays, sequences, data frames, sparse matrices, torch tensors, other DLPack exporters."""
+    if hasattr(values, "detach") and hasattr(
+        values, "cpu"
+    ):  # a torch tensor, perhaps of a graph, or on a device
         values = values.detach().cpu().to_dense().double().numpy()
     elif hasattr(values, "toarray") and hasattr(values, "nnz"):  # a sparse matrix of scipy
         values = values.toarray()
@@ -41,7 +43,7 @@ def as_rows(values: Any, name: str, *, one_column: bool = False) -> Floats:
         array = array.reshape(-1, 1)
     if array.ndim != 2:
         hint = f"; {name}.reshape(-1, 1) if it is one column" if array.ndim == 1 else ""
-        raise ValueError(f"{name} has {array.ndim} dimensions, expected 2 with one sample a row{hint}")
+        raise ValueError(f"{name} has {array.ndim} dimensions, expected 2 with one sample per row{hint}")
     return np.ascontiguousarray(array)
 
 

@@ -1,13 +1,13 @@
 """Which OpenBLAS kernels the extension should be loaded with.
 
-OpenBLAS picks its kernels while it is loaded. Versions older than the processor do not recognise it and fall back
-to kernels without AVX2, five times slower; then the environment variable OPENBLAS_CORETYPE, set before loading,
-names better ones. The command line restarts itself with it; a Python process cannot be restarted, and cannot ask
-OpenBLAS before it is loaded, so the processor's own flags decide. The same kernels as the command line's also mean
-the same last bits.
+OpenBLAS picks its kernels while it is loaded. Versions older than the processor do not recognise it and fall
+back to kernels without AVX2, five times slower; then the environment variable OPENBLAS_CORETYPE, set before
+loading, names better ones. The command line restarts itself with it; a Python process cannot be restarted,
+and cannot ask OpenBLAS before it is loaded, so the processor's own flags decide. The same kernels as the
+command line's also mean the same last bits.
 
-The variable is set only while the extension is loaded. NumPy is imported before, so its own OpenBLAS has chosen
-already, and child processes do not inherit the variable. A value set by the user is respected.
+The variable is set only while the extension is loaded. NumPy is imported before, so its own OpenBLAS has
+chosen already, and child processes do not inherit the variable. A value set by the user is respected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _LAST_KNOWN_AMD_FAMILY = 0x19
 
 
 def kernels_for(cpuinfo: str) -> str:
-    """The value of OPENBLAS_CORETYPE for the first processor of /proc/cpuinfo, or "" to leave the choice alone."""
+    """The value of OPENBLAS_CORETYPE for the first processor of /proc/cpuinfo, or "" to leave the choice
+    alone.
+    """
     fields: dict[str, str] = {}
     for line in cpuinfo.splitlines():
         name, colon, value = line.partition(":")

@@ -1,8 +1,8 @@
 """Passes over rows that lie on other machines: what `exhume.dask` and `exhume.spark` have in common.
 
-The process that leads runs `recover`; workers run it too, and stop at every pass over the rows until they are told its
-sum. A task is therefore small: the number of the pass, the sums before it, and one partition of the rows. A worker that
-died is replaced by any other, which is told all sums from the first.
+The process that leads runs `recover`; workers run it too, and stop at every pass over the rows until they are
+told its sum. A task is therefore small: the number of the pass, the sums before it, and one partition of the
+rows. A worker that died is replaced by any other, which is told all sums from the first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats
+from ._options import Options
 from ._progress import Progress, progress_callback
-from ._recovery import Options, run
 from ._result import Result, from_core
 
 Runs = Sequence[tuple[int, int]]
@@ -46,10 +46,11 @@ _lock = threading.Lock()
 
 
 def share(job: Job, number: int, entry: Callable[[int], bytes], first: int, x: Floats, y: Floats) -> bytes:
-    """Partial sums of pass `number` over rows `first`, `first` + 1, ...: `entry(i)` is what is known of pass i."""
+    """Partial sums of pass `number` over rows `first`, ...; `entry(i)` tells the sums of pass i."""
     if _core.version() != job.version:
         raise RuntimeError(
-            f"this worker has exhume {_core.version()}, but the job is led by {job.version}; install one version everywhere"
+            f"this worker has exhume {_core.version()}, but the job is led by {job.version}; "
+            "install one version everywhere"
         )
     with _lock:
         worker = _workers.get(job.name)
@@ -76,7 +77,8 @@ def finite(x: Any, what: str, first: int) -> Floats:
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         raise _core.DataError(
-            f"{what}: row {first + row}, column {column} (counting from 0) is {rows[row, column]}; fill it or remove the row"
+            f"{what}: row {first + row}, column {column} (counting from 0) is {rows[row, column]}; "
+            "fill it or remove the row"
         )
     return rows
 
@@ -114,9 +116,9 @@ def lead(
     progress: Progress,
     names: tuple[list[str] | None, list[str] | None] = (None, None),
 ) -> Result:
-    """Runs the job with an engine: partial sums of a pass, rows from whoever holds them, and a place for what is known."""
+    """Runs the job: `shares` gives partial sums of a pass, `fetch` rows, `publish` tells workers all sums."""
     samples = _core.distant_samples(job.rows, job.inputs, job.outputs, shares, fetch, publish)
     samples.input_names, samples.output_names = (list(given or []) for given in names)
     with progress_callback(progress) as callback:
-        found = run(samples, job.options, "cpu", job.threads, callback)
-    return from_core(found, found.certificate(samples, [], job.threads), found.files(samples), *names)
+        found = _core.recover(samples, *job.options, [], [], "", False, "cpu", job.threads, callback)
+    return from_core(found, found.certificate, *names)

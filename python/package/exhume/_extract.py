@@ -1,4 +1,4 @@
-"""Networks that can be asked."""
+"""Networks that answer queries."""
 
 from __future__ import annotations
 
@@ -9,34 +9,16 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._certified import Certified
+from ._arrays import frozen
 from ._network import Network
 from ._options import seed_of
 from ._progress import Progress, progress_callback
+from ._result import Result
 from .oracles import as_oracle
 
 
-class Extraction(Certified):
-    """What `extract` found, and what is known about it."""
-
-    def __init__(self, certificate_json: str, network: Network | None, log: bytes) -> None:
-        super().__init__(certificate_json, network, [("questions.log", log), *(network._files() if network is not None else [])])
-        self.log = log
-        """The log of all questions and answers, as questions.log holds it."""
-
-    @property
-    def queries(self) -> int:
-        """Questions that were asked."""
-        return int(self._certificate["queries"])
-
-    @property
-    def activation(self) -> str:
-        """Of the units: "relu", "leaky relu", "absolute value" or "relu with a linear term"."""
-        return str(self._certificate["activation"])
-
-
-def estimated_questions(inputs: int, hidden: int | Sequence[int], outputs: int = 1) -> int:
-    """About how many questions `extract` takes for such a network, before the first is asked.
+def estimated_queries(inputs: int, hidden: int | Sequence[int], outputs: int = 1) -> int:
+    """About how many queries `extract` makes for such a network, before the first is made.
 
     Parameters
     ----------
@@ -70,10 +52,10 @@ def extract(
     resume: bool = False,
     threads: int = 0,
     progress: Progress = None,
-) -> Extraction:
-    """Extracts the network behind a function by asking it, with a certificate.
+) -> Result:
+    """Extracts the network behind a function by queries that it chooses, with a certificate.
 
-    Ask only models that are yours or that you may ask.
+    Query only models that are yours or that you may query.
 
     Parameters
     ----------
@@ -82,19 +64,19 @@ def extract(
     inputs : int
         Number of inputs d; an .onnx file and fitted scikit-learn models say it themselves.
     queries : int
-        Most questions to ask: never passed. None for no limit.
+        Most queries to make: never passed. None for no limit.
     low, high : float
-        What inputs may be; every question respects it.
+        What inputs may be; every query respects it.
     seed : int
         Of every random choice.
     fresh : int
-        Random questions of the last check.
+        Random queries of the last check.
     batch : int
-        Most rows asked about at once.
+        Most rows per call of `f`.
     log : path
-        File in which questions and answers are kept while they are asked.
+        File in which queries and answers are kept while they are made.
     resume : bool
-        Go on from the log, without asking again what it answers.
+        Go on from the log, without repeating what it answers.
 
     >>> import exhume, numpy as np
     >>> secret = exhume.generate(inputs=12, hidden=5, outputs=1, samples=10).network
@@ -105,12 +87,12 @@ def extract(
     oracle = as_oracle(f, inputs)
 
     def answer(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        y = np.asarray(oracle.ask(x), dtype=np.float64)
+        y = np.asarray(oracle.query(x), dtype=np.float64)
         if y.ndim == 1 and len(y) == len(x):
             y = y.reshape(-1, 1)
         if y.ndim != 2:
             raise _core.DataError(
-                f"{oracle.name} answered {len(x)} questions with an array of shape {y.shape}; give one row each"
+                f"{oracle.name} answered {len(x)} queries with an array of shape {y.shape}; give one row each"
             )
         return np.ascontiguousarray(y)
 
@@ -131,4 +113,5 @@ def extract(
             callback,
         )
     network = None if found.network is None else Network._wrap(found.network)
-    return Extraction(found.certificate(), network, found.log)
+    shown = frozen(found.predicted), frozen(found.observed)
+    return Result(found.certificate, network, None, None, *shown, files=found.files)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import tempfile
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from . import _core
 from ._arrays import Floats, as_rows
 from ._network import Network
 from ._options import seed_of
-from ._program import ask
 from ._progress import Progress, progress_callback
-from ._safetensors import read_tensors
 from ._samples import is_path
 from ._words import counted
 
@@ -56,8 +50,8 @@ def generate(
     network: Any = None,
     layers: Sequence[int] | None = None,
     bias: float | None = None,
-    bias_at: str = "mean",
-    amplitudes: str = "normal",
+    bias_at: str | None = None,
+    amplitudes: str | None = None,
     orthonormal: bool = False,
     weights_condition: float | None = None,
     amplitudes_condition: float | None = None,
@@ -84,7 +78,7 @@ def generate(
     threads: int = 0,
     progress: Progress = None,
 ) -> Planted:
-    """Samples of a random network, or of a given one: the same numbers as `exhume generate` on the command line.
+    """Samples of a random network, or of a given one: the same numbers as those of `exhume generate`.
 
     Parameters
     ----------
@@ -97,18 +91,20 @@ def generate(
     layers : sequence of ints
         Units of several hidden layers, instead of `hidden`.
     bias : float
-        Biases are uniform in [-bias, bias], 0.5 without it, measured at the inputs' mean, or at the origin with
-        `bias_at="origin"`; with `layers`, `bias` times a normal.
+        Biases are uniform in [-bias, bias], 0.5 without it, measured at the inputs' mean, or at the origin
+        with `bias_at="origin"`; with `layers`, `bias` times a normal.
     amplitudes : "normal" or "signs"
-        Entries of A: standard normal, or of size in [0.5, 1.5] with a random sign.
+        Entries of A: standard normal, as without it, or of size in [0.5, 1.5] with a random sign.
     orthonormal : bool
-        W and A orthonormal instead of random; `weights_condition` and `amplitudes_condition` are their condition numbers.
+        W and A orthonormal instead of random; `weights_condition` and `amplitudes_condition` are their
+        condition numbers.
     perturb_weights : float
         Adds that many times a standard normal to every entry of W.
     leak : float
         Slope of the units below zero.
     distribution : str
-        Of the inputs: "gaussian", "mixture", "random-mixture", "cube", "laplace", "t5", "exponential", or "rows".
+        Of the inputs: "gaussian", "mixture", "random-mixture", "cube", "laplace", "t5", "exponential", or
+        "rows".
     rows : array or path
         Rows of data for the distribution "rows", each drawn with a random sign.
     perturb_inputs : float
@@ -122,91 +118,51 @@ def generate(
     cnf : path
         Instead of samples of a network: the instance of this 6-CNF (DIMACS), as hard as the formula.
     model : "network" or "threshold"
-        "threshold": a first layer with thresholds under something else, described by `activation`, `threshold`,
-        `threshold_spread`, `least_angle`, `upper`, `flips` and `biased` (see `exhume help generate`).
+        "threshold": a first layer with thresholds under something else, described by `activation`,
+        `threshold`, `threshold_spread`, `least_angle`, `upper`, `flips` and `biased` (see `exhume help
+        generate`).
     seed : int
         Of all random numbers. Rows depend on the seed and their number alone.
     threads : int
-        Worker threads, 0 for one a core. Has no influence on the numbers.
+        Worker threads, 0 for one per core. Has no influence on the numbers.
     progress : callable, True or None
         See `recover`.
     """
-    if bias_at not in ("mean", "origin"):
-        raise ValueError(f"bias_at is {bias_at!r}, expected 'mean' or 'origin'")
-    rare: dict[str, Any] = {
-        "orthonormal": orthonormal,
-        "weights_condition": weights_condition,
-        "amplitudes_condition": amplitudes_condition,
-        "perturb_weights": perturb_weights,
-        "leak": leak,
-        "perturb_inputs": perturb_inputs,
-        "perturb": perturb,
-        "cnf": cnf,
-        "model": None if model == "network" else model,
-        "activation": activation,
-        "threshold": threshold,
-        "threshold_spread": threshold_spread,
-        "least_angle": least_angle,
-        "upper": upper,
-        "flips": flips,
-        "biased": biased,
-        "layers": None if layers is None else ",".join(map(str, layers)),
-        "rows": rows,
+    options = _core.GenerateOptions()
+    options.samples, options.seed, options.distribution = samples, seed_of(seed), distribution
+    given: dict[str, Any] = {
+        **{"inputs": inputs, "hidden": hidden, "outputs": outputs, "bias": bias, "bias_at": bias_at},
+        **{"amplitudes": amplitudes, "orthonormal": orthonormal, "weights_condition": weights_condition},
+        **{"amplitudes_condition": amplitudes_condition, "perturb_weights": perturb_weights, "leak": leak},
+        **{"perturb": perturb, "perturb_inputs": perturb_inputs, "mean": mean, "condition": condition},
+        **{"noise": noise, "noise_relative": noise_relative},
+        "layers": None if layers is None else list(layers),
     }
-    if any(value is not None and value is not False for value in rare.values()) or not isinstance(network, Network | None):
-        common = {"inputs": inputs, "hidden": hidden, "outputs": outputs, "bias": bias, "network": network, "noise": noise}
-        common |= {"mean": mean, "condition": condition, "noise_relative": noise_relative, "samples": samples}
-        kept = {"bias_at": bias_at, "amplitudes": amplitudes, "distribution": distribution}
-        usual = {"bias_at": "mean", "amplitudes": "normal", "distribution": "gaussian"}
-        common |= {name: value for name, value in kept.items() if value != usual[name]}
-        return _by_program({**common, **rare, "seed": seed_of(seed), "threads": threads})
-    if network is None:
-        if inputs is None or hidden is None or outputs is None:
-            raise ValueError("inputs, hidden and outputs are required unless a network is given")
-        centre = mean if bias_at == "mean" else 0.0
-        core = _core.plant(inputs, hidden, outputs, 0.5 if bias is None else bias, centre, amplitudes, seed_of(seed))
-        network = Network._wrap(core)
-    elif inputs is not None or hidden is not None or outputs is not None:
-        raise ValueError("inputs, hidden and outputs are about random networks and do not go with network")
+    if network is not None:
+        given["network"] = (network if isinstance(network, Network) else Network.load(network))._core
+    if rows is not None:
+        given["rows"] = _core.read_table(os.fspath(rows)) if is_path(rows) else as_rows(rows, "rows")
+    _set(options, given)
+    layer = {"activation": activation, "threshold": threshold, "threshold_spread": threshold_spread}
+    layer |= {"least_angle": least_angle, "upper": upper, "flips": flips, "biased": biased or None}
+    if model == "threshold":
+        options.threshold = _set(_core.ThresholdLayerOptions(), layer)
+    elif model != "network":
+        raise ValueError(f"model is {model!r}, expected 'network' or 'threshold'")
+    elif any(value is not None for value in layer.values()):
+        name = next(name for name, value in layer.items() if value is not None)
+        raise ValueError(f"{name} is about model='threshold'; leave it out, or give that model")
+    formula = "" if cnf is None else os.fspath(cnf)
     with progress_callback(progress) as callback:
-        x, y = _core.sample(
-            network._core,
-            samples,
-            distribution,
-            mean,
-            condition,
-            noise,
-            noise_relative,
-            seed_of(seed),
-            threads,
-            callback,
-        )
-    return Planted(x, y, network)
+        x, y, core, units = _core.generate(options, formula, threads, callback)
+    if units is not None:
+        return Planted(x, y, Thresholds(*units))
+    return Planted(x, y, None if core is None else Network._wrap(core))
 
 
-def _by_program(options: dict[str, Any]) -> Planted:
-    """What is asked for seldom is made by the command line."""
-    with tempfile.TemporaryDirectory(prefix="exhume-") as name:
-        folder = pathlib.Path(name)
-        if isinstance(options["network"], Network):
-            options["network"].save(folder / "given.safetensors")
-            options["network"] = folder / "given.safetensors"
-        if options["rows"] is not None and not is_path(options["rows"]):
-            np.save(folder / "rows.npy", as_rows(options["rows"], "rows"))
-            options["rows"] = folder / "rows.npy"
-        if options["cnf"] is not None:
-            options = {name: options[name] for name in ("cnf", "seed", "threads")}
-        # Nothing but what differs from the default: options that do not go together are refused.
-        usual = {"mean": 0.0, "condition": 1.0, "noise": 0.0, "noise_relative": 0.0}
-        ask("generate", out=folder / "made", **{key: value for key, value in options.items() if value != usual.get(key)})
-        made = folder / "made"
-        return Planted(np.load(made / "x.npy"), np.load(made / "y.npy"), _truth(made))
-
-
-def _truth(folder: pathlib.Path) -> Network | Thresholds | None:
-    """The network that was written beside the samples."""
-    if (folder / "units.safetensors").exists():
-        arrays, _ = read_tensors(folder / "units.safetensors")
-        return Thresholds(arrays["W"], arrays["t"])
-    path = folder / "network.safetensors"
-    return Network.load(path) if path.exists() else None
+def _set(options: Any, values: dict[str, Any]) -> Any:
+    """The options with those values that are given."""
+    for name, value in values.items():
+        if value is not None:
+            setattr(options, name, value)
+    return options

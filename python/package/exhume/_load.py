@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._extract import Extraction
 from ._memorize import Memorized, QuadraticNetwork
 from ._network import Network
 from ._rectified import RectifiedNetwork
 from ._result import Result
-from ._safetensors import read_tensors
 from ._threshold import Assumption, Halfspaces, LowestLayer
 
-Loaded = Result | Extraction | LowestLayer | Halfspaces | Memorized
+Loaded = Result | LowestLayer | Halfspaces | Memorized
 
 
 def load(folder: str | os.PathLike[str]) -> Loaded:
     """The result in a folder that `save` or a command wrote with --out.
 
-    What it is depends on the command: a `Result`, an `Extraction`, a `LowestLayer`, `Halfspaces` or a `Memorized`. Nothing is
-    checked again; that is what `exhume.verify(folder)` is for. The pictures' data are those of the report: rounded and thinned.
+    What it is depends on the command: a `Result`, a `LowestLayer`, `Halfspaces` or a `Memorized`. Nothing is
+    checked again; that is what `exhume.verify(folder)` is for. The pictures' data are those of the report:
+    rounded and thinned.
 
     >>> import exhume, tempfile
     >>> planted = exhume.generate(inputs=5, hidden=4, outputs=4, samples=2000)
@@ -39,25 +38,31 @@ def load(folder: str | os.PathLike[str]) -> Loaded:
     """
     path = pathlib.Path(folder)
     if path.is_file():
-        raise ValueError(f"{path} is a file; exhume.Network.load and its siblings read networks, load reads a folder of a result")
+        raise ValueError(
+            f"{path} is a file; load reads the folder of a result, exhume.Network.load a network"
+        )
     try:
         text = (path / "certificate.json").read_text()
         certificate = json.loads(text)
         kind = certificate["kind"]
     except FileNotFoundError:
-        raise _core.DataError(f"{path} holds no certificate.json; give a folder that save or a command wrote") from None
+        raise _core.DataError(
+            f"{path} holds no certificate.json; give a folder that save or a command wrote"
+        ) from None
     except (ValueError, TypeError, KeyError) as error:
         raise _core.DataError(f"{path / 'certificate.json'} is no certificate: {error}") from None
     readers: dict[str, Callable[[pathlib.Path, str, dict[str, Any]], Loaded]] = {
         "network": _result,
         "deep network": _result,
-        "extracted network": _extraction,
+        "extracted network": _result,
         "lowest layer": _lowest_layer,
         "halfspaces": _halfspaces,
         "memorized network": _memorized,
     }
     if kind not in readers:
-        raise _core.DataError(f"{path / 'certificate.json'} is about a {kind}, of which this version knows nothing")
+        raise _core.DataError(
+            f"{path / 'certificate.json'} is about a {kind}, of which this version knows nothing"
+        )
     return readers[kind](path, text, certificate)
 
 
@@ -71,7 +76,7 @@ def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | Recti
     if certificate["status"] == "refused":
         return None
     if (path / "rectified.safetensors").exists():
-        arrays, metadata = read_tensors(path / "rectified.safetensors")
+        arrays, metadata = _core.read_tensors(os.fspath(path / "rectified.safetensors"))
         activation = metadata["activation"].removeprefix("rectified ")
         return RectifiedNetwork(arrays["W"], arrays["b"], arrays["A"], arrays["c"], activation)
     return Network.load(path / "network.safetensors")
@@ -86,7 +91,9 @@ def _errors(path: pathlib.Path, certificate: dict[str, Any]) -> Network | None:
 def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Result:
     pictures = certificate.get("pictures", {})
     points = pictures.get("heldout", {})
-    predicted, observed = (np.array(points.get(name, []), dtype=np.float64).reshape(-1, 1) for name in ("predicted", "observed"))
+    predicted, observed = (
+        np.array(points.get(name, []), dtype=np.float64).reshape(-1, 1) for name in ("predicted", "observed")
+    )
     return Result(
         text,
         _network(path, certificate),
@@ -101,15 +108,11 @@ def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Resul
     )
 
 
-def _extraction(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Extraction:
-    network = _network(path, certificate)
-    assert not isinstance(network, RectifiedNetwork)
-    return Extraction(text, network, (path / "questions.log").read_bytes())
-
-
 def _lowest_layer(path: pathlib.Path, _text: str, certificate: dict[str, Any]) -> LowestLayer:
-    arrays, _ = read_tensors(path / "units.safetensors")
-    assumptions = [Assumption(*(row[key] for key in Assumption._fields)) for row in certificate["assumptions"]]
+    arrays, _ = _core.read_tensors(os.fspath(path / "units.safetensors"))
+    assumptions = [
+        Assumption(*(row[key] for key in Assumption._fields)) for row in certificate["assumptions"]
+    ]
     worst = float(certificate["max_standard_error"] or 0.0)
     says = certificate["activation"], certificate["status"], certificate["reason"], assumptions, certificate
     return LowestLayer(arrays["W"], arrays["t"], arrays["W_step1"], worst, *says)
@@ -118,11 +121,25 @@ def _lowest_layer(path: pathlib.Path, _text: str, certificate: dict[str, Any]) -
 def _halfspaces(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Halfspaces:
     rest, far = certificate["labels"]
     layer = _lowest_layer(path, text, certificate)
-    return Halfspaces(layer, certificate["set"] == "intersection", (rest, far), certificate["flip_rate"], certificate["agreement"])
+    return Halfspaces(
+        layer,
+        certificate["set"] == "intersection",
+        (rest, far),
+        certificate["flip_rate"],
+        certificate["agreement"],
+    )
 
 
 def _memorized(path: pathlib.Path, _text: str, certificate: dict[str, Any]) -> Memorized:
-    keys = ("memorized", "reason", "relative_error", "given_relative_error", "worst_error", "accuracy", "capacity")
+    keys = (
+        "memorized",
+        "reason",
+        "relative_error",
+        "given_relative_error",
+        "worst_error",
+        "accuracy",
+        "capacity",
+    )
     return Memorized(
         network=QuadraticNetwork.load(path / "network.safetensors"),
         inputs=np.load(path / "inputs.npy"),
@@ -131,5 +148,3 @@ def _memorized(path: pathlib.Path, _text: str, certificate: dict[str, Any]) -> M
         certificate=certificate,
         **{key: certificate[key] for key in keys},
     )
-
-

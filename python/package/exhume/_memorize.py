@@ -18,12 +18,12 @@ from ._words import counted
 
 
 class QuadraticNetwork:
-    """A network of quadratic units, `f(x) = A (W z)^2` with `z = x` or `z = (R x)^power`, powers entry by entry.
+    """A network of quadratic units, `f(x) = A (W z)^2` with `z = x` or `(R x)^power`, entry by entry.
 
     Parameters
     ----------
     W : r x k array
-        The trained layer, one unit a row (k = d in two layers).
+        The trained layer, one unit per row (k = d in two layers).
     A : m x r array
         Signs: which output a unit belongs to, with +1 or -1.
     R : k x d array, optional
@@ -86,7 +86,7 @@ class QuadraticNetwork:
 
     @property
     def parameters(self) -> int:
-        """Numbers that training chose: the entries of W, and one sign a unit."""
+        """Numbers that training chose: the entries of W, and one sign per unit."""
         return self._core.parameters
 
     def __call__(self, x: Any, *, threads: int = 0) -> Floats:
@@ -96,7 +96,8 @@ class QuadraticNetwork:
     def __repr__(self) -> str:
         features = "" if self._R is None else f"{len(self._R)} features to the power {self.power}, "
         units = counted(self.hidden, "quadratic unit")
-        return f"<exhume.QuadraticNetwork: {counted(self.inputs, 'input')}, {features}{units}, {counted(self.outputs, 'output')}>"
+        ends = counted(self.inputs, "input"), counted(self.outputs, "output")
+        return f"<exhume.QuadraticNetwork: {ends[0]}, {features}{units}, {ends[1]}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The arrays by their names, W, A and, in three layers, R, and the power."""
@@ -192,12 +193,12 @@ def memorize(
     target : str or sequence of str
         Columns of the data frame x that are labels.
     method : str
-        "closed": one linear solve; "pgd": perturbed gradient descent; "pgd-printed": the same with the constants of
-        the theorem; "adam".
+        "closed": one linear solve; "pgd": perturbed gradient descent; "pgd-printed": the same with the
+        constants of the theorem; "adam".
     layers : 2, 3 or "auto"
         Two layers fit up to d (d + 1) / 2 rows in general position; three fit more.
     hidden : int
-        Units an output, for the descents; 0 for as many as the theory asks for.
+        Units per output, for the descents; 0 for as many as the theory asks for.
     features, power : int
         Size and power of the random first layer of three; 0 chooses.
     perturb : float
@@ -205,7 +206,7 @@ def memorize(
     normalize : bool
         Divide rows by their norms first.
     classes : bool
-        Whole-number labels become one output a class.
+        Whole-number labels become one output per class.
     tolerance : float
         Relative error up to which labels count as memorised.
     iterations : int
@@ -224,8 +225,8 @@ def memorize(
     Raises
     ------
     DataError
-        No network of this kind can fit: rows on one line through the origin whose labels disagree, or more rows
-        than the layers' capacity.
+        No network of this kind can fit: rows on one line through the origin whose labels disagree, or more
+        rows than the layers' capacity.
 
     >>> import numpy as np, exhume
     >>> random = np.random.default_rng(0)
@@ -241,36 +242,13 @@ def memorize(
     inputs, labels = as_rows(x, "x"), as_rows(y, "y", one_column=True)
     with progress_callback(progress) as callback:
         found = _core.memorize(
-            inputs,
-            labels,
-            method,
-            int(layers),
-            hidden,
-            features,
-            power,
-            perturb,
-            normalize,
-            classes,
-            tolerance,
-            iterations,
-            epsilon,
-            decay_epochs,
-            memory,
-            seed_of(seed),
-            threads,
-            callback,
+            *(inputs, labels, method, int(layers), hidden, features, power, perturb, normalize, classes),
+            *(tolerance, iterations, epsilon, decay_epochs, memory, seed_of(seed), threads, callback),
         )
     return Memorized(
-        QuadraticNetwork._wrap(found.network),
-        found.memorized,
-        found.reason,
-        found.relative_error,
-        found.given_relative_error,
-        found.worst_error,
-        found.accuracy,
-        found.capacity,
-        found.inputs,
-        found.targets,
-        found.classes,
-        json.loads(found.certificate()),
+        network=QuadraticNetwork._wrap(found.network),
+        certificate=json.loads(found.certificate()),
+        **{
+            name: getattr(found, name) for name in Memorized._fields if name not in ("network", "certificate")
+        },
     )

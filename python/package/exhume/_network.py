@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,11 +32,11 @@ class Alignment(NamedTuple):
     """How far apart two networks are after the best matching of their units (see `Network.align`)."""
 
     worst_error: float
-    """Largest difference over all parameters, rows of hidden units of unit norm; infinite where not `comparable`."""
+    """Largest difference of a parameter, rows of hidden units of unit norm; infinite if not `comparable`."""
     rms_error: float
     """Root mean square over the same differences."""
     match: list[list[int]]
-    """Unit i of hidden layer l of the first network is unit match[l][i] of the second, both in canonical order."""
+    """Unit i of hidden layer l of the first is unit match[l][i] of the second, both in canonical order."""
     turned: list[list[bool]]
     """Whether unit i of hidden layer l of the first had to be turned around (only with `free_signs`)."""
     worst_of_layer: list[float]
@@ -52,9 +52,9 @@ class Alignment(NamedTuple):
 class Network:
     """A ReLU network of any depth: `h_l = max(W_l h_{l-1} + b_l, 0)`, `f(x) = W h + b` with the last layer.
 
-    One hidden layer has the names of the papers: `f(x) = A max(W x + b, 0) + c + L x`. The arrays are read-only
-    float64. Networks can be pickled and compared with `==` (the same numbers); whether two are the same function up to
-    the order and scale of their units is what `align` tells.
+    One hidden layer has the names of the papers: `f(x) = A max(W x + b, 0) + c + L x`. The arrays are
+    read-only float64. Networks can be pickled and compared with `==` (the same numbers); whether two are the
+    same function up to the order and scale of their units is what `align` tells.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class Network:
     L : m x d array, optional
         A linear term.
     layers : sequence of (W, b) or (W, b, L)
-        Instead of all the others, any depth: the hidden layers from below, then the outputs. `L` is a skip term: it
-        stands on the inputs and on all hidden layers but the one right below, side by side. May also be given as the
-        only argument, without its name.
+        Instead of all the others, any depth: the hidden layers from below, then the outputs. `L` is a skip
+        term: it stands on the inputs and on all hidden layers but the one right below, side by side. May also
+        be given as the only argument, without its name.
 
     >>> import exhume
     >>> net = exhume.Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
@@ -108,12 +108,17 @@ class Network:
         elif W is not None or any(part is not None for part in upper):
             raise ValueError("layers stands instead of W, b, A, c and L; give one or the other")
         else:
-            parts = [_checked(layer, [f"{name} of layer {i}" for name in "WbL"], i) for i, layer in enumerate(layers)]
+            parts = [
+                _checked(layer, [f"{name} of layer {i}" for name in "WbL"], i)
+                for i, layer in enumerate(layers)
+            ]
         self._adopt(_core.Network(parts))
 
     def _adopt(self, core: _core.Network) -> None:
         self._core = core
-        self._layers = tuple(Layer(frozen(W), frozen(b), None if L is None else frozen(L)) for W, b, L in core.layers())
+        self._layers = tuple(
+            Layer(frozen(W), frozen(b), None if L is None else frozen(L)) for W, b, L in core.layers()
+        )
 
     @classmethod
     def _wrap(cls, core: _core.Network) -> Network:
@@ -129,12 +134,14 @@ class Network:
     def _one_hidden_layer(self, name: str) -> tuple[Layer, ...]:
         if len(self._layers) != 2:
             depth = counted(len(self._layers) - 1, "hidden layer")
-            raise ValueError(f"{name} is about networks of one hidden layer, and this one has {depth}; see layers")
+            raise ValueError(
+                f"{name} is about networks of one hidden layer, and this one has {depth}; see layers"
+            )
         return self._layers
 
     @property
     def W(self) -> Floats:
-        """Weights of the hidden units, k x d; of one hidden layer, as b, A, c and L are: ValueError otherwise."""
+        """Weights of the hidden units, k x d. As b, A, c and L of one hidden layer alone: else ValueError."""
         return self._one_hidden_layer("W")[0].W
 
     @property
@@ -179,7 +186,7 @@ class Network:
 
     @property
     def has_skip_terms(self) -> bool:
-        """Whether a layer stands on more than the one below it; of one hidden layer, whether there is a linear term."""
+        """Whether a layer stands on more than the one below it: the linear term, of one hidden layer."""
         return any(layer.L is not None for layer in self._layers)
 
     def __call__(self, x: Any, *, threads: int = 0) -> Floats:
@@ -202,10 +209,11 @@ class Network:
         else:
             hidden, extra = "no hidden layer", ""
         extra = f", with {extra}" if self.has_skip_terms else ""
-        return f"<exhume.Network: {counted(self.inputs, 'input')}, {hidden}, {counted(self.outputs, 'output')}{extra}>"
+        ends = counted(self.inputs, "input"), counted(self.outputs, "output")
+        return f"<exhume.Network: {ends[0]}, {hidden}, {ends[1]}{extra}>"
 
     def to_dict(self) -> dict[str, Floats]:
-        """The arrays by the names they have in files: W, b, A, c, L; of other depths layers.0.W, layers.0.b, ..., A, c."""
+        """The arrays by their names in files: W, b, A, c, L; of other depths layers.0.W, ..., A, c, L."""
         arrays = {}
         for number, layer in enumerate(self._layers):
             if number + 1 == len(self._layers):
@@ -233,14 +241,14 @@ class Network:
         return [("network.safetensors", self._core.safetensors()), ("network.onnx", self._core.onnx(False))]
 
     def canonical(self) -> Network:
-        """The same function with rows of hidden units of unit norm, units by decreasing size, idle units dropped."""
+        """The same function with unit rows of hidden units, units by decreasing size, idle ones dropped."""
         return Network._wrap(self._core.canonical())
 
     def align(self, other: Network, *, free_signs: bool = False) -> Alignment:
         """How far `other` is from this network, up to the order and scale of the units of every layer.
 
-        With `free_signs` units may also be turned around, which changes the function by a linear one of what lies
-        below them.
+        With `free_signs` units may also be turned around, which changes the function by a linear one of what
+        lies below them.
         """
         found = _core.align(self._core, other._core, free_signs)
         return Alignment(*(getattr(found, field) for field in Alignment._fields))
@@ -250,24 +258,16 @@ class Network:
         return self.align(other, free_signs=free_signs).worst_error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a .safetensors, .npz or .onnx file, as the ending says; the arrays have the names of `to_dict`."""
-        name = os.fspath(path)
-        writers: dict[str, Callable[[str], None]] = {
-            ".safetensors": self._core.save,
-            ".npz": self._core.save_npz,
-            ".onnx": self.to_onnx,
-        }
-        ending = os.path.splitext(name)[1].lower()
-        if ending not in writers:
-            raise ValueError(f"{name} must end in .safetensors, .npz or .onnx")
-        writers[ending](name)
+        """Writes a .safetensors, .npz or .onnx file, as its ending says, with the names of `to_dict`."""
+        self._core.save(os.fspath(path))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Network:
         """The network in a .safetensors, .npz or .onnx file.
 
-        Arrays may also have the names of a PyTorch state dict (`0.weight`, `0.bias`, `2.weight`, ...) or be W1, b1, W2,
-        b2, ...; ReLUs then stand between the layers. ONNX models may consist of Gemm, MatMul, Add and Relu.
+        Arrays may also have the names of a PyTorch state dict (`0.weight`, `0.bias`, `2.weight`, ...) or be
+        W1, b1, W2, b2, ...; ReLUs then stand between the layers. ONNX models may consist of Gemm, MatMul, Add
+        and Relu.
         """
         return Network._wrap(_core.open_network(os.fspath(path)))
 
@@ -276,7 +276,7 @@ class Network:
         self._core.save_onnx(os.fspath(path), single)
 
     def to_torch(self) -> nn.Module:
-        """The same function as a torch module in double precision: a plain `nn.Sequential` of Linear and ReLU.
+        """The same function as a torch module in double precision: `nn.Sequential` of Linear and ReLU.
 
         With skip terms it is a module of its own. Needs torch.
         """
@@ -288,8 +288,8 @@ class Network:
     def from_torch(module: Any) -> Network:
         """The network that a torch module computes.
 
-        `module` is what `to_torch` gave, or consists of Linear and ReLU in turn, Linear last (Flatten, Identity and
-        Dropout in between are skipped).
+        `module` is what `to_torch` gave, or consists of Linear and ReLU in turn, Linear last (Flatten,
+        Identity and Dropout in between are skipped).
         """
         from ._torch import from_module
 
@@ -314,7 +314,9 @@ class Network:
         return Network([(W.T, b) for W, b in zip(coefs, estimator.intercepts_)])
 
 
-def _checked(layer: Sequence[Any], names: Sequence[str], number: int = 0) -> tuple[Floats, Floats, Floats | None]:
+def _checked(
+    layer: Sequence[Any], names: Sequence[str], number: int = 0
+) -> tuple[Floats, Floats, Floats | None]:
     """W, b and perhaps L of one layer as the library takes them."""
     if len(layer) not in (2, 3):
         raise ValueError(f"layer {number} has {len(layer)} parts, expected W, b and perhaps L")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+import os
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import Floats, as_rows
+from ._samples import is_path
 
 
 def seed_of(seed: Any) -> int:
@@ -27,30 +32,12 @@ def units_of(hidden: Any) -> int | None:
         raise ValueError(f"hidden is {hidden!r}, expected 'auto' or a whole number of at least 1") from None
 
 
-def depth_of(layers: Any, hidden: Any, first_layer: Any) -> tuple[int | None, list[int] | None]:
-    """The number of hidden layers, None for "auto", and their widths where they are given."""
-    widths = None
-    if not isinstance(hidden, str) and hasattr(hidden, "__len__"):
-        widths = [operator.index(units) for units in hidden]
-        if len(widths) == 1:
-            raise ValueError("hidden has one width; give a number for one hidden layer")
-        if layers not in (1, "auto", len(widths)):
-            raise ValueError(f"layers is {layers!r}, but hidden has {len(widths)} widths")
-        return len(widths), widths
-    if isinstance(layers, str):
-        if layers != "auto":
-            raise ValueError(f"layers is {layers!r}, expected 'auto' or a whole number of at least 1")
-        if first_layer is None and units_of(hidden) is None:
-            return None, None
-        layers = 1
-    depth = operator.index(layers)
-    if depth < 1:
-        raise ValueError(f"layers is {depth}, expected 'auto' or a whole number of at least 1")
-    if first_layer is not None and depth == 1:
-        depth = 2
-    if depth > 1 and units_of(hidden) is not None:
-        raise ValueError(f"hidden is {hidden!r}, expected one width a layer, such as (20, 20), or 'auto'")
-    return depth, None
+def widths_of(hidden: Any) -> list[int]:
+    """Units of every hidden layer: of one number or of several; none for "auto"."""
+    if isinstance(hidden, str) or not hasattr(hidden, "__len__"):
+        units = units_of(hidden)
+        return [] if units is None else [units]
+    return [operator.index(units) for units in hidden]
 
 
 def shape_of(shape: Any) -> list[int]:
@@ -67,10 +54,44 @@ def shape_of(shape: Any) -> list[int]:
     return [rows, columns]
 
 
-def route_of(route: str, method: str | None) -> str:
-    """The route; "rectified" is a family, of which `method` names the member."""
-    if route == "rectified":
-        return f"rectified-{method or 'tensor'}"
-    if method is not None:
-        raise ValueError(f"method is {method!r}, but belongs to the route 'rectified'")
-    return route
+class Options(NamedTuple):
+    """The options of `recover`, the same in every process that takes part."""
+
+    layers: str
+    """Number of hidden layers or "auto"; empty where the others imply it."""
+    widths: list[int]
+    first_layer: Floats | None
+    route: str
+    leak: float
+    activation: str
+    seed: int
+    budget: float
+
+
+def options_of(
+    hidden: Any = "auto",
+    *,
+    layers: int | str | None = None,
+    first_layer: Any = None,
+    route: str = "auto",
+    method: str | None = None,
+    activation: str = "relu",
+    leak: float = 0.0,
+    seed: int = 0,
+    budget: float = 300.0,
+) -> Options:
+    """The options of a call; what they mean is said at `exhume.recover`."""
+    if is_path(first_layer):
+        first_layer = _core.read_first_layer(os.fspath(first_layer))
+    elif first_layer is not None:
+        first_layer = as_rows(first_layer, "first_layer")
+    return Options(
+        layers="" if layers is None else str(layers),
+        widths=widths_of(hidden),
+        first_layer=first_layer,
+        route=_core.route_name(route, method or ""),
+        leak=float(leak),
+        activation=activation,
+        seed=seed_of(seed),
+        budget=float(budget),
+    )

@@ -8,14 +8,11 @@ from typing import Any, NamedTuple, overload
 
 from . import _core
 from ._network import Network
-from ._options import shape_of
-from ._program import ask, joined
+from ._options import options_of, shape_of
 from ._progress import Progress, progress_callback
-from ._recovery import options_of, remove_checkpoint, run, with_checkpoint
-from ._result import Result, from_core
-from ._samples import is_path, opened, taken_apart
+from ._result import Result, from_core, viewed
+from ._samples import is_path, opened, paths_of, taken_apart
 from ._tables import named_columns, names_of
-from ._view import viewed
 
 
 class NotCertified(RuntimeError):
@@ -32,7 +29,7 @@ def recover(
     hidden: int | str | Sequence[int] = "auto",
     *,
     target: str | Sequence[str] | None = None,
-    layers: int | str = 1,
+    layers: int | str | None = None,
     first_layer: Any = None,
     route: str = "auto",
     method: str | None = None,
@@ -56,38 +53,41 @@ def recover(
     Parameters
     ----------
     x, y : arrays
-        Inputs n x d and outputs n x m (or n numbers), one sample a row: NumPy arrays, data frames of pandas and polars,
-        pyarrow tables, sparse matrices of scipy, torch tensors, lists, whatever NumPy or DLPack understands.
-        C-contiguous float64 is looked at where it lies; anything else is converted. Names of columns are kept.
+        Inputs n x d and outputs n x m (or n numbers), one sample per row: NumPy arrays, data frames of pandas
+        and polars, pyarrow tables, sparse matrices of scipy, torch tensors, lists, whatever NumPy or DLPack
+        understands. C-contiguous float64 is looked at where it lies; anything else is converted. Names of
+        columns are kept.
     x : iterable of (x, y) blocks
-        With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not grow
-        with the number of rows. The result is the same, bit by bit, as from one array.
+        With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not
+        grow with the number of rows. The result is the same, bit by bit, as from one array.
     x, y : paths
-        Files: .npy, .csv; one .npz with both; or one table, of which `target` says which columns are outputs, in a .csv
-        the last one without it. Read block by block. Names in the first line of a .csv are kept.
+        Files: .npy, .csv; one .npz with both; or one table, of which `target` says which columns are outputs,
+        in a .csv the last one without it. Read block by block. Names in the first line of a .csv are kept.
     hidden : int, sequence of ints or "auto"
-        Number of hidden units, one number a layer where there are several; found from the data with "auto".
+        Number of hidden units, one number per layer where there are several; found from the data with "auto".
     target : str or sequence of str
-        With one table or one file as `x` and `y` left out: the columns that are outputs, in a file without names by number,
-        "1" being the first.
-    layers : int or "auto"
-        Number of hidden layers. "auto" tries one first, then more while structure is left and time remains.
+        With one table or one file as `x` and `y` left out: the columns that are outputs, in a file without
+        names by number, "1" being the first.
+    layers : int, "auto" or None
+        Number of hidden layers. "auto" tries one first, then more while structure is left and time remains;
+        None is as many as `hidden` has widths, two with `first_layer`, and else one.
     first_layer : array, k x (d + 1), or path
-        The first of two hidden layers where it is known, rows (w, b) up to scale and sign: the rest is found on
-        top of it. A file holds W and b (.safetensors, .npz).
+        The first of two hidden layers where it is known, rows (w, b) up to scale and sign: the rest is found
+        on top of it. A file holds W and b (.safetensors, .npz).
     route : str
         "auto", or a route by name (see `exhume.routes`).
     method : str
         With the route "rectified": the route rectified-METHOD, "tensor" without it.
     activation : str
-        Of the units, for z > 0: "relu", "square", "cube" or "exp" (e^z - 1); read by some of the routes rectified-...
+        Of the units, for z > 0: "relu", "square", "cube" or "exp" (e^z - 1); read by some of the routes
+        rectified-...
     mirrored : array or path
         Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction.
     leak : float
         Slope of the units below zero, from 0 to 1; read by the route "symmetric".
     seed : int
-        Of every random choice. The same data and seed give the same result, for any number of threads, and the
-        same as `exhume recover` on the command line.
+        Of every random choice. The same data and seed give the same result, for any number of threads, and
+        the same as `exhume recover` on the command line.
     budget : float
         Seconds after which routes that search stop and return their best.
     require : str
@@ -97,23 +97,27 @@ def recover(
     truth : Network or path
         The network behind the samples, where it is known: the report compares.
     device : str
-        Where heavy sums run: "cuda", "cpu", or "auto" for a CUDA device where there is one and the samples are worth it.
+        Where heavy sums run: "cuda", "cpu", or "auto" for a CUDA device where there is one and the samples
+        are worth it.
     threads : int
-        Worker threads, 0 for one a core.
+        Worker threads, 0 for one per core.
     progress : callable, True or None
         Called as `progress(stage, fraction)`; True draws a bar with tqdm, if it is installed.
     moments : path, pattern or sequence of paths
-        Moments of several sites' rows (`exhume.moments`): the search starts from them, the polish is on these samples.
+        Moments of several sites' rows (`exhume.moments`): the search starts from them, the polish is on these
+        samples.
     checkpoint : path
-        A folder that keeps what has been computed, so that a run which is killed can go on. Removed at the end.
+        A folder that keeps what has been computed, so that a run which is killed can go on. Removed at the
+        end.
     resume : bool
-        Go on from what an earlier call with the same samples and options left in `checkpoint`, if there is anything.
+        Go on from what an earlier call with the same samples and options left in `checkpoint`, if there is
+        anything.
 
     Returns
     -------
     Result
-        With `network`, `status`, `certificate` and more. Data from which nothing can be recovered are no error:
-        the result's `status` and `reason` say so.
+        With `network`, `status`, `certificate` and more. Data from which nothing can be recovered are no
+        error: the result's `status` and `reason` say so.
 
     Raises
     ------
@@ -136,26 +140,32 @@ def recover(
     """
     if require not in (None, "certified", "estimated"):
         raise ValueError(f"require is {require!r}, expected 'certified' or 'estimated'")
-    if resume and checkpoint is None:
-        raise ValueError("resume needs checkpoint, the folder of the run to go on with")
-    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget, moments)
+    options = options_of(
+        hidden,
+        layers=layers,
+        first_layer=first_layer,
+        route=route,
+        method=method,
+        activation=activation,
+        leak=leak,
+        seed=seed,
+        budget=budget,
+    )
     sides = shape_of(shape)
     x, y = taken_apart(x, y, target)
     names = names_of(x), names_of(y)
     with (
         named_columns(*names),
         opened(x, y, threads, mirrored, target if is_path(x) else None) as samples,
-        named_columns(samples.input_names or None, samples.output_names or None),
         progress_callback(progress) as callback,
     ):
-        if checkpoint is not None:
-            samples = with_checkpoint(samples, checkpoint, resume, options, device)
-        found = run(samples, options, device, threads, callback)
-        files = found.files(samples)
-        certificate = viewed(found.certificate(samples, sides, threads), files, [], truth)
-        result = from_core(found, certificate, files, samples.input_names or None, samples.output_names or None)
-        if checkpoint is not None:
-            remove_checkpoint(checkpoint)
+        kept = "" if checkpoint is None else os.fspath(checkpoint)
+        sites = [] if moments is None else paths_of(moments)
+        found = _core.recover(samples, *options, sites, sides, kept, resume, device, threads, callback)
+        named = samples.input_names or None, samples.output_names or None
+        result = from_core(found, found.certificate, *named)
+        if truth is not None and result.status != "refused":
+            result = from_core(found, viewed(found.certificate, result._network, [], truth), *named)
     enough = {"certified": ("certified",), "estimated": ("certified", "estimated")}
     if require is not None and result.status not in enough[require]:
         raise NotCertified(result)
@@ -208,15 +218,16 @@ def verify(
     network_only: bool = False,
     threads: int = 0,
 ) -> Verification | dict[str, Any]:
-    """Checks a network, or a folder with its certificate, against samples by plain loops that share no code with the solvers.
+    """Checks a network, or a folder with its certificate, by loops that share no code with the solvers.
 
     Parameters
     ----------
     network : Network or path
-        A network gives a `Verification`. A folder that a command or `save` wrote, or a file with a network, gives what
-        `exhume verify --json` prints: "verified", "agrees", "findings" and more.
+        A network gives a `Verification`. A folder that a command or `save` wrote, or a file with a network,
+        gives what `exhume verify --json` prints: "verified", "agrees", "findings" and more.
     x, y
-        Samples as in `recover`; with a path, files, and for a folder only where they are others than its certificate names.
+        Samples as in `recover`; with a path, files, and for a folder only where they are others than its
+        certificate names.
     target : str or sequence of str
         Of one file with inputs and outputs, as in `recover`.
     key : path
@@ -227,11 +238,23 @@ def verify(
         Leave the certificate beside the network alone.
     """
     if is_path(network):
-        files = [file for file in (x, y) if file is not None]
-        options = {"target": joined(target), "key": key, "tolerance": tolerance, "network_only": network_only, "threads": threads}
-        return ask("verify", network, *files, **options)
+        files = [os.fspath(file) for file in (x, y) if file is not None]
+        signer = "" if key is None else os.fspath(key)
+        wanted = None if target is None else _quoted([target] if isinstance(target, str) else list(target))
+        path = os.fspath(network)
+        document: dict[str, Any] = _core.verify_folder(
+            path, files, wanted, tolerance, network_only, signer, threads
+        )
+        return document
     if key is not None or tolerance is not None or network_only or target is not None:
-        raise ValueError("target, key, tolerance and network_only are about a folder or a file; give its path")
+        raise ValueError(
+            "target, key, tolerance and network_only are about a folder or a file; give its path"
+        )
     with opened(x, y, threads) as samples:
         found = _core.verify(network._core, samples, threads)
     return Verification(*(getattr(found, field) for field in Verification._fields))
+
+
+def _quoted(names: list[str]) -> str:
+    """Names of columns in one string, as the library takes them apart."""
+    return ",".join('"' + str(name).replace('"', '""') + '"' for name in names)

@@ -12,7 +12,11 @@ from ._arrays import Floats, as_floats, as_rows
 from ._network import Alignment, Network
 from ._words import counted
 
-_ABOVE_ZERO: dict[str, Callable[[Floats], Floats]] = {"square": np.square, "cube": lambda z: z**3, "exp": np.expm1}
+_ABOVE_ZERO: dict[str, Callable[[Floats], Floats]] = {
+    "square": np.square,
+    "cube": lambda z: z**3,
+    "exp": np.expm1,
+}
 
 
 class RectifiedNetwork:
@@ -30,7 +34,9 @@ class RectifiedNetwork:
 
     def __init__(self, W: ArrayLike, b: ArrayLike, A: ArrayLike, c: ArrayLike, activation: str) -> None:
         if activation not in _ABOVE_ZERO:
-            raise ValueError(f"activation is {activation!r}, expected {', '.join(map(repr, _ABOVE_ZERO))}; Network has ReLUs")
+            raise ValueError(
+                f"activation is {activation!r}, expected one of {list(_ABOVE_ZERO)}; Network has ReLUs"
+            )
         self._network = Network(W, b, A, c)
         self._activation = activation
 
@@ -89,7 +95,7 @@ class RectifiedNetwork:
         return out.reshape(-1) if values.ndim == 1 else out
 
     def align(self, other: RectifiedNetwork) -> Alignment:
-        """How far `other` is from this network, up to the order of the units; scales must agree (rows of W of unit norm)."""
+        """How far `other` is from this network, up to the order of the units, rows of W of unit norm."""
         if self.activation != other.activation:
             raise ValueError(f"the activations differ: {self.activation} and {other.activation}")
         return self._network.align(other._network)
@@ -99,7 +105,11 @@ class RectifiedNetwork:
         return {**self._network.to_dict(), "activation": self._activation}
 
     def __repr__(self) -> str:
-        shape = [counted(self.inputs, "input"), counted(self.hidden, "hidden unit"), counted(self.outputs, "output")]
+        shape = [
+            counted(self.inputs, "input"),
+            counted(self.hidden, "hidden unit"),
+            counted(self.outputs, "output"),
+        ]
         return f"<exhume.RectifiedNetwork: {', '.join(shape)}, activation {self._activation}>"
 
     def __reduce__(self) -> tuple[type[RectifiedNetwork], tuple[Any, ...]]:

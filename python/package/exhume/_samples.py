@@ -21,8 +21,13 @@ def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
+def paths_of(files: Any) -> list[str]:
+    """The name of one file, or the names of several."""
+    return [os.fspath(file) for file in ([files] if is_path(files) else files)]
+
+
 def taken_apart(x: Any, y: Any, target: Any) -> tuple[Any, Any]:
-    """Inputs and outputs; out of one table where `target` names the columns that are outputs. Files are taken apart later."""
+    """Inputs and outputs, out of one table where `target` names its outputs. Files are taken apart later."""
     if target is None:
         return x, y
     if y is not None:
@@ -62,7 +67,9 @@ def _opened(x: Any, y: Any, threads: int, target: Any) -> Iterator[_core.Samples
         yield _core.view_samples(as_rows(x, "x"), as_rows(y, "y", one_column=True))
     else:
         if is_table(x):
-            raise ValueError("y is missing; give x and y, or target='...' with the names of the columns of x that are outputs")
+            raise ValueError(
+                "y is missing; give x and y, or target='...' with the columns of x that are outputs"
+            )
         if not isinstance(x, Iterable) or hasattr(x, "__array__") or hasattr(x, "toarray"):
             raise ValueError("y is missing; give x and y, or an iterable of (x, y) blocks")
         with tempfile.TemporaryDirectory(prefix="exhume-") as folder:
@@ -129,17 +136,20 @@ def spooled(blocks: Iterable[Any], folder: str, threads: int) -> _core.Samples:
 def _check_block(x: Floats, y: Floats, number: int, shape: tuple[int, int] | None) -> None:
     if len(x) != len(y):
         raise _core.DataError(
-            f"block {number}: x has {len(x)} rows but y has {len(y)}; row i of one must belong to row i of the other"
+            f"block {number}: x has {len(x)} rows but y has {len(y)}; "
+            "row i of one must belong to row i of the other"
         )
     if shape is not None and (x.shape[1], y.shape[1]) != shape:
         raise _core.DataError(
-            f"block {number} has {x.shape[1]} inputs and {y.shape[1]} outputs, those before it {shape[0]} and {shape[1]}"
+            f"block {number} has {x.shape[1]} inputs and {y.shape[1]} outputs, "
+            f"those before it {shape[0]} and {shape[1]}"
         )
     for name, rows in (("x", x), ("y", y)):
         finite = np.isfinite(rows)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             raise _core.DataError(
-                f"{name} of block {number}: row {row}, column {column} (counting from 0) is {rows[row, column]}; "
+                f"{name} of block {number}: row {row}, column {column} (counting from 0) "
+                f"is {rows[row, column]}; "
                 "fill it or remove the row"
             )

@@ -1,9 +1,8 @@
-"""Tables with named columns: pandas and polars data frames and series, pyarrow tables. Their names are kept."""
+"""Tables with named columns: pandas, polars and pyarrow. Their names are kept."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ def is_table(values: Any) -> bool:
 
 
 def names_of(values: Any) -> Names:
-    """The names of the columns, or None where there are none. Columns that pandas merely numbered have none."""
+    """The names of the columns, or None where there are none, or pandas merely numbered them."""
     if is_table(values):
         columns = values.column_names if hasattr(values, "column_names") else list(values.columns)
         numbered = all(isinstance(column, (int, np.integer)) for column in columns)
@@ -34,7 +33,13 @@ def columns_as_floats(table: Any, name: str) -> np.ndarray[Any, np.dtype[np.floa
     arrow = hasattr(table, "column_names")
     columns = []
     for number, label in enumerate(table.column_names if arrow else table.columns):
-        column = table.column(number) if arrow else table.iloc[:, number] if hasattr(table, "iloc") else table[label]
+        column = (
+            table.column(number)
+            if arrow
+            else table.iloc[:, number]
+            if hasattr(table, "iloc")
+            else table[label]
+        )
         columns.append(_numbers(column, f"column {label!r} of {name}"))
     return np.column_stack(columns) if columns else np.zeros((len(table), 0))
 
@@ -59,7 +64,9 @@ def _numbers(column: Any, what: str) -> Any:
 def split_target(table: Any, target: str | Sequence[str]) -> tuple[Any, Any]:
     """Inputs and outputs out of one table: the outputs are the columns named in `target`."""
     if not is_table(table):
-        raise ValueError("target names columns of a table; give a data frame as x, or inputs and outputs as x and y")
+        raise ValueError(
+            "target names columns of a table; give a data frame as x, or inputs and outputs as x and y"
+        )
     wanted = [target] if isinstance(target, str) else list(target)
     have = table.column_names if hasattr(table, "column_names") else list(table.columns)
     for name in wanted:
@@ -76,22 +83,7 @@ def named_columns(inputs: Names, outputs: Names) -> Iterator[None]:
     try:
         yield
     except _core.DataError as refusal:
-        named = _with_names(str(refusal), inputs, outputs)
+        named = _core.with_column_names(str(refusal), inputs or [], outputs or [])
         if named == str(refusal):
             raise
         raise _core.DataError(named) from None
-
-
-def _with_names(text: str, inputs: Names, outputs: Names) -> str:
-    """`column 2 (counting from 0)` of the inputs becomes `column 'age' (2, counting from 0)`."""
-
-    def named(match: re.Match[str]) -> str:
-        known = inputs if match["what"] in ("x", "inputs") else outputs
-        numbers = [int(number) for number in re.findall(r"\d+", match["numbers"])]
-        if known is None or max(numbers) >= len(known):
-            return match[0]
-        quoted = re.sub(r"\d+", lambda number: repr(known[int(number[0])]), match["numbers"])
-        return f"{match['what']}: {match['row']}{match['word']} {quoted} ({match['numbers']}, counting from 0)"
-
-    pattern = r"\b(?P<what>x|y|inputs|outputs): (?P<row>(?:row \d+, )?)(?P<word>columns?) (?P<numbers>\d+(?:(?:, | and )\d+)*)"
-    return re.sub(pattern + r" \(counting from 0\)", named, text)

@@ -12,7 +12,7 @@ from . import _core
 from ._arrays import Floats, as_rows
 from ._options import seed_of, units_of
 from ._progress import Progress, progress_callback
-from ._certified import Status
+from ._result import Status
 from ._samples import is_path, opened, taken_apart
 from ._words import counted
 
@@ -102,7 +102,10 @@ def lowest_layer(
         As in `recover`.
     """
     x, y = taken_apart(x, y, target)
-    with opened(x, y, threads, target=target if is_path(x) else None) as samples, progress_callback(progress) as callback:
+    with (
+        opened(x, y, threads, target=target if is_path(x) else None) as samples,
+        progress_callback(progress) as callback,
+    ):
         found = _core.lowest_layer(
             samples, units_of(hidden), activation, start, refine, biased, seed_of(seed), threads, callback
         )
@@ -113,7 +116,12 @@ class Halfspaces:
     """A union or an intersection of halfspaces, as `halfspaces` finds it."""
 
     def __init__(
-        self, layer: LowestLayer, intersection: bool, labels: tuple[float, float], flip_rate: float, agreement: float
+        self,
+        layer: LowestLayer,
+        intersection: bool,
+        labels: tuple[float, float],
+        flip_rate: float,
+        agreement: float,
     ) -> None:
         self.layer = layer
         """The boundaries, with status, reason and assumptions."""
@@ -138,7 +146,7 @@ class Halfspaces:
 
     @property
     def status(self) -> Status:
-        """"certified", "uncertified" or "refused"."""
+        """ "certified", "uncertified" or "refused"."""
         return self.layer.status
 
     @property
@@ -171,12 +179,13 @@ def halfspaces(
     threads: int = 0,
     progress: Progress = None,
 ) -> Halfspaces:
-    """Recovers a union or an intersection of halfspaces far from the origin, from Gaussian inputs and two labels.
+    """Recovers a union or an intersection of halfspaces far from the origin, from Gaussian inputs.
 
     Parameters
     ----------
     x, y
-        Samples as in `recover`; y is one column with exactly two values. Labels turned around at random are allowed.
+        Samples as in `recover`; y is one column with exactly two values. Labels turned around at random are
+        allowed.
     hidden : int or "auto"
         Number of halfspaces.
     target : str or sequence of str
@@ -190,7 +199,10 @@ def halfspaces(
         The labels take more or fewer than two values.
     """
     x, y = taken_apart(x, y, target)
-    with opened(x, y, threads, target=target if is_path(x) else None) as samples, progress_callback(progress) as callback:
+    with (
+        opened(x, y, threads, target=target if is_path(x) else None) as samples,
+        progress_callback(progress) as callback,
+    ):
         found = _core.halfspaces(samples, units_of(hidden), seed_of(seed), threads, callback)
         layer = _layer(found, found.certificate(samples))
     return Halfspaces(layer, found.intersection, found.labels, found.flip_rate, found.agreement)

@@ -26,7 +26,7 @@ def _values(parameter: Any, size: int) -> Any:
 
 
 class SkipReLU(nn.Module):
-    """Layers of which some also stand on what lies further below: `layers[l]` holds W and b, `skips[l]` L or nothing."""
+    """A network with skip terms: `layers[l]` holds W and b, `skips[l]` L or nothing."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()

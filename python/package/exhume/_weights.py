@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Floats
 from ._tables import Names
 
 
@@ -17,7 +16,9 @@ class Coefficient(NamedTuple):
     """One parameter with its interval (see `Result.coefficients`)."""
 
     name: str
-    """"W[i,j]", "b[i]", "A[o,i]", "c[o]" or "L[o,j]", counted from 0; inputs and outputs by their names where they have some."""
+    """"W[i,j]", "b[i]", "A[o,i]", "c[o]" or "L[o,j]", counted from 0; inputs and outputs by their names where
+    they have some.
+    """
     value: float
     standard_error: float
     lower: float
@@ -47,8 +48,10 @@ def deviations(confidence: float) -> float:
     return statistics.NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def weights_of(network: Any, errors: Any, inputs: Names, outputs: Names, unknown: float = 0.0) -> Iterator[Weight]:
-    """All parameters, hidden layers first. `errors` is a network of standard errors, or None: then they are `unknown`."""
+def weights_of(
+    network: Any, errors: Any, inputs: Names, outputs: Names, unknown: float = 0.0
+) -> Iterator[Weight]:
+    """All parameters, hidden layers first, with their standard errors; `unknown` where `errors` is None."""
     last = len(getattr(network, "layers", ())) - 1
     spreads = {} if errors is None else errors.to_dict()
     for part, values in network.to_dict().items():
@@ -61,7 +64,13 @@ def weights_of(network: Any, errors: Any, inputs: Names, outputs: Names, unknown
             at = dict(zip(axes, named))
             error = unknown if spread is None else float(spread[place])
             yield Weight(
-                part, tuple(named), at.get("unit"), at.get("input", at.get("below")), at.get("output"), float(values[place]), error
+                part,
+                tuple(named),
+                at.get("unit"),
+                at.get("input", at.get("below")),
+                at.get("output"),
+                float(values[place]),
+                error,
             )
 
 
@@ -70,7 +79,13 @@ def _axes(part: str, last: int) -> tuple[str, ...]:
     if part.startswith("layers."):
         _, layer, kind = part.split(".")
         return ("unit",) if kind == "b" else ("unit", "input" if layer == "0" else "below")
-    return {"W": ("unit", "input"), "b": ("unit",), "A": ("output", "unit"), "c": ("output",), "L": ("output", "input")}[part]
+    return {
+        "W": ("unit", "input"),
+        "b": ("unit",),
+        "A": ("output", "unit"),
+        "c": ("output",),
+        "L": ("output", "input"),
+    }[part]
 
 
 def _label(axis: str, number: int, inputs: Names, outputs: Names) -> Any:
@@ -80,7 +95,10 @@ def _label(axis: str, number: int, inputs: Names, outputs: Names) -> Any:
 
 def coefficients(weights: Iterator[Weight], confidence: float) -> list[Coefficient]:
     reach = deviations(confidence)
-    return [Coefficient(w.name, w.value, w.error, w.value - reach * w.error, w.value + reach * w.error) for w in weights]
+    return [
+        Coefficient(w.name, w.value, w.error, w.value - reach * w.error, w.value + reach * w.error)
+        for w in weights
+    ]
 
 
 def frame(weights: Iterator[Weight], confidence: float, noisy: bool) -> Any:
@@ -88,11 +106,20 @@ def frame(weights: Iterator[Weight], confidence: float, noisy: bool) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("weights() makes a pandas data frame; pip install 'exhume[pandas]' brings it") from None
+        raise ImportError(
+            "weights() makes a pandas data frame; pip install 'exhume[pandas]' brings it"
+        ) from None
     reach = deviations(confidence)
     rows = []
     for w in weights:
-        row = {"name": w.name, "part": w.part, "unit": w.unit, "input": w.input, "output": w.output, "value": w.value}
+        row = {
+            "name": w.name,
+            "part": w.part,
+            "unit": w.unit,
+            "input": w.input,
+            "output": w.output,
+            "value": w.value,
+        }
         if noisy:
             known = w.error > 0
             z = w.value / w.error if known else math.nan

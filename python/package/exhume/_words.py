@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def counted(number: int, word: str) -> str:
-    """"1 output", "2 outputs"."""
+    """ "1 output", "2 outputs"."""
     return f"{number} {word}{'' if number == 1 else 's'}"

@@ -7,9 +7,9 @@
     x, y = da.from_zarr("x.zarr"), da.from_zarr("y.zarr")
     result = exhume.dask.recover(x, y, client=client)
 
-Partitions stay where they are; sums over their rows travel, and a few thousand rows on which the search works. The result
-is the same, bit by bit, as that of `exhume.recover` on the same rows in one array, for any number of workers and any
-partitions. A worker that dies is replaced by Dask, and its work is done again.
+Partitions stay where they are; sums over their rows travel, and a few thousand rows on which the search
+works. The result is the same, bit by bit, as that of `exhume.recover` on the same rows in one array, for any
+number of workers and any partitions. A worker that dies is replaced by Dask, and its work is done again.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ import numpy as np
 
 from . import _distributed
 from ._arrays import Floats
+from ._options import options_of
 from ._progress import Progress
-from ._recovery import options_of
 from ._result import Result
 
 try:
     import dask.array
     from dask.distributed import Client, default_client
 except ImportError as error:
-    raise ImportError("exhume.dask needs dask and distributed; install them with: pip install 'exhume[dask]'") from error
+    raise ImportError(
+        "exhume.dask needs dask and distributed; install them with: pip install 'exhume[dask]'"
+    ) from error
 
 
 def recover(
@@ -38,18 +40,11 @@ def recover(
     hidden: int | str | Sequence[int] = "auto",
     *,
     client: Client | None = None,
-    layers: int | str = 1,
-    first_layer: Any = None,
-    route: str = "auto",
-    method: str | None = None,
-    activation: str = "relu",
-    leak: float = 0.0,
-    seed: int = 0,
-    budget: float = 300.0,
     threads: int = 1,
     progress: Progress = None,
+    **more: Any,
 ) -> Result:
-    """Recovers the network behind the rows of a cluster; parameters as in `exhume.recover`.
+    """Recovers the network behind the rows of a cluster; other parameters as in `exhume.recover`.
 
     Parameters
     ----------
@@ -58,7 +53,10 @@ def recover(
     client : dask.distributed.Client
         Of the cluster; without it the current one.
     threads : int
-        In every worker's task, 0 for one a core. Workers should have as many threads as there are cores, or one each.
+        Per task of a worker, 0 for one per core. Workers should have as many threads as there are cores, or
+        one each.
+    **more
+        layers, first_layer, route, method, activation, leak, seed and budget of `exhume.recover`.
 
     Raises
     ------
@@ -71,9 +69,11 @@ def recover(
     names = _names(x), _names(y)
     x, y = _by_rows(x, "x"), _by_rows(y, "y")
     if x.shape[0] != y.shape[0]:
-        raise ValueError(f"x has {x.shape[0]} rows but y has {y.shape[0]}; row i of one must belong to row i of the other")
+        raise ValueError(
+            f"x has {x.shape[0]} rows but y has {y.shape[0]}; row i of one must belong to row i of the other"
+        )
     y = y.rechunk((x.chunks[0], -1))
-    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget)
+    options = options_of(hidden, **more)
     starts = [int(n) for n in np.concatenate([[0], np.cumsum(x.chunks[0])[:-1]])]
     job = _distributed.job_of(int(x.shape[0]), int(x.shape[1]), int(y.shape[1]), threads, options)
 
@@ -93,7 +93,11 @@ def recover(
 
     def fetch(runs: _distributed.Runs) -> tuple[Floats, Floats]:
         wanted = _distributed.by_partition(runs, starts, job.rows)
-        tasks = [client.submit(_pick, part, own, pure=False) for part, own in zip(parts, wanted, strict=True) if own]
+        tasks = [
+            client.submit(_pick, part, own, pure=False)
+            for part, own in zip(parts, wanted, strict=True)
+            if own
+        ]
         rows = client.gather(tasks)
         return np.concatenate([x for x, _ in rows]), np.concatenate([y for _, y in rows])
 
@@ -140,7 +144,9 @@ def _checked(x: Any, y: Any, first: int) -> tuple[Floats, Floats]:
     return _distributed.finite(x, "x", first), _distributed.finite(y, "y", first)
 
 
-def _share(job: _distributed.Job, number: int, known: list[bytes], first: int, part: tuple[Floats, Floats]) -> bytes:
+def _share(
+    job: _distributed.Job, number: int, known: list[bytes], first: int, part: tuple[Floats, Floats]
+) -> bytes:
     return _distributed.share(job, number, known.__getitem__, first, *part)
 
 

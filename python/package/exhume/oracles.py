@@ -1,6 +1,7 @@
-"""Whatever can be asked, as a function from an n x d array to n x m numbers.
+"""Whatever answers queries, as a function from an n x d array to n x m numbers.
 
-`as_oracle` knows callables, torch modules, .onnx files and models with predict; `http` asks a service.
+`as_oracle` knows callables, torch modules, .onnx files and models with predict; `http` sends them to a
+service.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ __all__ = ["Oracle", "as_oracle", "http", "onnx"]
 
 
 class Oracle(NamedTuple):
-    """A function that can be asked."""
+    """A function that answers queries."""
 
-    ask: Callable[[Any], Any]
+    query: Callable[[Any], Any]
+    """From an n x d array to n x m numbers."""
     inputs: int
+    """Number of inputs d."""
     name: str
+    """What it is called in certificates and messages."""
 
 
 def as_oracle(f: Any, inputs: int | None = None) -> Oracle:
@@ -37,14 +41,15 @@ def as_oracle(f: Any, inputs: int | None = None) -> Oracle:
     if inputs is None:
         inputs = known if known is not None else getattr(f, "inputs", None)
     if inputs is None:
-        raise ValueError("inputs is missing: say how many numbers a question has")
+        raise ValueError("inputs is missing: say how many numbers a query has")
     if hasattr(f, "named_parameters") and hasattr(f, "eval"):
         return _torch(f, int(inputs))
     if not callable(f) and hasattr(f, "predict"):
         return Oracle(f.predict, int(inputs), f"{type(f).__name__}.predict")
     if not callable(f):
         raise TypeError(
-            f"{type(f).__name__} cannot be asked: give a function, a torch module, an .onnx file or a model with predict"
+            f"{type(f).__name__} answers no queries: give a function, a torch module, an .onnx file "
+            "or a model with predict"
         )
     return Oracle(f, int(inputs), getattr(f, "__qualname__", type(f).__name__))
 
@@ -58,7 +63,9 @@ def onnx(path: str | os.PathLike[str]) -> Oracle:
     kind = np.float64 if given.type == "tensor(double)" else np.float32
     width = given.shape[-1]
     if len(given.shape) != 2 or not isinstance(width, int):
-        raise _core.DataError(f"{os.fspath(path)}: its input has shape {given.shape}, expected rows of known length")
+        raise _core.DataError(
+            f"{os.fspath(path)}: its input has shape {given.shape}, expected rows of known length"
+        )
     output = session.get_outputs()[0].name
     return Oracle(lambda x: session.run([output], {given.name: x.astype(kind)})[0], width, os.fspath(path))
 
@@ -71,11 +78,11 @@ def _torch(module: Any, inputs: int) -> Oracle:
     kind = torch.float64 if first is None else first.dtype
     device = "cpu" if first is None else first.device
 
-    def ask(x: Any) -> Any:
+    def query(x: Any) -> Any:
         with torch.no_grad():
             return module(torch.as_tensor(x, dtype=kind, device=device)).double().cpu().numpy()
 
-    return Oracle(ask, inputs, type(module).__name__)
+    return Oracle(query, inputs, type(module).__name__)
 
 
 def http(
@@ -99,9 +106,9 @@ def http(
     decode : callable
         From the body of a response to n x m numbers [JSON: {"outputs": [[...], ...]}].
     batch : int
-        Most rows a request.
+        Most rows per request.
     rate : float
-        Most requests a second.
+        Most requests per second.
     retries : int
         Tries after a failure (no connection, time-out, status 429 or 5xx), each after twice the wait.
     timeout : float
@@ -126,7 +133,9 @@ def http(
                     body = response.read()
             except urllib.error.HTTPError as error:
                 if error.code != 429 and error.code < 500:
-                    raise _core.DataError(f"{url} answered with status {error.code} ({error.reason})") from None
+                    raise _core.DataError(
+                        f"{url} answered with status {error.code} ({error.reason})"
+                    ) from None
                 failure = f"status {error.code}"
             except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
                 failure = str(getattr(error, "reason", error)) or type(error).__name__
@@ -136,14 +145,14 @@ def http(
                 except (ValueError, KeyError, TypeError) as error:
                     raise _core.DataError(f"{url} gave an answer that cannot be read: {error}") from None
                 if len(answers) != len(rows):
-                    raise _core.DataError(f"{url} gave {len(answers)} answers to {len(rows)} questions")
+                    raise _core.DataError(f"{url} gave {len(answers)} answers to {len(rows)} queries")
                 return answers.reshape(len(rows), -1)
             if attempt < retries:
                 time.sleep(wait)
                 wait *= 2
         raise _core.DataError(f"{url} failed {retries + 1} times in a row: {failure}")
 
-    def ask(x: Any) -> Any:
+    def query(x: Any) -> Any:
         return np.concatenate([send(x[i : i + batch]) for i in range(0, len(x), batch)])
 
-    return Oracle(ask, int(inputs), url)
+    return Oracle(query, int(inputs), url)

@@ -37,7 +37,9 @@ class Route:
 
 def _made() -> list[Route]:
     """One for every row of the library's table that leads to a network."""
-    return [Route(info.name, info.about, info.condition) for info in _core.routes() if info.finds == "network"]
+    return [
+        Route(info.name, info.about, info.condition) for info in _core.routes() if info.finds == "network"
+    ]
 
 
 _ROUTES = {route.__name__: route for route in _made()}

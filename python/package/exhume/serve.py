@@ -1,7 +1,7 @@
 """python -m exhume.serve MODEL: makes a model file an oracle for `exhume extract --command`.
 
-MODEL is an .onnx file, or an Exhume network (.safetensors, .npz). For every batch one JSON line {"rows": n, "inputs": d}
-and n x d little-endian doubles come in; {"rows": n, "outputs": m} and n x m doubles go out.
+MODEL is an .onnx file, or an Exhume network (.safetensors, .npz). For every batch one JSON line {"rows": n,
+"inputs": d} and n x d little-endian doubles come in; {"rows": n, "outputs": m} and n x m doubles go out.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .oracles import Oracle, as_oracle, onnx
 
 def serve(oracle: Oracle) -> None:
     """Answers until the input ends."""
-    questions, answers = sys.stdin.buffer, sys.stdout.buffer
-    while line := questions.readline():
+    queries, answers = sys.stdin.buffer, sys.stdout.buffer
+    while line := queries.readline():
         sizes = json.loads(line)
         rows, inputs = int(sizes["rows"]), int(sizes["inputs"])
         if inputs != oracle.inputs:
-            raise SystemExit(f"{oracle.name} has {oracle.inputs} inputs, asked for {inputs}")
-        x = np.frombuffer(questions.read(8 * rows * inputs), dtype="<f8").reshape(rows, inputs)
-        y = np.asarray(oracle.ask(x), dtype="<f8").reshape(rows, -1)
+            raise SystemExit(f"{oracle.name} has {oracle.inputs} inputs, but the query has {inputs}")
+        x = np.frombuffer(queries.read(8 * rows * inputs), dtype="<f8").reshape(rows, inputs)
+        y = np.asarray(oracle.query(x), dtype="<f8").reshape(rows, -1)
         answers.write(json.dumps({"rows": rows, "outputs": y.shape[1]}).encode() + b"\n" + y.tobytes())
         answers.flush()
 

@@ -1,7 +1,7 @@
 """Estimators for scikit-learn: they go into pipelines, grid searches and cross-validation, pickle and clone.
 
-Data from which no network can be recovered are no error: `fit` warns with `exhume.RecoveryWarning` and keeps the best
-fit it has.
+Data from which no network can be recovered are no error: `fit` warns with `exhume.RecoveryWarning` and keeps
+the best fit it has.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import DataError, Network, QuadraticNetwork, RecoveryWarning, Result, memorize, recover
+from . import (
+    DataError,
+    Network,
+    QuadraticNetwork,
+    RecoveryWarning,
+    Result,
+    memorize,
+    recover,
+)
 from ._arrays import Floats
 
 __all__ = ["MemorizingRegressor", "TwoLayerReLURegressor"]
@@ -62,16 +70,16 @@ class TwoLayerReLURegressor(_Regressor):
     Parameters
     ----------
     hidden : int, sequence of ints or "auto"
-        Number of hidden units, one number a layer where there are several.
+        Number of hidden units, one number per layer where there are several.
     layers : int or "auto"
         Number of hidden layers. "auto" tries one first, then more while structure is left and time remains.
     route : str
         "auto", or a route by name (see `exhume.routes`).
     budget : float
-        Seconds after which the search stops and the best network so far is taken. A fit that stops this way may
-        differ from run to run; all others are deterministic.
+        Seconds after which the search stops and the best network so far is taken. A fit that stops this way
+        may differ from run to run; all others are deterministic.
     threads : int
-        Worker threads, 0 for one a core.
+        Worker threads, 0 for one per core.
     random_state : int, RandomState or None
         Seed of every random choice; None is 0.
 
@@ -80,8 +88,8 @@ class TwoLayerReLURegressor(_Regressor):
     network_ : Network
         The network.
     result_ : Result or None
-        All that `exhume.recover` said; None where it could not be asked (too few rows, for example) and `network_`
-        is a linear least-squares fit.
+        All that `exhume.recover` said; None where it refused the data (too few rows, for example) and
+        `network_` is a linear least-squares fit.
     n_features_in_ : int
         Number of columns of X.
     """
@@ -93,7 +101,7 @@ class TwoLayerReLURegressor(_Regressor):
         self,
         hidden: int | Sequence[int] | str = "auto",
         *,
-        layers: int | str = 1,
+        layers: int | str | None = None,
         route: str = "auto",
         budget: float = 300.0,
         threads: int = 0,
@@ -148,8 +156,8 @@ class TwoLayerReLURegressor(_Regressor):
 class MemorizingRegressor(_Regressor):
     """Fits any labels exactly with a small network of quadratic units: `exhume.memorize` as an estimator.
 
-    The network sees `(x - mean) / scale` and a constant 1 beside it, so it can tell x from -x. Rows that are given
-    several times with different labels get the mean of these.
+    The network sees `(x - mean) / scale` and a constant 1 beside it, so it can tell x from -x. Rows that are
+    given several times with different labels get the mean of these.
 
     Parameters
     ----------
@@ -160,7 +168,7 @@ class MemorizingRegressor(_Regressor):
     tolerance : float
         Relative error up to which labels count as memorised.
     threads : int
-        Worker threads, 0 for one a core.
+        Worker threads, 0 for one per core.
     random_state : int, RandomState or None
         Seed of every random choice; None is 0.
 
@@ -232,7 +240,9 @@ class MemorizingRegressor(_Regressor):
 def _linear_fit(x: Floats, y: Floats) -> Network:
     """Least squares, of least norm, as a network without hidden units."""
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
-    slopes = np.linalg.lstsq(x - mean_x, y - mean_y, rcond=None)[0].T if x.shape[1] else np.zeros((y.shape[1], 0))
+    slopes = (
+        np.linalg.lstsq(x - mean_x, y - mean_y, rcond=None)[0].T if x.shape[1] else np.zeros((y.shape[1], 0))
+    )
     none = np.zeros((0, x.shape[1])), np.zeros(0), np.zeros((y.shape[1], 0))
     return Network(*none, mean_y - slopes @ mean_x, slopes)
 
@@ -260,7 +270,7 @@ def _widened(network: Network, used: Any) -> Network:
 
 
 def _distinct_rows(x: Floats, y: Floats) -> tuple[Floats, Floats, bool]:
-    """Every different row of x once, in order of appearance, with its mean label; whether labels disagreed."""
+    """Every different row of x once, in order, with its mean label; and whether labels disagreed."""
     _, first, inverse = np.unique(x, axis=0, return_index=True, return_inverse=True)
     if len(first) == len(x):
         return x, y, False
@@ -278,7 +288,7 @@ def _distinct_rows(x: Floats, y: Floats) -> tuple[Floats, Floats, bool]:
 
 
 def _linear_as_quadratic(z: Floats, y: Floats) -> QuadraticNetwork:
-    """The linear fit g . z, for rows z that end in 1, as the quadratic form z^T M z with M = (g e^T + e g^T) / 2."""
+    """The linear fit g . z, for rows z that end in 1, as z^T M z with M = (g e^T + e g^T) / 2."""
     slopes = np.linalg.lstsq(z, y, rcond=None)[0].T
     units, signs = [], []
     for g in slopes:

@@ -3,9 +3,9 @@
     import exhume.spark
     result = exhume.spark.recover(df, outputs=["price"], order="id")
 
-Every pass over the rows is one Spark job; partitions stay where they are, and sums over their rows travel. A task that
-fails is run again by Spark. The result is the same, bit by bit, as that of `exhume.recover` on the same rows in the same
-order.
+Every pass over the rows is one Spark job; partitions stay where they are, and sums over their rows travel. A
+task that fails is run again by Spark. The result is the same, bit by bit, as that of `exhume.recover` on the
+same rows in the same order.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ import numpy as np
 
 from . import _distributed
 from ._arrays import Floats
+from ._options import options_of
 from ._progress import Progress
-from ._recovery import options_of
 from ._result import Result
 
 try:
     from pyspark import TaskContext
     from pyspark.sql import DataFrame
 except ImportError as error:
-    raise ImportError("exhume.spark needs pyspark, and Java; install it with: pip install 'exhume[spark]'") from error
+    raise ImportError(
+        "exhume.spark needs pyspark, and Java; install it with: pip install 'exhume[spark]'"
+    ) from error
 
 
 def recover(
@@ -35,39 +37,40 @@ def recover(
     *,
     inputs: Sequence[str] | None = None,
     order: str | None = None,
-    layers: int | str = 1,
-    first_layer: Any = None,
-    route: str = "auto",
-    method: str | None = None,
-    activation: str = "relu",
-    leak: float = 0.0,
-    seed: int = 0,
-    budget: float = 300.0,
     threads: int = 1,
     progress: Progress = None,
+    **more: Any,
 ) -> Result:
     """Recovers the network behind the rows of a data frame; other parameters as in `exhume.recover`.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        One sample a row. It is persisted while the work lasts.
+        One sample per row. It is persisted while the work lasts.
     outputs : str or sequence of str
         Columns that are outputs.
     inputs : sequence of str
         Columns that are inputs; without it all others.
     order : str
-        A column that gives the rows their order. Without it they are taken as partitions come, which need not be the same
-        the next time: the network is, up to rounding, its last digits need not be.
+        A column that gives the rows their order. Without it they are taken as partitions come, which need not
+        be the same the next time: the network is, up to rounding, its last digits need not be.
+    **more
+        layers, first_layer, route, method, activation, leak, seed and budget of `exhume.recover`.
     """
     outputs = [outputs] if isinstance(outputs, str) else list(outputs)
-    missing = [name for name in [*outputs, *(inputs or []), *([order] if order else [])] if name not in df.columns]
+    missing = [
+        name for name in [*outputs, *(inputs or []), *([order] if order else [])] if name not in df.columns
+    ]
     if missing:
         raise ValueError(f"there is no column {missing[0]!r}; the columns are {', '.join(df.columns)}")
-    inputs = [name for name in df.columns if name not in outputs and name != order] if inputs is None else list(inputs)
+    inputs = (
+        [name for name in df.columns if name not in outputs and name != order]
+        if inputs is None
+        else list(inputs)
+    )
     if not inputs or not outputs:
         raise ValueError("there must be at least one column of inputs and one of outputs")
-    options = options_of(hidden, layers, first_layer, route, method, activation, leak, seed, budget)
+    options = options_of(hidden, **more)
     context = df.sparkSession.sparkContext
     if order:
         # As many partitions as before: df.sort makes 200.
@@ -125,7 +128,9 @@ def _rows(pieces: Iterator[Any], inputs: int, first: int) -> tuple[Floats, Float
     if not blocks:
         return np.empty((0, inputs)), np.empty((0, 0))
     rows = np.concatenate(blocks)
-    return _distributed.finite(rows[:, :inputs], "inputs", first), _distributed.finite(rows[:, inputs:], "outputs", first)
+    return _distributed.finite(rows[:, :inputs], "inputs", first), _distributed.finite(
+        rows[:, inputs:], "outputs", first
+    )
 
 
 class _Share:

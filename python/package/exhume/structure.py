@@ -42,7 +42,7 @@ class Detection(NamedTuple):
     """What a detector sees at given directions."""
 
     value: Floats
-    """The jump, or the change of slope, one a direction."""
+    """The jump, or the change of slope, one per direction."""
     error: Floats
     """Standard errors."""
 
@@ -66,13 +66,13 @@ class Climbed(NamedTuple):
 
 
 def correlation_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Progress = None) -> Groups:
-    """Theorem 8: 0/1 weights with disjoint supports under exponential units; which coordinates belong together."""
+    """Theorem 8: which coordinates belong together, of 0/1 weights under exponential units."""
     with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Groups(*_core.correlation_groups(samples, threads, callback))
 
 
 def exponential_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Progress = None) -> Groups:
-    """Theorem 9: the same for exp(w . x) without a threshold, under positive coefficients. Outputs are positive."""
+    """Theorem 9: the same for exp(w . x) without a threshold; coefficients and outputs are positive."""
     with opened(x, y, threads) as samples, progress_callback(progress) as callback:
         return Groups(*_core.exponential_groups(samples, threads, callback))
 
@@ -80,7 +80,7 @@ def exponential_groups(x: Any, y: Any = None, *, threads: int = 0, progress: Pro
 def even_directions(
     x: Any, y: Any = None, hidden: int = 1, *, seed: int = 0, threads: int = 0, progress: Progress = None
 ) -> tuple[Floats, float]:
-    """Theorem 10: orthonormal directions of even units, one a row, with signs open.
+    """Theorem 10: orthonormal directions of even units, one per row, with signs open.
 
     The second value is the share of the variance that they leave unexplained: near 0 where they are right.
     """
@@ -109,9 +109,9 @@ def detect(
     x, y
         Samples as in `exhume.recover`, with one output.
     directions
-        One a row; their lengths do not matter.
+        One per row; their lengths do not matter.
     at
-        Where the threshold is suspected, a number or one a direction.
+        Where the threshold is suspected, a number or one per direction.
     detector : str
         "step" (a jump, sign units) or "kink" (a change of slope, ReLU units).
     width : float

@@ -400,10 +400,16 @@ Form random_student(Index inputs, Index outputs, const std::vector<Index>& width
 Student train(const Form& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
-  return remembered(control, "student", [&] {
+  Student student = remembered(control, "student", [&] {
     if (control.device) return train_on_device(control.device, start, data, options, control);
     return Training(start, data, options, control).run();
   });
+  // Values, gradient by the values and gradient by the parameters: a product each.
+  constexpr double kProducts = 6;
+  control.spend(kProducts * static_cast<double>(options.steps) *
+                static_cast<double>(std::min(options.batch, data.rows())) *
+                static_cast<double>(Places(start).size));
+  return student;
 }
 
 namespace {

@@ -1,10 +1,13 @@
-// The row of the table for networks of several hidden layers (routes/deep/deep.h).
+// The row of the table for networks of several hidden layers (judge/deep/deep_layers.h).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "exhume/error.h"
-#include "routes/deep/deep_noise.h"
+#include "fit/deep/search.h"
+#include "judge/deep/deep_layers.h"
+#include "judge/deep/deep_noise.h"
 #include "routes/fitted.h"
 
 namespace exhume {
@@ -13,7 +16,12 @@ namespace {
 // Rows below which a deep search is not begun.
 constexpr Index kFewest = 500;
 
-void demand_rows(const SampleSource& samples, const RouteOptions& /*options*/) {
+void demand_rows(const SampleSource& samples, const RecoverOptions& options) {
+  const Matrix& first = options.first_layer;
+  if (first.size() > 0 && first.cols() != samples.inputs() + 1) {
+    throw std::invalid_argument(fmt::format("the first layer has units of {} inputs, but the samples have {}",
+                                            first.cols() - 1, samples.inputs()));
+  }
   if (samples.rows() >= kFewest) return;
   throw DataError(fmt::format("{} rows are too few for several hidden layers: at least {} are needed",
                               samples.rows(), kFewest));
@@ -21,13 +29,13 @@ void demand_rows(const SampleSource& samples, const RouteOptions& /*options*/) {
 
 Found search(Job& job, const Start& /*start*/) {
   DeepSearchOptions options;
-  options.depth = job.deep.layers;
-  options.widths = job.deep.widths;
-  options.seed = job.deep.seed;
+  options.depth = job.options.depth();
+  if (!job.options.widths.empty()) options.widths = job.options.widths;
+  options.seed = job.options.seed;
   const Standardisation& coordinates = job.data.coordinates();
-  if (job.deep.first_layer.rows() > 0) {
+  if (job.options.first_layer.rows() > 0) {
     // w.x + b = w'.x' + b' with x = P^-1 x' + mu.
-    const Matrix& V = job.deep.first_layer;
+    const Matrix& V = job.options.first_layer;
     const Index d = V.cols() - 1;
     options.first_layer.resize(V.rows(), d + 1);
     options.first_layer.leftCols(d) = V.leftCols(d) * coordinates.back;
@@ -63,7 +71,8 @@ Route deep_route() {
           .finds = Finds::kDeepNetwork,
           .search_share = kFitShare,
           .demands = demand_rows,
-          .finish = search};
+          .finish = search,
+          .judged_as = deep_layers};
 }
 
 }  // namespace exhume

@@ -1,0 +1,93 @@
+// What was recovered, with the truth about it: one type for every way to a network.
+//
+//     certificate     status, reason, what was assumed and tried      exhume/certificate.h
+//     network         canonical form, in the user's coordinates
+//     errors          how far its outputs and its weights may be off
+//     diagnostics     how it was found, for pictures
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exhume/certificate.h"
+#include "exhume/network.h"
+#include "exhume/types.h"
+
+namespace exhume {
+
+// How far the weights are determined by the function, to first order: a network of as many units near this
+// one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta
+// of these, because
+//
+//     |theta_p| <= epsilon sqrt(n [(J^T J)^-1]_pp)      for every parameter p (Cauchy-Schwarz),
+//
+// J the Jacobian in canonical coordinates (unit rows of W).
+struct Identifiability {
+  double smallest_singular = 0;  // of J's directions of W and b, over sqrt(rows) and the outputs' spread
+  double epsilon = 0;            // root of the bound on E|f - fhat|^2
+  double delta = 0;
+};
+
+// How far outputs and weights may be off.
+struct Errors {
+  double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
+  double heldout_mean_square = 0;   // of the held-out errors, summed over outputs
+  double training_relative_mse = 0;
+  double noise_sd = 0;      // estimated standard deviation of the noise, 0 where none is visible
+  Matrix noise_covariance;  // of the outputs, m x m; empty where none is visible
+  Network standard_errors;  // same shapes as `network`; empty where they were not computed
+  double max_standard_error = 0;
+  double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
+  double confidence = 0.999;
+  std::string bound_from;                          // which residuals the bound rests on, in words
+  std::optional<Identifiability> identifiability;  // of one hidden layer; empty where it was not computed
+  // Several hidden layers: smallest singular value of the Jacobian, layer by layer, and how far other
+  // networks of these widths may be, in standardised coordinates.
+  std::vector<double> smallest_singular;
+  double weights_within = 0;
+};
+
+// One accepted step of the polish.
+struct PolishStep {
+  std::string stage;  // "rounds on the residual", "sign-free" or "signed"
+  int iteration = 0;
+  double relative_mse = 0;  // mean squared residual / variance of the outputs
+};
+
+// A wide network trained by gradient steps, and what became of it.
+struct StudentTrial {
+  std::vector<Index> widths;
+  double trained = 0;   // relative error of the student
+  double polished = 0;  // and of what the polish made of it; 0 where it was not polished
+};
+
+// How the network was found: for pictures.
+struct Diagnostics {
+  Vector singular_values;              // of the moment whose rank is the number of units
+  double noise_floor = 0;              // singular values below it are sampling noise
+  Index gap_units = 0;                 // number of singular values above the floor
+  std::vector<PolishStep> descent;     // how the polish went
+  std::vector<StudentTrial> students;  // of several hidden layers
+  RowMatrix predicted, observed;       // at most 500 held-out rows x m
+  Vector activity;                     // share of rows on which each unit is active
+  Vector gaps;                         // exact finish: of every start
+};
+
+struct Result {
+  Certificate certificate;
+  Network network;                  // without units where refused
+  std::string activation = "relu";  // of its units
+  std::string precision;  // to what the rows are reproduced, where certified: "single precision, 2e-08"
+  bool signs_identifiable = true;
+  bool plain = true;    // several hidden layers: without skip terms
+  bool minimal = true;  // several hidden layers: no unit can be removed, each was tried
+  std::vector<std::pair<Index, Index>> support;  // sparse noise: entries (row, output) that were hit
+  Errors errors;
+  Diagnostics diagnostics;
+
+  [[nodiscard]] bool is_deep() const { return network.depth() > 1; }
+};
+
+}  // namespace exhume

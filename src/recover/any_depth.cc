@@ -1,0 +1,64 @@
+#include "recover/any_depth.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exhume/error.h"
+
+namespace exhume {
+namespace {
+
+constexpr Index kDeepest = 3;
+// Shares of the budget: one hidden layer, where most data end, and two. The last depth has what is left.
+constexpr double kShares[] = {0.2, 0.4};
+// Operations that stand for a second of the budget, so that shares do not depend on the clock: what one core
+// of 2024 does in the searches, as they count themselves; a device does as much as some two hundred of them.
+constexpr double kWorkPerSecond = 4e9, kDeviceFactor = 200;
+// Held-out error of a function that is found: more layers would not make it better.
+constexpr double kFound = 1e-20;
+// A deeper network has to leave less than this share of what a shallower one leaves of the held-out rows.
+constexpr double kWorthALayer = 0.5;
+
+bool is_found(const Result& result) {
+  return result.certificate.status != Status::kUncertified || result.errors.heldout_relative_mse < kFound;
+}
+
+// Other units than ReLUs, or a slope below zero, are known of one hidden layer only.
+bool may_be_deep(const RecoverOptions& options) { return options.activation == "relu" && options.leak == 0; }
+
+Control limit_depth(const Control& control, Index depth, double budget) {
+  if (depth == kDeepest) return control;
+  const double speed = kWorkPerSecond * (control.device ? kDeviceFactor : 1);
+  return control.within_work(kShares[depth - 1] * budget * speed);
+}
+
+}  // namespace
+
+Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {
+  const Control whole = control.within(options.budget_seconds);
+  RecoverOptions at = options;
+  at.layers = 1;
+  Result best = recover_at_depth(samples, at, limit_depth(control, 1, options.budget_seconds));
+  at.route = "auto";
+  for (at.layers = 2; at.layers <= kDeepest && !is_found(best) && may_be_deep(options); ++at.layers) {
+    at.budget_seconds = whole.seconds_left();
+    if (!(at.budget_seconds > 1)) break;
+    std::vector<Attempt> tried = std::move(best.certificate.tried);
+    try {
+      Result deeper = recover_at_depth(samples, at, limit_depth(control, at.layers, options.budget_seconds));
+      tried.insert(tried.end(), deeper.certificate.tried.begin(), deeper.certificate.tried.end());
+      const bool better =
+          deeper.errors.heldout_relative_mse < kWorthALayer * best.errors.heldout_relative_mse;
+      if (stands(deeper.certificate.status) || better) best = std::move(deeper);
+    } catch (const DataError& refusal) {  // too few rows for several layers: the shallower result stands
+      tried.push_back({"deep", std::string("does not apply: ") + refusal.what()});
+      at.layers = kDeepest;
+    }
+    best.certificate.tried = std::move(tried);
+  }
+  return best;
+}
+
+}  // namespace exhume

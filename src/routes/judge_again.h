@@ -1,0 +1,39 @@
+// The verdict on a network that was recovered before, from network and samples alone, by the same checks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "exhume/control.h"
+#include "exhume/result.h"
+#include "exhume/samples.h"
+
+namespace exhume {
+
+// What a certificate states of a network that the samples alone do not tell.
+struct Claim {
+  Status status = Status::kCertified;  // certified or estimated
+  std::string route, activation = "relu";
+  std::uint64_t seed = 0;
+  Index samples = 0;            // rows without repetitions
+  Index period = 0;             // of the split
+  bool exact_only = false;      // judged as routes do that know no noise
+  bool by_signs = false;        // estimated as the route rectified-noise does: outputs of independent noise
+  double structure = 0;         // of rounding errors, as the search saw it
+  double budget_seconds = 300;  // for the fit that is made again
+};
+
+struct Judged {
+  Result result;  // tried, timings, files and the pictures of the search are empty
+  // What a new fit from the same units gains on the training rows, in variances of the noise; empty where
+  // none was made, or not in time.
+  std::optional<double> gained;
+};
+
+// Every number of its certificate that can be computed again, of one hidden layer. Throws DataError where the
+// claim is not one that recover() makes.
+[[nodiscard]] Judged judge_again(const Network& network, const SamplePtr& samples, const Claim& claim,
+                                 const Control& control = {});
+
+}  // namespace exhume

@@ -1,0 +1,81 @@
+#include "session/overwrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "exhume/error.h"
+#include "io/atomic_file.h"
+#include "io/digest.h"
+#include "io/output_folder.h"
+#include "session/certificate_file.h"
+
+namespace exhume {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the certificate in the folder says was written with it.
+std::vector<FileDigest> written_before(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / kCertificateFile, ignored)) return {};
+  try {
+    return read_document_in(folder).certificate.written;
+  } catch (const DataError&) {
+    return {};  // not a certificate
+  }
+}
+
+// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; empty where
+// there is none.
+fs::path first_foreign(const fs::path& folder, const std::vector<std::string>& names) {
+  std::error_code ignored;
+  const std::vector<FileDigest> ours = written_before(folder);
+  for (const std::string& name : names) {
+    const fs::path path = folder / name;
+    if (!fs::exists(path, ignored)) continue;
+    const auto it =
+        std::find_if(ours.begin(), ours.end(), [&](const FileDigest& file) { return file.path == name; });
+    if (it == ours.end() || !fs::is_regular_file(path, ignored)) return path;
+    try {
+      if (sha256_file(path) != it->sha256) return path;
+    } catch (const DataError&) {
+      return path;  // gone meanwhile
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void refuse_to_overwrite(const std::string& folder, const std::vector<std::string>& names) {
+  constexpr int kLooks = 4;
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return;
+  fs::path foreign;
+  for (int look = 0; look < kLooks; ++look) {
+    // Waits for a program that is writing, and takes the steps of one that was killed; another may begin
+    // while we look, so one look that finds something foreign is not enough.
+    settle_folder(folder);
+    foreign = first_foreign(folder, names);
+    if (foreign.empty()) return;
+  }
+  throw WouldOverwrite(fmt::format("{} was not written by an earlier run into this folder and would be lost",
+                                   foreign.string()));
+}
+
+void refuse_result_folder(const std::string& folder) {
+  std::error_code ignored;
+  const fs::path path = fs::path(folder) / kCertificateFile;
+  if (!fs::exists(path, ignored)) return;
+  throw WouldOverwrite(
+      fmt::format("{} belongs to a result whose network would be overwritten", path.string()));
+}
+
+void write_new_file(const std::string& path, std::string_view bytes, bool overwrite) {
+  if (!overwrite && fs::exists(path)) throw WouldOverwrite(fmt::format("{} exists", path));
+  write_file(path, bytes);
+}
+
+}  // namespace exhume
