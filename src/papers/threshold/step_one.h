@@ -24,16 +24,12 @@
 #include <string_view>
 
 #include "exhume/control.h"
+#include "exhume/papers/threshold.h"
 #include "exhume/samples.h"
 #include "exhume/types.h"
 #include "papers/threshold/profiles.h"
 
 namespace exhume {
-
-enum class StartMethod { kTensor, kOneByOne, kSimultaneous };
-// "tensor", "one-by-one", "simultaneous"; anything else throws std::invalid_argument.
-[[nodiscard]] StartMethod parse_start_method(std::string_view name);
-[[nodiscard]] const char* to_string(StartMethod method);
 
 struct StepOneOptions {
   std::optional<Index> hidden;  // k, if known
