@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program first configured build demo check test bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -17,30 +17,30 @@ help:  ## print this list
 	@echo '  JOBS=$(JOBS) parallel jobs   PRESET=$(PRESET) (dev, release, asan, tsan)   PREFIX=$(PREFIX) of install'
 
 # The library and the command line, nothing that tests or measures them.
-program: PARTS := all
+program: MODULES := all
 program: configured
 	@cmake --build $(BUILD) -j $(JOBS) --target exhume_cli --target exhume_pages
 
-# Of these only what the demo runs (cmake/parts.cmake), or all where that was built before.
-first: PARTS := $(if $(wildcard $(BUILD)/CMakeCache.txt),$(if $(shell grep EXHUME_PARTS:STRING=first $(BUILD)/CMakeCache.txt),first,all),first)
-first: configured
+# The core without any module (cmake/modules.cmake), or all where that was built before.
+core: MODULES := $(if $(wildcard $(BUILD)/CMakeCache.txt),$(if $(shell grep EXHUME_MODULES:STRING=none $(BUILD)/CMakeCache.txt),none,all),none)
+core: configured
 	@cmake --build $(BUILD) -j $(JOBS) --target exhume_cli
 
 configured:
 	@scripts/setup.sh build
-	@echo "exhume: building $(if $(filter first,$(PARTS)),what the demo runs,the library and the command line) in $(BUILD) with $(JOBS) jobs; some minutes, once"
+	@echo "exhume: building $(if $(filter none,$(MODULES)),the core,the library and the command line) in $(BUILD) with $(JOBS) jobs; some minutes, once"
 	@mkdir -p build
-	@cmake --preset $(PRESET) -DEXHUME_PARTS=$(PARTS) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $$(scripts/without_tests.sh $(BUILD)) \
+	@cmake --preset $(PRESET) -DEXHUME_MODULES=$(MODULES) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $$(scripts/without_tests.sh $(BUILD)) \
 	> $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 
-# Everything.
+# Everything but what measures.
 build:
 	@scripts/setup.sh test
 	@mkdir -p build
-	@cmake --preset $(PRESET) -DEXHUME_PARTS=all -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --preset $(PRESET) -DEXHUME_MODULES=all -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@$(RUN) cmake --build $(BUILD) -j $(JOBS)
 
-demo: first  ## ask a trained network, recover it from its answers, compare
+demo: core  ## ask a trained network, recover it from its answers, compare
 	@scripts/demo.sh $(BUILD)/apps/exhume
 
 check: build
@@ -49,11 +49,14 @@ check: build
 test: check  ## build and run every test
 	@scripts/python_checks.sh $(BUILD)/apps/exhume
 
-bench: build  ## kernels beside a dgemm
+measures: build
+	@cmake --build $(BUILD) -j $(JOBS) --target exhume_measures
+
+bench: measures  ## kernels beside a dgemm
 	@$(BUILD)/bench/exhume_bench
 
 # On a device where there is one; LINES as bench/wide.py names them, ARGS go to it.
-bench-wide: build  ## wide networks: time by stage, error, speed beside a dgemm, PyTorch's Adam where it is; LINES=, ARGS=
+bench-wide: measures  ## wide networks: time by stage, error, speed beside a dgemm, PyTorch's Adam where it is; LINES=, ARGS=
 	@python3 bench/wide.py $(BUILD)/apps/exhume --rates $(BUILD)/bench/exhume_wide_rates --adam $(ARGS) $(or $(LINES),small)
 
 # Exhume beside what people use today. EXHUME names a program that is built already; ARGS go to `python -m race run`.
@@ -77,10 +80,10 @@ race-compare: $(if $(NEW),,program)  ## OLD=program NEW=program in turn; fails o
 	@WITHOUT="torch art" scripts/race_envs.sh
 	@$(RACE) compare $(or $(OLD),$(error OLD= names the older program)) $(or $(NEW),$(BUILD)/apps/exhume) $(ARGS)
 
-battery: build  ## what recover says of 60 kinds of data, half of them not recoverable; SEEDS=20, FIRST=1
+battery: measures  ## what recover says of 60 kinds of data, half of them not recoverable; SEEDS=20, FIRST=1
 	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),20) $(or $(FIRST),1) --jobs $(JOBS) --markdown $(or $(TABLE),docs/battery-table.md)
 
-coverage: build  ## do the stated confidences hold? 200 noisy recoveries
+coverage: measures  ## do the stated confidences hold? 200 noisy recoveries
 	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),200) $(or $(FIRST),1)
 
 fuzz:  ## fuzz the readers of files with libFuzzer; SECONDS=60 a target, TARGETS="npy npz csv ..."

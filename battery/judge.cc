@@ -52,8 +52,7 @@ double largest_deviation(const Result& result, const Network& teacher) {
   return most;
 }
 
-std::string what_is_untrue(const Kind& kind, const Instance& instance, const Result& result,
-                           double error) {
+std::string what_is_untrue(const Kind& kind, const Instance& instance, const Result& result, double error) {
   if (!stands(result.certificate.status)) return "";
   const double mean_square = instance.fresh_f.squaredNorm() / static_cast<double>(instance.fresh_f.rows());
   if (!(error <= result.errors.functional_error_bound + kEvaluation * mean_square))
@@ -94,7 +93,8 @@ Judgement judge(const Kind& kind, std::uint64_t seed) {
     for (const Attempt& attempt : result.certificate.tried)
       out.tried += fmt::format("  {}: {}\n", attempt.route, attempt.outcome);
     out.bound = result.errors.functional_error_bound;
-    if (result.network.A().size() + result.network.c().size() > 0 && result.certificate.status != Status::kRefused) {
+    if (result.network.A().size() + result.network.c().size() > 0 &&
+        result.certificate.status != Status::kRefused) {
       out.error = (evaluate(result.network, instance.fresh_x) - instance.fresh_f).squaredNorm() /
                   static_cast<double>(instance.fresh_f.rows());
       out.right_units =

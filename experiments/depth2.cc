@@ -26,8 +26,8 @@
 #include "fit/polish.h"
 #include "io/csv.h"
 #include "moments/hermite_tensors.h"
+#include "papers/depth2/depth2_jennrich.h"
 #include "report/svg.h"
-#include "routes/depth2_jennrich.h"
 
 namespace exhume::experiments {
 namespace {
@@ -187,24 +187,22 @@ double random_starts(const SamplePtr& samples, const Network& truth, Activation 
                      std::uint64_t seed, const Control& control) {
   const Index d = truth.inputs(), k = truth.hidden();
   const SamplePtr rows = spread_subset(*samples, kPolishRows);
-  PolishSummary best;
+  Polished best;
   best.relative_mse = std::numeric_limits<double>::infinity();
   for (int s = 0; s < starts; ++s) {
-    SeparableModel start;
-    start.activation = activation;
-    start.linear_term = activation == Activation::kAbsolute;
     RowMatrix V(k, d + 1);
     Stream(seed, "random starts").fill_normal(static_cast<std::uint64_t>(s * k), V);
     V.leftCols(d).rowwise().normalize();
     V.col(d) *= kBias / 2;
-    start.V = V;
+    Form start = one_layer(V);
+    start.plain = activation == Activation::kRelu;
     PolishOptions options;
     options.max_iterations = 100;
-    PolishSummary found = polish(start, *rows, options, control);
+    Polished found = polish(start, *rows, options, control);
     if (found.relative_mse < best.relative_mse) best = std::move(found);
     if (best.relative_mse < kExact * kExact) break;
   }
-  return fresh_error([&](const RowMatrix& x) { return evaluate(best.model, x); }, truth, seed);
+  return fresh_error([&](const RowMatrix& x) { return evaluate(best.form, x); }, truth, seed);
 }
 
 double by_recover(const char* route, const SamplePtr& samples, const Network& truth, std::uint64_t seed,

@@ -15,8 +15,8 @@
 #include "exhume/papers/rectified.h"
 #include "experiment.h"
 #include "fit/fit.h"
+#include "papers/rectified/starts.h"
 #include "report/svg.h"
-#include "routes/rectified/starts.h"
 
 namespace exhume::experiments {
 namespace {

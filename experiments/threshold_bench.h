@@ -5,7 +5,7 @@
 #include <string>
 
 #include "experiment.h"
-#include "routes/threshold/models.h"
+#include "papers/threshold/models.h"
 
 namespace exhume::experiments::threshold_parts {
 

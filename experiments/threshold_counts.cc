@@ -5,12 +5,12 @@
 #include <numbers>
 
 #include "base/random.h"
+#include "papers/threshold/detectors.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/lowest_layer.h"
+#include "papers/threshold/structure.h"
+#include "papers/threshold/unit_fit.h"
 #include "report/svg.h"
-#include "routes/threshold/detectors.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/lowest_layer.h"
-#include "routes/threshold/structure.h"
-#include "routes/threshold/unit_fit.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {
@@ -26,7 +26,8 @@ void relu(Bench& bench, double linear_low) {
     const LowestLayerResult found =
         lowest_layer(threshold_samples(model, {.samples = bench.samples, .seed = plan.seed}),
                      {.hidden = 10, .seed = plan.seed}, bench.options.control);
-    const Errors first = errors(found.layer.start, Vector(), model), second = errors(found.layer.W, found.layer.t, model);
+    const Errors first = errors(found.layer.start, Vector(), model),
+                 second = errors(found.layer.W, found.layer.t, model);
     start += first.angle <= 0.1;
     refined += second.angle <= 0.02;
     bench.row(linear_low < 0 ? "relu with any sign" : "relu", s, first.angle, second.angle, second.threshold);

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "papers/threshold/lowest_layer.h"
+#include "papers/threshold/refine.h"
 #include "report/svg.h"
-#include "routes/threshold/lowest_layer.h"
-#include "routes/threshold/refine.h"
 #include "threshold_bench.h"
 
 namespace exhume::experiments::threshold_parts {

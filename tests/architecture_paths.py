@@ -2,7 +2,7 @@
 
 Checks that ARCHITECTURE.md is a page to read (at most MOST_LINES lines) and that every path it names in backticks with a
 '/' in it exists; that every folder of src has a README.md that says what it holds (at most MOST_README_LINES lines), and
-that the paths which it names in the same way exist, from the root or beside it; and that no committed file names a place
+that the paths which it names in the same way exist, from the root, from src or beside it; and that no committed file names a place
 outside the repository.
 """
 
@@ -38,7 +38,7 @@ def check_page(root, page, most, beside=False):
             fenced = not fenced
         for path in [] if fenced else re.findall(r"`([^`\s]+/[^`\s]*)`", line):
             named += 1
-            places = [root, page.parent] if beside else [root]
+            places = [root, root / "src", page.parent] if beside else [root]
             if not any(any(place.glob(path.rstrip("/"))) for place in places):
                 problems.append(f"{name}:{number}: {path} does not exist")
     return named, problems

@@ -14,7 +14,7 @@
 #include "io/digest.h"
 #include "report/report.h"
 
-namespace exhume {
+namespace exhume::certificate_test {
 namespace {
 
 TEST(Digest, KnownValues) {
@@ -29,7 +29,8 @@ TEST(Digest, OfACertificateSurvivesReadingAndNotEditing) {
   const std::string json = to_json(result);
   EXPECT_TRUE(read_document(json).sealed);
   EXPECT_EQ(to_html(json), to_html(make_document(result)));
-  EXPECT_TRUE(read_document(nlohmann::ordered_json::parse(json).dump()).sealed);  // the layout does not matter
+  EXPECT_TRUE(
+      read_document(nlohmann::ordered_json::parse(json).dump()).sealed);  // the layout does not matter
   auto edited = nlohmann::ordered_json::parse(json);
   edited["hidden_units"] = 4;
   EXPECT_FALSE(read_document(edited.dump(2)).sealed);
@@ -43,7 +44,8 @@ TEST(CertificateCheck, DrawsTheHeldOutRowsAgain) {
     const SamplePtr samples =
         load(*planted_samples(network, {.samples = 8000, .noise_relative = noise, .seed = 8}));
     const Result result = recover(samples, {});
-    ASSERT_EQ(result.certificate.status, noise > 0 ? Status::kEstimated : Status::kCertified) << result.certificate.reason;
+    ASSERT_EQ(result.certificate.status, noise > 0 ? Status::kEstimated : Status::kCertified)
+        << result.certificate.reason;
     const std::string json = to_json(result);
     const auto bad = [&](const std::string& text, const Network& checked) {
       std::vector<std::string> parts;
@@ -133,4 +135,4 @@ TEST(Recover, MoreUnitsThanTheSamplesShowAreNotCertified) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::certificate_test

@@ -6,7 +6,7 @@
 
 #include "exhume/certificate.h"
 
-namespace exhume {
+namespace exhume::checks_test {
 namespace {
 
 TEST(Checks, AllThatIsRequiredHolds) {
@@ -105,4 +105,4 @@ TEST(Status, HasAWordForEveryValue) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::checks_test

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace exhume {
+namespace exhume::cholesky_test {
 namespace {
 
 Matrix positive_definite(Index n) {
@@ -70,4 +70,4 @@ TEST(Cholesky, NamesTheFirstColumnThatIsNotPositive) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::cholesky_test

@@ -12,7 +12,7 @@
 #include "data/reduce.h"
 #include "exhume/error.h"
 
-namespace exhume {
+namespace exhume::control_test {
 namespace {
 
 using Clock = Control::Clock;
@@ -236,4 +236,4 @@ TEST(Control, ProgressOfManyThreadsNeverFalls) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::control_test

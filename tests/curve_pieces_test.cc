@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "exhume/network.h"
 
-namespace exhume {
+namespace exhume::curve_pieces_test {
 namespace {
 
 constexpr double kExactUnits = 1e-9;
@@ -88,4 +88,4 @@ TEST(CurvePieces, FewRows) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::curve_pieces_test

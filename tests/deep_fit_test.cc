@@ -3,47 +3,46 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "fit/deep/determined.h"
-#include "fit/deep/form.h"
-#include "fit/deep/peel.h"
-#include "fit/deep/polish.h"
+#include "fit/errors.h"
+#include "model/form.h"
+#include "fit/deep/layers.h"
+#include "fit/polish.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/rows.h"
 #include "fit/deep/search.h"
-#include "fit/deep/signs.h"
+#include "fit/signs.h"
 #include "fit/deep/student.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::deep_fit_test {
 namespace {
 
 double apart(const RowMatrix& a, const RowMatrix& b) { return (a - b).cwiseAbs().maxCoeff(); }
 
-TEST(DeepForm, BothFormsAreTheNetwork) {
+TEST(Form, BothFormsAreTheNetwork) {
   for (bool skips : {false, true}) {
     const Network network = random_deep({4, 6, 5, 3, 2}, 3, skips);
     const RowMatrix x = Stream(4, "x").normal_matrix(50, 4), y = evaluate(network, x);
-    const DeepForm free = to_sign_free_form(network);
+    const Form free = to_sign_free_form(network);
     EXPECT_LT(apart(evaluate(free, x), y), 1e-12 * y.cwiseAbs().maxCoeff());
     EXPECT_LT(apart(evaluate(to_network(free), x), y), 1e-11 * y.cwiseAbs().maxCoeff());
-    DeepForm unit = free;
+    Form unit = free;
     normalise(unit);
     EXPECT_LT(apart(evaluate(unit, x), y), 1e-12 * y.cwiseAbs().maxCoeff());
     for (const Matrix& v : unit.V) EXPECT_LT((v.rowwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
     if (skips) continue;
-    const DeepForm plain = to_plain_form(network);
+    const Form plain = to_plain_form(network);
     EXPECT_LT(apart(evaluate(plain, x), y), 1e-13 * y.cwiseAbs().maxCoeff());
     EXPECT_EQ(align(to_network(plain), network).worst_error, 0);
   }
 }
 
-TEST(DeepForm, LeavesOutUnits) {
-  const DeepForm form = to_sign_free_form(random_deep({4, 6, 5, 2}, 5, false));
+TEST(Form, LeavesOutUnits) {
+  const Form form = to_sign_free_form(random_deep({4, 6, 5, 2}, 5, false));
   const RowMatrix x = Stream(6, "x").normal_matrix(20, 4);
   for (std::size_t l = 0; l < 2; ++l) {
     // A unit that nothing stands on may go.
-    DeepForm idle = form;
+    Form idle = form;
     if (l == 0) idle.V[1].col(2).setZero();
     idle.C.row(l == 0 ? 5 + 2 : 2).setZero();
     const std::vector<Index> kept =
@@ -52,12 +51,12 @@ TEST(DeepForm, LeavesOutUnits) {
   }
 }
 
-TEST(DeepRows, JacobianByDifferences) {
+TEST(FormRows, JacobianByDifferences) {
   for (bool plain : {false, true}) {
     const Network network = random_deep({3, 4, 3, 2, 2}, 7, false);
-    DeepForm form = plain ? to_plain_form(network) : to_sign_free_form(network);
+    Form form = plain ? to_plain_form(network) : to_sign_free_form(network);
     const RowMatrix x = Stream(8, "x").normal_matrix(12, 3);
-    const Matrix J = DeepRows(form, x).jacobian(form.C.col(1));
+    const Matrix J = FormRows(form, x).jacobian(form.C.col(1));
     Index at = 0;
     for (Matrix& v : form.V) {
       for (Index j = 0; j < v.rows(); ++j) {
@@ -80,16 +79,16 @@ TEST(DeepRows, JacobianByDifferences) {
 TEST(DeepPolish, EndsAtTheLastDigitFromNearby) {
   const Planted planted({6, 6, 5, 2}, 4000, 11);
   for (bool plain : {false, true}) {
-    DeepForm start = plain ? to_plain_form(planted.network) : to_sign_free_form(planted.network);
+    Form start = plain ? to_plain_form(planted.network) : to_sign_free_form(planted.network);
     normalise(start);
     for (Matrix& v : start.V) v += 1e-3 * Stream(12, "shake").normal_matrix(v.rows(), v.cols());
     DeepPolishOptions options;
     options.enough_relative = 1e-30;
-    const DeepPolished end = polish(start, planted.data(), options, {});
+    const Polished end = polish(start, planted.data(), options, {});
     EXPECT_LT(end.relative_mse, 1e-27);
     Control two;
     two.threads = 2;
-    const DeepPolished again = polish(start, planted.data(), options, two);
+    const Polished again = polish(start, planted.data(), options, two);
     EXPECT_EQ(again.form.C, end.form.C);  // to the last bit, whatever the threads
     EXPECT_EQ(again.form.V, end.form.V);
   }
@@ -101,7 +100,7 @@ TEST(DeepStudent, IsTheSameOnAnyNumberOfThreads) {
   StudentOptions options;
   options.steps = 300;
   options.batch = 1024;
-  std::vector<DeepForm> ends;
+  std::vector<Form> ends;
   for (int threads : {1, 2, 4}) {
     Control control;
     control.threads = threads;
@@ -110,7 +109,7 @@ TEST(DeepStudent, IsTheSameOnAnyNumberOfThreads) {
     EXPECT_LT(student.relative_mse, 0.2);
     ends.push_back(student.form);
   }
-  for (const DeepForm& end : ends) {
+  for (const Form& end : ends) {
     EXPECT_EQ(end.C, ends[0].C);
     EXPECT_EQ(end.V, ends[0].V);
   }
@@ -118,7 +117,7 @@ TEST(DeepStudent, IsTheSameOnAnyNumberOfThreads) {
 
 TEST(DeepSigns, ThoseOfAPlainNetworkAndOfNoOther) {
   const Network network = Planted({6, 7, 5, 4, 2}, 10, 17).network;
-  DeepForm form = to_sign_free_form(network);
+  Form form = to_sign_free_form(network);
   // A unit at another scale and sign.
   form.V[1].row(2) *= -3;
   form.V[2].col(2) /= 3;
@@ -129,7 +128,7 @@ TEST(DeepSigns, ThoseOfAPlainNetworkAndOfNoOther) {
   EXPECT_LT(align(to_network(signs.form), network).worst_error, 1e-11);
   for (const LayerSigns& layer : signs.layers) EXPECT_LT(layer.off, 1e-10);
   // The same function with a unit too many: one more direction in the first layer, taken back above.
-  DeepForm more = form;
+  Form more = form;
   more.V[0].conservativeResize(8, Eigen::NoChange);
   more.V[0].row(7) = Stream(18, "more").normal_matrix(1, 7).normalized();
   Matrix wider(5, more.V[1].cols() + 1);
@@ -140,17 +139,17 @@ TEST(DeepSigns, ThoseOfAPlainNetworkAndOfNoOther) {
   more.V[2] = third;
   EXPECT_FALSE(find_signs(more).plain);
   // Skip terms that no signs explain.
-  DeepForm skip = form;
+  Form skip = form;
   skip.C.bottomRows(4) += Matrix::Ones(4, 2);
   EXPECT_FALSE(find_signs(skip).plain);
 }
 
 TEST(DeepPrune, FindsTheLeastNetwork) {
   const Planted planted = lively({5, 4, 3, 2}, 6000, 22);
-  DeepForm wide = to_sign_free_form(planted.network);
+  Form wide = to_sign_free_form(planted.network);
   normalise(wide);
   // Doubled and idle units.
-  DeepForm more = wide;
+  Form more = wide;
   more.V[0].conservativeResize(6, Eigen::NoChange);
   more.V[0].row(4) = wide.V[0].row(1);
   more.V[0].row(5) = Stream(20, "idle").normal_matrix(1, 6).normalized();
@@ -159,7 +158,7 @@ TEST(DeepPrune, FindsTheLeastNetwork) {
   second.bottomRows(2) = Stream(21, "idle").normal_matrix(2, second.cols());
   more.V[1] = second;
   DeepData data = planted.data();
-  DeepPolished start{more, 0, 0, true};
+  Polished start{more, 0, 0, true};
   start.relative_mse = fit_linear_part(start.form, data, {});
   ASSERT_LT(start.relative_mse, 1e-20);
   const Pruned pruned = prune(start, data, {}, {});
@@ -170,7 +169,7 @@ TEST(DeepPrune, FindsTheLeastNetwork) {
 
 TEST(DeepPrune, AUnitOfTheLastLayerIsWorthWhatItsRemovalLeaves) {
   const Planted planted = lively({5, 4, 5, 2}, 3000, 24);
-  for (DeepForm form : {to_sign_free_form(planted.network), to_plain_form(planted.network)}) {
+  for (Form form : {to_sign_free_form(planted.network), to_plain_form(planted.network)}) {
     normalise(form);
     const DeepData data = planted.data();
     fit_linear_part(form, data, {});
@@ -178,7 +177,7 @@ TEST(DeepPrune, AUnitOfTheLastLayerIsWorthWhatItsRemovalLeaves) {
     for (Index j = 0; j < 5; ++j) {
       std::vector<Index> others{0, 1, 2, 3, 4};
       others.erase(others.begin() + j);
-      DeepForm fewer = with_units(form, 1, others);
+      Form fewer = with_units(form, 1, others);
       const double left = fit_linear_part(fewer, data, {});
       EXPECT_GT(left, 1e-6);
       EXPECT_NEAR(worth(j) / left, 1, 1e-6);
@@ -188,12 +187,12 @@ TEST(DeepPrune, AUnitOfTheLastLayerIsWorthWhatItsRemovalLeaves) {
 
 TEST(DeepPeel, FindsTheLayerAboveAKnownOne) {
   const Planted planted = lively({6, 6, 5, 1}, 8000, 23);
-  DeepForm lower = to_sign_free_form(planted.network);
+  Form lower = to_sign_free_form(planted.network);
   lower.V.pop_back();
   lower.V[0].row(1) *= -2;
   lower.V[0].row(4) *= 0.3;
   normalise(lower);
-  const DeepPolished rough = peel(lower, 9, planted.data(), 1, {});
+  const Polished rough = peel(lower, 9, planted.data(), 1, {});
   EXPECT_EQ(rough.form.widths(), (std::vector<Index>{6, 9}));
   EXPECT_LT((rough.form.V[0] - lower.V[0]).norm(), 1e-14);
   EXPECT_LT(rough.relative_mse, 1e-4);
@@ -212,11 +211,11 @@ TEST(DeepStudent, HeldUnitsStayAsTheyStart) {
   StudentOptions options;
   options.steps = 100;
   const StudentData data(*memory_samples(planted.x, planted.y), 1, {});
-  const DeepForm start = random_student(5, 1, {6, 6}, 3);
+  const Form start = random_student(5, 1, {6, 6}, 3);
   const auto single = [](const Matrix& m) { return Matrix(m.cast<float>().cast<double>()); };
   for (const std::vector<Index>& held : {std::vector<Index>{6}, {4, 2}, {6, 5}}) {
     options.held = held;
-    const DeepForm end = train(start, data, options, {}).form;
+    const Form end = train(start, data, options, {}).form;
     for (std::size_t l = 0; l < 2; ++l) {
       const Index units = l < held.size() ? held[l] : 0;
       EXPECT_EQ(end.V[l].topRows(units), single(start.V[l].topRows(units)));
@@ -250,7 +249,7 @@ TEST(DeepSearch, AWrongFirstLayerLeadsToNothing) {
 }
 
 TEST(DeepSigns, ALayerWithoutUnits) {
-  DeepForm form;
+  Form form;
   form.inputs = 3;
   form.V = {Matrix(0, 4), Matrix(0, 4)};
   form.C = Matrix::Ones(4, 2);
@@ -293,7 +292,7 @@ TEST(DeepDetermined, ARowOnTheKinkShowsNoWeight) {
   network.layers[1].b = Eigen::Vector3d(-0.1 - 1e-3 * w, -0.7, 0.3);
   network.layers[2].W = (Matrix(1, 3) << 1, 2, 3).finished();
   network.layers[2].b = Vector::Zero(1);
-  const DeepForm form = to_plain_form(network);
+  const Form form = to_plain_form(network);
   const DeepData data(x, evaluate(network, x));
   EXPECT_GT(how_determined(form, data, {}, 0).least(), 1e-6);
   EXPECT_LT(how_determined(form, data, {}).least(), 1e-6);
@@ -314,4 +313,4 @@ TEST(DeepSearch, RecoversASmallNetworkAndFindsItsWidths) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_fit_test

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::deep_network_test {
 namespace {
 
 // The equation of the header, one row and one number at a time.
@@ -141,4 +141,4 @@ TEST(Network, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_network_test

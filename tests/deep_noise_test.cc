@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "fit/deep/in_noise.h"
-#include "fit/deep/weight_errors.h"
+#include "fit/deep/finish.h"
+#include "fit/errors.h"
 #include "planted_deep_rows.h"
 
-namespace exhume {
+namespace exhume::deep_noise_test {
 namespace {
 
 constexpr double kNoiseShare = 0.05;  // standard deviation of the noise, outputs of variance 1
@@ -15,7 +15,7 @@ RowMatrix noisy(const Planted& planted, std::uint64_t seed) {
 }
 
 Network fitted(const Planted& planted, const RowMatrix& y) {
-  const DeepForm start = to_plain_form(planted.network);
+  const Form start = to_plain_form(planted.network);
   return canonical(to_network(polish(start, DeepData(planted.x, y), noisy_polish(), {}).form));
 }
 
@@ -63,7 +63,7 @@ TEST(DeepNoise, StandardErrorsAreTheSpreadOfTheFits) {
 
 TEST(DeepNoise, UnitsThatChanceExplainsGo) {
   const Planted planted = lively({4, 4, 3, 2}, 6000, 83);
-  DeepForm wide = to_sign_free_form(planted.network);
+  Form wide = to_sign_free_form(planted.network);
   normalise(wide);
   // Two units too many in the first layer.
   wide.V[0].conservativeResize(6, Eigen::NoChange);
@@ -73,15 +73,15 @@ TEST(DeepNoise, UnitsThatChanceExplainsGo) {
   wide.V[1] = second;
   wide.C.resize(0, 0);
   DeepData data(planted.x, noisy(planted, 86));
-  const auto none = [](const DeepForm&) { return 0.0; };
-  const std::optional<DeepFound> found = finished_in_noise(wide, data, none, {});
+  const auto none = [](const Form&) { return 0.0; };
+  const std::optional<DeepFound> found = finish_in_noise(wide, data, none, {});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->noise && found->plain && found->minimal);
   EXPECT_EQ(found->form.widths(), (std::vector<Index>{4, 3}));
   EXPECT_LT(align(canonical(to_network(found->form)), canonical(planted.network)).worst_error, 0.1);
   // Where structure is left nothing is returned.
-  EXPECT_FALSE(finished_in_noise(wide, data, [](const DeepForm&) { return 10.0; }, {}));
+  EXPECT_FALSE(finish_in_noise(wide, data, [](const Form&) { return 10.0; }, {}));
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_noise_test

@@ -5,24 +5,21 @@
 #include <functional>
 
 #include "fit/deep/finish.h"
-#include "fit/deep/missing_unit.h"
-#include "fit/deep/most_rows.h"
-#include "fit/deep/open_signs.h"
-#include "fit/deep/plain_by_rows.h"
+#include "fit/deep/rounding.h"
+#include "fit/deep/plain.h"
 #include "fit/deep/search.h"
-#include "fit/deep/shuffled.h"
-#include "fit/deep/sign_halves.h"
-#include "fit/deep/to_rounding.h"
+#include "fit/deep/student.h"
+#include "fit/signs.h"
 #include "fit/deep/trials.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::deep_rounding_test {
 namespace {
 
 constexpr double kExact = 1e-19;
 
-DeepForm shaken(DeepForm form, double by, std::uint64_t seed) {
+Form shaken(Form form, double by, std::uint64_t seed) {
   normalise(form);
   for (Matrix& v : form.V) v += by * Stream(seed, "shake").normal_matrix(v.rows(), v.cols());
   return form;
@@ -30,8 +27,8 @@ DeepForm shaken(DeepForm form, double by, std::uint64_t seed) {
 
 // The bias of a unit, moved until it acts on so many rows.
 void acts_on(Planted& planted, std::size_t l, Index unit, Index count) {
-  DeepForm form = to_plain_form(planted.network);
-  const DeepRows seen(form, planted.x);
+  Form form = to_plain_form(planted.network);
+  const FormRows seen(form, planted.x);
   const auto column = seen.Q(l).col(unit);
   std::vector<double> z(column.begin(), column.end());
   std::sort(z.begin(), z.end(), std::greater<>());
@@ -43,7 +40,7 @@ void acts_on(Planted& planted, std::size_t l, Index unit, Index count) {
 TEST(DeepMostRows, RowsWithAnotherAnswerAreLeftOver) {
   Planted planted = lively({5, 4, 3, 1}, 6000, 41);
   for (Index i : {7, 1234, 5999}) planted.y(i, 0) += 0.5;
-  const DeepForm start = shaken(to_sign_free_form(planted.network), 1e-3, 42);
+  const Form start = shaken(to_sign_free_form(planted.network), 1e-3, 42);
   const MostRows most = polish_most(start, planted.data(), 12, kExact, 20, {});
   EXPECT_TRUE(most.exact);
   EXPECT_EQ(most.left, (std::vector<Index>{7, 1234, 5999}));
@@ -53,7 +50,7 @@ TEST(DeepMostRows, RowsWithAnotherAnswerAreLeftOver) {
 TEST(DeepMostRows, NoneWhereHalfOfThemDisagree) {
   Planted planted = lively({5, 4, 3, 1}, 3000, 43);
   planted.y.topRows(1500).array() += Stream(44, "noise").normal_matrix(1500, 1).array();
-  const DeepForm start = shaken(to_sign_free_form(planted.network), 1e-3, 45);
+  const Form start = shaken(to_sign_free_form(planted.network), 1e-3, 45);
   const MostRows most = polish_most(start, planted.data(), 12, kExact, 6, {});
   EXPECT_FALSE(most.exact);
   EXPECT_TRUE(most.left.empty());
@@ -62,36 +59,36 @@ TEST(DeepMostRows, NoneWhereHalfOfThemDisagree) {
 TEST(DeepMostRows, ReadsAMissingUnitOffTheRowsThatShowIt) {
   Planted planted = lively({5, 4, 3, 1}, 6000, 47);
   acts_on(planted, 1, 2, 60);
-  const DeepForm whole = to_sign_free_form(planted.network);
-  const DeepForm without = folded(whole, 1, 2, -1);
+  const Form whole = to_sign_free_form(planted.network);
+  const Form without = folded(whole, 1, 2, -1);
   DeepData data = planted.data();
   const std::vector<Index> left = not_reproduced(without, data, kExact, {});
   ASSERT_EQ(left.size(), 60u);
   const DeepData rows = data.take_out(left);
-  std::optional<DeepForm> more = with_missing_unit(without, 1, rows, most_off(planted.data(), kExact));
+  std::optional<Form> more = add_missing_unit(without, 1, rows, most_off(planted.data(), kExact));
   ASSERT_TRUE(more);
   EXPECT_EQ(more->widths(), whole.widths());
   EXPECT_LT(fit_linear_part(*more, planted.data(), {}), kExact);
   // Fewer rows than weights show nothing.
   const DeepData few(rows.x.topRows(4), rows.y.topRows(4));
-  EXPECT_FALSE(with_missing_unit(without, 1, few, 1e-8));
+  EXPECT_FALSE(add_missing_unit(without, 1, few, 1e-8));
 }
 
 TEST(DeepMostRows, ReadsAMissingUnitBelowTheLastLayer) {
   Planted planted = lively({5, 4, 4, 3, 2}, 12000, 48);
   acts_on(planted, 1, 2, 400);
-  const DeepForm whole = to_sign_free_form(planted.network);
-  const DeepForm without = folded(whole, 1, 2, -1);
+  const Form whole = to_sign_free_form(planted.network);
+  const Form without = folded(whole, 1, 2, -1);
   DeepData data = planted.data();
   const std::vector<Index> left = not_reproduced(without, data, kExact, {});
   ASSERT_GT(left.size(), 100u);
-  const std::optional<DeepForm> more =
-      with_missing_unit(without, 1, data.take_out(left), most_off(planted.data(), kExact));
+  const std::optional<Form> more =
+      add_missing_unit(without, 1, data.take_out(left), most_off(planted.data(), kExact));
   ASSERT_TRUE(more);
   // Read off the rows on which all units above are on the same side: there it is the unit, whatever weights are open.
   const RowMatrix x = rows_of(planted.data(), left).x;
-  const Vector q = DeepRows(whole, x).Q(1).col(2).normalized();
-  const Vector found = DeepRows(*more, x).Q(1).rightCols(1).normalized();
+  const Vector q = FormRows(whole, x).Q(1).col(2).normalized();
+  const Vector found = FormRows(*more, x).Q(1).rightCols(1).normalized();
   EXPECT_GT(std::abs(q.dot(found)), 1 - 1e-9);
 }
 
@@ -100,7 +97,7 @@ TEST(DeepToRounding, AWeightThatFewRowsShow) {
   const Planted planted = lively({5, 4, 3, 1}, 6000, 57);
   Network other = planted.network;
   other.layers[1].W(0, 1) += 0.1;
-  const DeepForm open = to_sign_free_form(other);
+  const Form open = to_sign_free_form(other);
   DeepData data = planted.data();
   const std::vector<Index> off = not_reproduced(open, data, kExact, {});
   ASSERT_GT(off.size(), 40u);
@@ -109,7 +106,7 @@ TEST(DeepToRounding, AWeightThatFewRowsShow) {
   static_cast<void>(data.take_out(gone));
   const std::vector<Index> left = not_reproduced(open, data, kExact, {});
   ASSERT_EQ(left.size(), 12u);
-  const std::optional<DeepFound> found = finished_on_most(open, left, data, {kExact, true}, {});
+  const std::optional<DeepFound> found = finish_on_most(open, left, data, {kExact, true}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->left, 0);
   EXPECT_LT(relative_error(found->form, data, {}), kExact);
@@ -118,19 +115,19 @@ TEST(DeepToRounding, AWeightThatFewRowsShow) {
 TEST(DeepMostRows, UnitsThatAHandfulOfRowsSeeAreFolded) {
   Planted planted = lively({5, 4, 3, 1}, 6000, 53);
   acts_on(planted, 1, 0, 4);
-  DeepForm form = to_sign_free_form(planted.network);
+  Form form = to_sign_free_form(planted.network);
   std::vector<Index> left;
-  EXPECT_TRUE(without_rare_units(form, planted.data(), left));
+  EXPECT_TRUE(drop_rare_units(form, planted.data(), left));
   EXPECT_EQ(form.widths(), (std::vector<Index>{4, 2}));
   EXPECT_EQ(left.size(), 4u);
   EXPECT_EQ(not_reproduced(form, planted.data(), kExact, {}), left);
-  EXPECT_FALSE(without_rare_units(form, planted.data(), left));
+  EXPECT_FALSE(drop_rare_units(form, planted.data(), left));
 }
 
 TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
   Planted planted = lively({5, 4, 3, 1}, 6000, 59);
   acts_on(planted, 1, 1, 50);
-  DeepForm start = folded(to_sign_free_form(planted.network), 1, 1, -1);
+  Form start = folded(to_sign_free_form(planted.network), 1, 1, -1);
   start = shaken(start, 1e-4, 60);
   DeepData data = planted.data();
   const ToRounding out = to_rounding(start, data, 12, kExact, 12, {});
@@ -142,7 +139,7 @@ TEST(DeepToRounding, TwoMissingUnitsActAlongDirectionsOfTheirOwn) {
   Planted planted = lively({5, 4, 5, 2}, 12000, 57);
   acts_on(planted, 1, 0, 65);
   acts_on(planted, 1, 3, 60);
-  DeepForm form = to_sign_free_form(planted.network);
+  Form form = to_sign_free_form(planted.network);
   normalise(form);
   DeepData data = planted.data();
   const ToRounding out = to_rounding(with_units(form, 1, {1, 2, 4}), data, 12, kExact, 8, {});
@@ -156,7 +153,7 @@ TEST(DeepToRounding, TwoMissingUnitsThatActAgainstEachOther) {
   planted.network.layers[2].W(0, 4) = -0.5;
   acts_on(planted, 1, 2, 40);
   acts_on(planted, 1, 4, 11);  // fewer rows than a row of V_2 has entries, more than a plain unit has weights
-  DeepForm start = folded(folded(to_sign_free_form(planted.network), 1, 4, -1), 1, 2, -1);
+  Form start = folded(folded(to_sign_free_form(planted.network), 1, 4, -1), 1, 2, -1);
   start = shaken(start, 1e-5, 102);
   DeepData data = planted.data();
   const ToRounding out = to_rounding(start, data, 12, kExact, 12, {});
@@ -168,12 +165,12 @@ TEST(DeepToRounding, TwoMissingUnitsThatActAgainstEachOther) {
 TEST(DeepFinish, CountsRowsThatAreTooFewForAUnit) {
   Planted planted = lively({5, 4, 3, 1}, 6000, 61);
   acts_on(planted, 1, 1, 3);
-  DeepForm form = to_sign_free_form(planted.network);
+  Form form = to_sign_free_form(planted.network);
   normalise(form);
   std::vector<Index> left;
-  ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+  ASSERT_TRUE(drop_rare_units(form, planted.data(), left));
   DeepData data = planted.data();
-  const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+  const std::optional<DeepFound> found = finish_on_most(form, left, data, {kExact, false}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->left, 3);
   EXPECT_TRUE(found->plain);
@@ -185,15 +182,15 @@ TEST(DeepFinish, AUnitThatIsOffOnAHandfulOfRows) {
   for (const Index outputs : {1, 2}) {
     Planted planted = lively({5, 4, 5, outputs}, 6000, 63);
     acts_on(planted, 1, 1, 5996);
-    DeepForm form = to_sign_free_form(planted.network);
+    Form form = to_sign_free_form(planted.network);
     normalise(form);
     std::vector<Index> left;
-    ASSERT_TRUE(without_rare_units(form, planted.data(), left));
+    ASSERT_TRUE(drop_rare_units(form, planted.data(), left));
     ASSERT_EQ(left.size(), 4U);
     // Any signs go with the rows that are reproduced.
     form.V[1].row(2) *= -1;
     DeepData data = planted.data();
-    const std::optional<DeepFound> found = finished_on_most(form, left, data, {kExact, false}, {});
+    const std::optional<DeepFound> found = finish_on_most(form, left, data, {kExact, false}, {});
     ASSERT_TRUE(found);
     EXPECT_EQ(found->left, 0);
     EXPECT_TRUE(found->plain);
@@ -227,17 +224,17 @@ TEST(DeepSigns, OneEquationTellsTwentySigns) {
 
 TEST(DeepPlain, ByRowsIsTheNetworkBehindTheForm) {
   const Planted planted = lively({5, 4, 3, 2}, 6000, 67);
-  DeepForm form = to_sign_free_form(planted.network);
+  Form form = to_sign_free_form(planted.network);
   form.V[1].row(1) *= -2;
   form.C.row(1) /= 2;
-  const std::optional<DeepForm> plain = plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
+  const std::optional<Form> plain = find_plain_by_rows(form, planted.data(), nullptr, 40, kExact, {});
   ASSERT_TRUE(plain);
   EXPECT_LT(align(to_network(*plain), planted.network).worst_error, 1e-9);
   // Skip terms that no network without them has.
-  DeepForm skip = form;
+  Form skip = form;
   skip.C.bottomRows(6) += Matrix::Ones(6, 2);
   const RowMatrix y = evaluate(skip, planted.x);
-  EXPECT_FALSE(plain_by_rows(skip, DeepData(planted.x, y), nullptr, 40, kExact, {}));
+  EXPECT_FALSE(find_plain_by_rows(skip, DeepData(planted.x, y), nullptr, 40, kExact, {}));
 }
 
 TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {
@@ -256,7 +253,7 @@ TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {
     if (layer.W.row(0).dot(h.row(i)) + layer.b(0) >= 0) continue;
     h(i, 2) = 0;
   }
-  DeepForm form = to_sign_free_form(network);
+  Form form = to_sign_free_form(network);
   const Matrix before = form.V[0];
   const RowMatrix y = evaluate(form, h);
   form.V[0].row(1) *= -1;
@@ -272,17 +269,17 @@ TEST(DeepPlain, SignsAreToldWhereAWeightIsOpen) {
 
 TEST(DeepPolish, AGivenLayerStaysAsItIs) {
   const Planted planted = lively({5, 4, 3, 1}, 4000, 71);
-  DeepForm start = to_sign_free_form(planted.network);
+  Form start = to_sign_free_form(planted.network);
   normalise(start);
   const Matrix first = start.V[0];
   start.V[1] += 1e-3 * Stream(72, "shake").normal_matrix(start.V[1].rows(), start.V[1].cols());
   const Index all = start.unknowns();
   start.given = 1;
   EXPECT_EQ(start.unknowns(), all - first.size());
-  const DeepPolished end = polish(start, planted.data(), {}, {});
+  const Polished end = polish(start, planted.data(), {}, {});
   EXPECT_LT(end.relative_mse, 1e-24);
   EXPECT_LT((end.form.V[0] - first).cwiseAbs().maxCoeff(), 1e-15);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::deep_rounding_test

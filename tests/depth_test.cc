@@ -4,10 +4,10 @@
 #include "data/planted.h"
 #include "data/planted_deep.h"
 #include "exhume/recover.h"
-#include "judge/deep_layers.h"
+#include "judge/deep/deep_layers.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::depth_test {
 namespace {
 
 TEST(Depth, IsWhatTheFieldsImply) {
@@ -122,4 +122,4 @@ TEST(Depth, LayersWithoutUnitsAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::depth_test

@@ -11,9 +11,9 @@
 #include "engine/open_device.h"
 #include "engine/ritz.h"
 #include "engine/transfer.h"
-#include "fit/less_model.h"
 #include "fit/polish.h"
-#include "fit/polish_sums.h"
+#include "fit/residuals.h"
+#include "fit/form_sums.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/device_moments.h"
 #include "moments/device_order4.h"
@@ -21,7 +21,7 @@
 #include "moments/stack.h"
 #include "routes/depth2.h"
 
-namespace exhume {
+namespace exhume::device_moments_test {
 namespace {
 
 // Relative difference of sums over some thousand rows that differ only in the order of their terms.
@@ -33,13 +33,11 @@ std::vector<std::shared_ptr<Device>> devices() {
   return out;
 }
 
-SeparableModel random_model(Index d, Index k, Index m, Activation activation) {
-  SeparableModel model;
-  model.activation = activation;
-  model.linear_term = activation == Activation::kAbsolute;
-  model.V = Stream(5, "V").normal_matrix(k, d + 1);
-  for (Index j = 0; j < k; ++j) model.V.row(j) /= model.V.row(j).head(d).norm();
-  model.V.col(d) *= 0.3;
+Form random_model(Index d, Index k, Index m, Activation activation) {
+  Form model = one_layer(Stream(5, "V").normal_matrix(k, d + 1));
+  model.plain = activation == Activation::kRelu;
+  for (Index j = 0; j < k; ++j) model.V[0].row(j) /= model.V[0].row(j).head(d).norm();
+  model.V[0].col(d) *= 0.3;
   model.C = Stream(6, "C").normal_matrix(model.features(), m);
   return model;
 }
@@ -47,7 +45,7 @@ SeparableModel random_model(Index d, Index k, Index m, Activation activation) {
 // An odd number of rows, more than a block of the processor.
 struct Planted {
   Index d = 6, k = 5, m = 2;
-  SeparableModel model = random_model(d, k, m, Activation::kAbsolute);
+  Form model = random_model(d, k, m, Activation::kAbsolute);
   SamplePtr here;
   Planted() {
     const RowMatrix x = Stream(1, "x").normal_matrix(5001, d);
@@ -211,7 +209,7 @@ TEST(Device, EndsOfASpectrumStandInAKrylovSpace) {
 TEST(Device, WhatAModelLeavesIsTheProcessors) {
   const Planted planted;
   const Control control;
-  SeparableModel model = random_model(planted.d, 3, planted.m, Activation::kAbsolute);
+  Form model = random_model(planted.d, 3, planted.m, Activation::kAbsolute);
   for (const auto& device : devices()) {
     const SamplePtr left = less_model(planted.there(device), model, control);
     const Matrix there = output_covariance_on_device(*rows_on_device(*left));
@@ -229,24 +227,25 @@ TEST(Device, StepsOfThePolishAreTheProcessors) {
   const Control control;
   const Index block_rows = 2048;
   for (const Activation activation : {Activation::kAbsolute, Activation::kRelu}) {
-    SeparableModel model = random_model(planted.d, planted.k, planted.m, activation);
+    Form model = random_model(planted.d, planted.k, planted.m, activation);
     for (const auto& device : devices()) {
-      const auto here = polish_sums(model, *planted.here, block_rows, control),
-                 there = device_polish_sums(device, *planted.here, control);
-      const LinearSums a = here->linear(model, control), b = there->linear(model, control);
-      expect_close(a.FF, b.FF);
-      expect_close(a.FY, b.FY);
-      const ResidualSums r = here->residual(model, control), s = there->residual(model, control);
-      expect_close(r.squares, s.squares);
-      expect_close(r.FR, s.FR);
-      for (const PolishMatrix matrix : {PolishMatrix::kFormed, PolishMatrix::kFree}) {
-        const auto steps = here->steps(model, matrix, control), same = there->steps(model, matrix, control);
+      for (const NormalMatrix matrix : {NormalMatrix::kFormed, NormalMatrix::kFree}) {
+        const auto here = host_sums(*planted.here, block_rows, 0, matrix),
+                   there = device_sums(device, *planted.here, matrix, control);
+        const LinearSums a = here->linear(model, control), b = there->linear(model, control);
+        expect_close(a.FF, b.FF);
+        expect_close(a.FY, b.FY);
+        const Residual r = here->residual(model, control), s = there->residual(model, control);
+        EXPECT_NEAR(r.squares, s.squares, kRounding * r.squares);
+        expect_close(r.FR, s.FR);
+        const auto system = here->normal_system(model, a.FF, control),
+                   same = there->normal_system(model, a.FF, control);
         for (const double lambda : {1.0, 1e-3})
-          expect_close(steps->step(lambda, model), same->step(lambda, model), 1e-6);
+          expect_close(*system->step(lambda), *same->step(lambda), 1e-6);
       }
     }
   }
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::device_moments_test

@@ -8,13 +8,12 @@
 #include "engine/device.h"
 #include "engine/open_device.h"
 #include "exhume/error.h"
-#include "fit/deep/device_student.h"
-#include "fit/deep/polish.h"
 #include "fit/deep/student.h"
-#include "fit/deep/sums.h"
+#include "fit/polish.h"
+#include "fit/form_sums.h"
 #include "random_deep.h"
 
-namespace exhume {
+namespace exhume::device_test {
 namespace {
 
 // The processor as a device, and a CUDA device where there is one.
@@ -104,18 +103,19 @@ TEST(Device, SumsOfThePolishAreTheProcessors) {
   const DeepData data(rows.x, rows.y);
   for (const auto& device : devices()) {
     for (bool plain : {false, true}) {
-      DeepForm form = plain ? to_plain_form(rows.network) : to_sign_free_form(rows.network);
+      Form form = plain ? to_plain_form(rows.network) : to_sign_free_form(rows.network);
       for (Matrix& v : form.V) v.array() += 0.01;
       normalise(form);
       const Control control;
-      const auto here = host_sums(data, control), there = device_sums(device, data, control);
-      const LinearPart a = here->linear_part(form), b = there->linear_part(form);
+      const auto here = host_sums(data), there = device_sums(device, data);
+      const LinearSums a = here->linear(form, control), b = there->linear(form, control);
       EXPECT_LT((a.FF - b.FF).norm(), 1e-12 * a.FF.norm());
       EXPECT_LT((a.FY - b.FY).norm(), 1e-12 * a.FY.norm());
       fit_linear_part(form, data, control);
-      const Residual r = here->residual(form), s = there->residual(form);
+      const Residual r = here->residual(form, control), s = there->residual(form, control);
       EXPECT_NEAR(r.squares, s.squares, 1e-10 * r.squares);
-      const auto hosted = here->normal_system(form, a.FF), sent = there->normal_system(form, a.FF);
+      const auto hosted = here->normal_system(form, a.FF, control),
+                 sent = there->normal_system(form, a.FF, control);
       const Vector one = *hosted->step(1e-3), other = *sent->step(1e-3);
       EXPECT_LT((one - other).norm(), 1e-7 * one.norm());
     }
@@ -130,7 +130,7 @@ TEST(Device, AStudentLearnsTheSameThere) {
   StudentOptions options;
   options.steps = 40;
   options.batch = 256;
-  const DeepForm start = random_student(5, 2, {12, 10}, 7);
+  const Form start = random_student(5, 2, {12, 10}, 7);
   for (const Index held : {0, 7, 12}) {  // none, some and all units of the first layer
     options.held = {held};
     const Student here = train(start, data, options, control);
@@ -148,4 +148,4 @@ TEST(Device, AStudentLearnsTheSameThere) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::device_test

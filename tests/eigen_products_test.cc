@@ -8,7 +8,7 @@
 #include "exhume/types.h"
 #include "normal_rows.h"
 
-namespace exhume {
+namespace exhume::eigen_products_test {
 namespace {
 
 // Coefficient by coefficient, by Eigen alone.
@@ -63,4 +63,4 @@ TEST(Products, BlocksAreAddedToAndTakenFrom) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::eigen_products_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace exhume {
+namespace exhume::expected_cost_test {
 namespace {
 
 // Two threads of a processor on which the figures of docs/scaling.md were measured.
@@ -53,4 +53,4 @@ TEST(ExpectedCost, GrowsWithEverything) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::expected_cost_test

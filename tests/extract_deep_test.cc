@@ -1,4 +1,5 @@
-// Deep networks that can be asked: layers found one by one, exactly, replayed from their log, or not certified.
+// Deep networks that can be asked: layers found one by one, exactly, replayed from their log, or not
+// certified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,21 +12,19 @@
 #include "base/random.h"
 #include "data/planted_deep.h"
 #include "exhume/extract.h"
-#include "extract/bend.h"
 #include "extract/climb.h"
-#include "extract/completed.h"
-#include "extract/follow.h"
-#include "extract/known_layers.h"
-#include "extract/pairs.h"
-#include "extract/plain_layers.h"
-#include "extract/planes.h"
-#include "extract/restricted.h"
-#include "extract/scaled.h"
+#include "extract/form_fit.h"
+#include "extract/moves/assemble_network.h"
+#include "extract/moves/complete_network.h"
+#include "extract/moves/find_planes.h"
+#include "extract/moves/find_single_layer.h"
+#include "extract/moves/trace_unit.h"
 #include "extract/second_layer.h"
-#include "report/extraction_check.h"
+#include "extract/sign_free_layers.h"
+#include "report/extract/extraction_check.h"
 #include "report/report.h"
 
-namespace exhume {
+namespace exhume::extract_deep_test {
 namespace {
 
 Network planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
@@ -40,7 +39,7 @@ Network planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed)
 // A network that is asked within a frame.
 struct Asked {
   Frame frame;
-  QuestionLog log{"{}"};
+  QueryLog log{"{}"};
   Control control;
   Meter meter;
   Space space;
@@ -48,7 +47,7 @@ struct Asked {
   explicit Asked(const Network& network, Index s = 10)
       : frame(network.inputs(), std::min(s, network.inputs()), 7, {}),
         meter(network_oracle(network), frame, 0, log, {}, control),
-        space{&meter, {1e-15, 0, 1}, false} {}
+        space{&meter, &frame, {1e-15, 0, 1}, false} {}
 };
 
 // |x|, and nothing else.
@@ -57,14 +56,15 @@ TEST(Bend, IsFoundToTheLastDigitsAndOnlyWhereItIs) {
       [](const Eigen::Ref<const RowMatrix>& x) { return RowMatrix((x.col(0).array() - 0.3).abs().matrix()); },
       2);
   Frame frame(2, 2, 1, {});
-  QuestionLog log("{}");
+  QueryLog log("{}");
   const Control control;
   Meter meter(oracle, frame, 0, log, {}, control);
-  const Space space{&meter, {1e-15, 0, 1}, true};
+  const Space space{&meter, &frame, {1e-15, 0, 1}, true};
   RowMatrix places(2, 2), directions(2, 2);
   places << 0.3001, 5, 2, 5;
   directions << 1, 0, 1, 0;
-  const std::vector<Bend> bends = bends_at(space, "test", places, directions, Vector::Constant(2, 1e-2));
+  const std::vector<Bend> bends =
+      bends_at(space, QueryStage::kPlanes, places, directions, Vector::Constant(2, 1e-2));
   EXPECT_TRUE(bends[0].bends);
   EXPECT_NEAR(bends[0].offset, -1e-4, 1e-13);
   EXPECT_NEAR(bends[0].jump(0), 2, 1e-11);
@@ -72,9 +72,9 @@ TEST(Bend, IsFoundToTheLastDigitsAndOnlyWhereItIs) {
   EXPECT_TRUE(bends[1].alive);
 }
 
-TEST(KnownLayers, PiecesAgreeWithTheValues) {
+TEST(SignFreeLayers, PiecesAgreeWithTheValues) {
   const Matrix first = Stream(1, "V1").normal_matrix(3, 3), second = Stream(1, "V2").normal_matrix(2, 6);
-  const KnownLayers known(2, {first, second});
+  const SignFreeLayers known(2, {first, second});
   const Vector row = Stream(1, "row").normal_matrix(8, 1).col(0);
   for (int i = 0; i < 20; ++i) {
     const Vector u = Stream(static_cast<std::uint64_t>(i), "u").normal_matrix(2, 1).col(0);
@@ -82,40 +82,40 @@ TEST(KnownLayers, PiecesAgreeWithTheValues) {
     const Vector q = known.values(u);
     EXPECT_LT((piece.G * u + piece.c - q).norm(), 1e-13);
     const double z = known.parts(row).dot(q.cwiseAbs()) + row.segment(5, 2).dot(u) + row(7);
-    const KnownLayers::Value value = known.value(row, u);
+    const SignFreeLayers::Value value = known.value(row, u);
     EXPECT_NEAR(value.z, z, 1e-12);
     EXPECT_NEAR(known.value(row, u + 1e-7 * Vector::Unit(2, 0)).z - z, 1e-7 * value.slope(0), 1e-11);
   }
 }
 
-TEST(KnownLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
-  testing::internal::CaptureStdout();
-  const KnownLayers none(2, {});
+TEST(SignFreeLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
+  ::testing::internal::CaptureStdout();
+  const SignFreeLayers none(2, {});
   const Vector row = Stream(1, "row").normal_matrix(3, 1).col(0),
                u = Stream(1, "u").normal_matrix(2, 1).col(0);
-  const KnownLayers::Value value = none.value(row, u);
+  const SignFreeLayers::Value value = none.value(row, u);
   EXPECT_NEAR(value.z, row.head(2).dot(u) + row(2), 1e-15);
   EXPECT_EQ(value.slope, Vector(row.head(2)));
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
-// Whether units bend the function everywhere alike tells one hidden layer from several, and soon: far out, where large terms cancel,
-// rounding is no kink.
+// Whether units bend the function everywhere alike tells one hidden layer from several, and soon: far out,
+// where large terms cancel, rounding is no kink.
 TEST(Restricted, DepthIsSeenAfterAFewLines) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Asked asked(planted(10, {10, 10}, 1, seed));
-    RestrictedOptions options;
+    SingleLayerOptions options;
     options.seed = seed;
     options.noise = asked.space.noise;
-    EXPECT_TRUE(restricted_network(asked.meter, options).deeper) << seed;
+    EXPECT_TRUE(find_single_layer(asked.meter, options).deeper) << seed;
     EXPECT_LT(asked.meter.asked(), 2000) << seed;
   }
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Asked asked(planted(12, {15}, 1, seed));
-    RestrictedOptions options;
+    SingleLayerOptions options;
     options.seed = seed;
     options.noise = asked.space.noise;
-    const Restricted found = restricted_network(asked.meter, options);
+    const SingleLayer found = find_single_layer(asked.meter, options);
     EXPECT_FALSE(found.deeper) << seed;
     EXPECT_TRUE(found.complete) << seed;
   }
@@ -124,26 +124,27 @@ TEST(Restricted, DepthIsSeenAfterAFewLines) {
 TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
   const Network network = planted(12, {8, 8}, 1, 3);
   Asked asked(network);
-  Planes planes;
+  QueryEvidence evidence;
+  Matrix planes;
   PlanesOptions options;
   options.seed = 3;
-  more_planes(asked.space, options, planes);
+  find_planes(asked.space, options, evidence, planes);
   const Layer& first = network.layers.front();
   const Matrix W = first.W * asked.frame.basis().transpose();
   const Vector b = first.b + first.W * asked.frame.origin();
-  ASSERT_EQ(planes.V.rows(), 8);
+  ASSERT_EQ(planes.rows(), 8);
   for (Index j = 0; j < 8; ++j) {
     double nearest = 1;
     for (Index i = 0; i < 8; ++i) {
       Vector truth(11);
       truth << W.row(i).transpose(), b(i);
       truth /= W.row(i).norm();
-      nearest = std::min({nearest, (planes.V.row(j).transpose() - truth).norm(),
-                          (planes.V.row(j).transpose() + truth).norm()});
+      nearest = std::min(
+          {nearest, (planes.row(j).transpose() - truth).norm(), (planes.row(j).transpose() + truth).norm()});
     }
     EXPECT_LT(nearest, 1e-10) << "plane " << j;
   }
-  EXPECT_FALSE(planes.upper.empty());
+  EXPECT_FALSE(evidence.kinks.empty());
 }
 
 TEST(Extract, TwoHiddenLayersExactly) {
@@ -170,13 +171,13 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
   ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   ASSERT_TRUE(result.is_deep());
   EXPECT_LT(align(canonical(network), result.network).worst_error, 1e-9);
-  const CertificateCheck again = check_extraction(make_document(result), result.network, result.log);
+  const CertificateCheck again = check_extraction(make_document(result), result.network, result.log, {});
   for (const Finding& finding : again.findings)
     EXPECT_FALSE(finding.bad()) << finding.part << ": " << finding.words;
   Network other = result.network;
   other.layers[1].W(0, 0) += 1e-3;
   bool bad = false;
-  for (const Finding& finding : check_extraction(make_document(result), other, result.log).findings)
+  for (const Finding& finding : check_extraction(make_document(result), other, result.log, {}).findings)
     bad = bad || finding.bad();
   EXPECT_TRUE(bad);
 }
@@ -237,7 +238,7 @@ TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
 }
 
 TEST(WherePairsAct, ChoosesWhatIsMissing) {
-  DeepForm form;
+  Form form;
   form.plain = true;
   form.inputs = 1;
   Matrix first(2, 2), second(1, 3);
@@ -263,7 +264,7 @@ TEST(SecondUnits, FromTheirKinks) {
   const auto z = [&](Index i, const Vector& x) {
     return W.row(i).head(k).dot(first.values(x).cwiseMax(0)) + W(i, k);
   };
-  std::vector<UpperKink> kinks;
+  std::vector<Kink> kinks;
   for (std::uint64_t n = 0; n < 60; ++n) {
     const Matrix ends = 2 * Stream(n, "ends").normal_matrix(d, 2);
     Vector low = ends.col(0), high = ends.col(1);
@@ -297,20 +298,21 @@ TEST(Frame, TurnsAreOtherSubspacesOfTheSameFrameAndTheLogKeepsThem) {
   EXPECT_EQ(turned.origin(), frame.origin());
   EXPECT_LT((turned.basis() * turned.basis().transpose() - Matrix::Identity(4, 4)).norm(), 1e-13);
   EXPECT_GT((frame.basis() * turned.basis().transpose() - Matrix::Identity(4, 4)).norm(), 0.1);
-  Questions questions = in_subspace(RowMatrix(Stream(1, "u").normal_matrix(3, 4)));
-  questions.turn = 2;
-  const RowMatrix x = turned.points_within(questions.rows);
-  EXPECT_EQ(frame.points(questions), x);  // whichever turn is asked
-  QuestionLog log("{}");
+  Queries queries = in_subspace(RowMatrix(Stream(1, "u").normal_matrix(3, 4)));
+  queries.turn = 2;
+  const RowMatrix x = turned.points_within(queries.rows);
+  EXPECT_EQ(frame.points(queries), x);  // whichever turn is asked
+  QueryLog log("{}");
   log.asking(3);
-  log.answered({"stage", questions, RowMatrix::Ones(3, 1)});
-  const LogContents contents = parse_question_log(log.bytes(), "log");
+  log.answered({QueryStage::kProbe, queries, RowMatrix::Ones(3, 1)});
+  const LogContents contents = parse_query_log(log.bytes(), "log");
   ASSERT_EQ(contents.blocks.size(), 1u);
-  EXPECT_EQ(contents.blocks.front().questions.turn, 2u);
-  EXPECT_EQ(frame.points(contents.blocks.front().questions), x);
+  EXPECT_EQ(contents.blocks.front().queries.turn, 2u);
+  EXPECT_EQ(frame.points(contents.blocks.front().queries), x);
 }
 
-// A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such unit.
+// A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such
+// unit.
 TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
   const Network network = planted(8, {5, 3}, 1, 11);
   Asked asked(network, 8);
@@ -319,11 +321,11 @@ TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
   Matrix V(5, 9), plain(5, 14);
   V << first.W, first.b;
   plain << Matrix(0.5 * Matrix::Identity(5, 5)), 0.5 * V;  // max(q, 0) = |q| / 2 + q / 2
-  const KnownLayers below(8, {V});
+  const SignFreeLayers below(8, {V});
   const auto z = [&](const Vector& x) {
     return second.W.row(0).dot((first.W * x + first.b).cwiseMax(0)) + second.b(0);
   };
-  UpperKink kink;
+  Kink kink;
   for (std::uint64_t n = 0; kink.place.size() == 0; ++n) {
     const Matrix ends = 2 * Stream(n, "ends").normal_matrix(8, 2);
     Vector low = ends.col(0), high = ends.col(1);
@@ -337,13 +339,13 @@ TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
     if (on.sum() < 2 || on.sum() > 4 || !(slope.norm() > 0.1)) continue;
     kink = {low, slope.normalized(), Vector::Ones(1), 1e-12};
   }
-  FollowOptions options;
+  TraceOptions options;
   options.plain = plain;
-  UpperKink other = kink;
+  Kink other = kink;
   other.normal = Stream(3, "normal").normal_matrix(8, 1).col(0).normalized();
-  EXPECT_FALSE(follow_unit(asked.space, below, other, options).row.has_value());
+  EXPECT_FALSE(trace_unit(asked.space, below, other, options).row.has_value());
   EXPECT_EQ(asked.meter.asked(), 0);  // its slope alone tells
-  const Followed found = follow_unit(asked.space, below, kink, options);
+  const TracedUnit found = trace_unit(asked.space, below, kink, options);
   ASSERT_TRUE(found.row.has_value());
   EXPECT_GE(found.agreed, 2);
   Vector truth = plain.transpose() * second.W.row(0).transpose();
@@ -355,7 +357,8 @@ TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
   }
 }
 
-// Near the middle such a unit is a linear function of the layer below, and the function is found with terms that pass it by.
+// Near the middle such a unit is a linear function of the layer below, and the function is found with terms
+// that pass it by.
 TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     Network network = planted(8, {8, 6}, 1, seed);
@@ -376,10 +379,10 @@ TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
   const Network network = planted(12, {6, 5}, 1, 4);
   Asked asked(network, 12);
   asked.space.whole = true;
-  Planes planes;
-  planes.scale = 1;
+  QueryEvidence evidence;
+  evidence.scale = 1;
   const DeepForm form = to_plain_form(network);
-  const RowMatrix u = climbs(asked.space, planes, form, 3, 12);
+  const RowMatrix u = climbs(asked.space, evidence, form, 3, 12);
   const Layer& first = network.layers[0];
   std::set<Index> alone;
   for (Index i = 0; i < u.rows(); ++i) {
@@ -396,8 +399,8 @@ TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
   const Network network = planted(8, {6, 5}, 1, 1);
   Asked asked(network, 8);
   asked.space.whole = true;
-  Planes planes;
-  planes.scale = 0.6;
+  QueryEvidence evidence;
+  evidence.scale = 0.6;
   const DeepForm all = to_plain_form(network);
   DeepForm more = all;
   more.V[1].resize(6, 7);
@@ -405,7 +408,7 @@ TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
   more.C.resize(7, 1);
   more.C << all.C.topRows(5), 1e-15, all.C.bottomRows(1);
   const RowMatrix x = Stream(2, "x").normal_matrix(400, 8), y = evaluate(all, x);
-  const Completed found = completed(asked.space, planes, more, x, y, 1);
+  const CompletedNetwork found = complete_network(asked.space, evidence, more, x, y, 1);
   EXPECT_TRUE(found.right);
   EXPECT_EQ(found.form.widths(), network.widths());
 }
@@ -419,8 +422,8 @@ TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
   second.b(4) = -0.5;
   Asked asked(network, 8);
   asked.space.whole = true;
-  Planes planes;
-  planes.scale = 0.6;
+  QueryEvidence evidence;
+  evidence.scale = 0.6;
   const DeepForm all = to_plain_form(network), form = with_units(all, 1, {0, 1, 2, 3});
   DeepForm without = form;
   without.C.resize(5, 1);
@@ -429,8 +432,8 @@ TEST(Completed, AUnitThatNoRandomQuestionShowedIsFoundWhereItActs) {
   std::vector<Index> right;
   for (Index i = 0; i < x.rows(); ++i)
     if (std::abs(y(i, 0) - evaluate(without, x.row(i))(0, 0)) < 1e-9) right.push_back(i);
-  const Completed found = completed(asked.space, planes, without, RowMatrix(x(right, Eigen::all)),
-                                    RowMatrix(y(right, Eigen::all)), 1);
+  const CompletedNetwork found = complete_network(
+      asked.space, evidence, without, RowMatrix(x(right, Eigen::all)), RowMatrix(y(right, Eigen::all)), 1);
   EXPECT_TRUE(found.right);
   EXPECT_EQ(found.added, 1);
   const RowMatrix fresh = Stream(3, "x").normal_matrix(2000, 8), truth = evaluate(all, fresh);
@@ -481,24 +484,24 @@ TEST(Extract, EstimatesForSeveralLayersAreWithinAThirdOfWhatWasMeasured) {
       {30, {30, 30}, 10, 16100},
       {80, {40, 20}, 1, 35000},
       {40, {20, 10, 10}, 1, 24000}};
-  for (const auto& [d, widths, m, questions] : measured)
-    EXPECT_NEAR(static_cast<double>(estimated_deep_questions(d, widths, m)), questions, questions / 3);
+  for (const auto& [d, widths, m, queries] : measured)
+    EXPECT_NEAR(static_cast<double>(estimate_deep_queries(d, widths, m)), queries, queries / 3);
 }
 
 TEST(Scaled, ThereAndBack) {
   RowMatrix u = 3 * Stream(2, "u").normal_matrix(50, 4);
   u.rowwise() += Eigen::RowVector4d(1, 2, 3, 4);
-  DeepForm form;
+  Form form;
   form.inputs = 4;
   form.V = {Stream(2, "V").normal_matrix(3, 5)};
   form.C = Stream(2, "C").normal_matrix(8, 2);
   const RowMatrix y = evaluate(form, u);
   const Scaled scaled(u, y);
   const DeepData data = scaled.data(u, y);
-  const DeepForm inside = scaled.to_scaled(form);
+  const Form inside = scaled.to_scaled(form);
   EXPECT_LT((evaluate(inside, data.x) - data.y).cwiseAbs().maxCoeff(), 1e-12);
   EXPECT_LT((evaluate(scaled.from_scaled(inside), u) - y).cwiseAbs().maxCoeff(), 1e-11);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_deep_test

@@ -1,14 +1,15 @@
-// Kinks of one unit told by their slopes, signs of a layer from kinks above it, and frames of other dimensions.
+// Kinks of one unit told by their slopes, signs of a layer from kinks above it, and frames of other
+// dimensions.
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "base/random.h"
 #include "data/planted_deep.h"
-#include "extract/same_unit.h"
+#include "extract/moves/resolve_signs.h"
 #include "oracle/frame.h"
 
-namespace exhume {
+namespace exhume::extract_same_unit_test {
 namespace {
 
 constexpr Index kInputs = 14, kKinks = 6;
@@ -22,7 +23,7 @@ Network three_layers(std::uint64_t seed) {
 }
 
 // z of unit j of layer l, from 0, and its slope.
-KnownLayers::Value unit_at(const Network& network, std::size_t l, Index j, const Vector& u) {
+SignFreeLayers::Value unit_at(const Network& network, std::size_t l, Index j, const Vector& u) {
   Vector h = u, z;
   Matrix slopes = Matrix::Identity(u.size(), u.size());
   for (std::size_t i = 0; i <= l; ++i) {
@@ -39,9 +40,9 @@ KnownLayers::Value unit_at(const Network& network, std::size_t l, Index j, const
 }
 
 // Places at which unit j of layer l switches, with their normals.
-std::vector<UpperKink> kinks_of(const Network& network, std::size_t l, Index j) {
+std::vector<Kink> kinks_of(const Network& network, std::size_t l, Index j) {
   const Stream random(17 * l + static_cast<std::uint64_t>(j), "ends");
-  std::vector<UpperKink> out;
+  std::vector<Kink> out;
   for (std::uint64_t i = 0; i < 400 && out.size() < static_cast<std::size_t>(kKinks); ++i) {
     RowMatrix ends(2, kInputs);
     random.fill_normal(2 * i, ends);
@@ -69,17 +70,17 @@ TEST(SameUnit, KinksOfOneUnitAgreeAndOthersDoNot) {
   const Index k = V.rows();
   Matrix plain(k, k + kInputs + 1);  // max(q, 0) = (|q| + q) / 2
   plain << Matrix(0.5 * Matrix::Identity(k, k)), 0.5 * V;
-  std::vector<UpperKink> kinks;
+  std::vector<Kink> kinks;
   std::vector<std::pair<std::size_t, Index>> of;
   for (const std::size_t l : {1, 2}) {
     for (Index j = 0; j < network.layers[l].W.rows(); ++j) {
-      for (const UpperKink& kink : kinks_of(network, l, j)) {
+      for (const Kink& kink : kinks_of(network, l, j)) {
         kinks.push_back(kink);
         of.emplace_back(l, j);
       }
     }
   }
-  const auto together = kinks_of_one_unit(KnownLayers(kInputs, {V}), plain, kinks);
+  const auto together = group_kinks_by_unit(SignFreeLayers(kInputs, {V}), plain, kinks);
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < kinks.size(); ++i) {
     for (const std::size_t other : together[i]) EXPECT_EQ(of[i], of[other]);
@@ -98,10 +99,10 @@ TEST(SameUnit, SignsOfALayerFromKinksAboveIt) {
   U << 0.5 * second.W, 0.5 * second.W * V;
   U.col(k + kInputs) += second.b;
   U = signs.asDiagonal() * U;
-  std::vector<UpperKink> kinks;
+  std::vector<Kink> kinks;
   for (Index j = 0; j < network.layers[2].W.rows(); ++j)
-    for (const UpperKink& kink : kinks_of(network, 2, j)) kinks.push_back(kink);
-  const KnownLayers below(kInputs, {V, U});
+    for (const Kink& kink : kinks_of(network, 2, j)) kinks.push_back(kink);
+  const SignFreeLayers below(kInputs, {V, U});
   EXPECT_EQ(signs_by_sums(below, units, kinks), signs);
   kinks.resize(1);
   EXPECT_EQ(signs_by_sums(below, units, kinks).size(), 0);  // too few
@@ -111,14 +112,14 @@ TEST(Frame, QuestionsOfOtherDimensionsLieOnTheSameDirections) {
   const Frame frame(12, 4, 5, {});
   const Frame wide = frame.turned(0, 9);
   const RowMatrix u = Stream(1, "u").normal_matrix(3, 9);
-  Questions questions = in_subspace(u);
-  EXPECT_LT((frame.points(questions) - wide.points_within(u)).norm(), 1e-12);
+  Queries queries = in_subspace(u);
+  EXPECT_LT((frame.points(queries) - wide.points_within(u)).norm(), 1e-12);
   RowMatrix few = u;
   few.rightCols(5).setZero();
   EXPECT_LT((wide.points(in_subspace(few.leftCols(4))) - wide.points_within(few)).norm(), 1e-12);
-  questions.turn = 2;
-  EXPECT_LT((frame.points(questions) - frame.turned(2, 9).points_within(u)).norm(), 1e-12);
+  queries.turn = 2;
+  EXPECT_LT((frame.points(queries) - frame.turned(2, 9).points_within(u)).norm(), 1e-12);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_same_unit_test

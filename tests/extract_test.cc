@@ -1,4 +1,4 @@
-// Networks that can be asked: extracted from few questions, exactly, or refused with the reason.
+// Networks that can be asked: extracted from few queries, exactly, or refused with the reason.
 #include "exhume/extract.h"
 
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include "exhume/error.h"
 #include "extract/line.h"
 #include "refusal.h"
-#include "report/extraction_check.h"
+#include "report/extract/extraction_check.h"
 #include "report/report.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::extract_test {
 namespace {
 
 Network planted(Index d, Index k, Index m, std::uint64_t seed) {
@@ -44,7 +44,7 @@ TEST(KinksOnLine, FindsThemAllEvenCloseOnes) {
   LineOptions options;
   const LineKinks found = kinks_on_line(
       [&](const std::vector<double>& t) {
-        LineAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
+        NoisyAnswers out{RowMatrix::Zero(static_cast<Index>(t.size()), 1), Vector(t.size())};
         asked += static_cast<Index>(t.size());
         for (std::size_t i = 0; i < t.size(); ++i) {
           for (std::size_t j = 0; j < at.size(); ++j)
@@ -76,9 +76,31 @@ TEST(Extract, OneHiddenLayerExactly) {
       const Alignment apart = align(network, result.network, {.free_signs = !result.signs_identifiable});
       EXPECT_LT(apart.worst_error, 1e-9) << d << "-" << k << "-" << m << " seed " << seed;
       EXPECT_EQ(result.activation, "relu");
-      EXPECT_LE(result.queries, estimated_questions(d, k, m) + 500);
+      EXPECT_LE(result.queries, estimate_queries(d, k, m) + 500);
     }
   }
+}
+
+TEST(Extract, ADeadlineEndsItAndIsNamed) {
+  Control control;
+  control.deadline = Control::Clock::now();
+  const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {}, control);
+  EXPECT_EQ(result.certificate.status, Status::kRefused);
+  EXPECT_NE(result.certificate.reason.find("the time ended"), std::string::npos) << result.certificate.reason;
+}
+
+TEST(Extract, SaysWhichMovesItMadeAndWhy) {
+  const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {});
+  ASSERT_GE(result.moves.size(), 4u);
+  EXPECT_EQ(result.moves.front().move, "probe the oracle");
+  EXPECT_EQ(result.moves.back().move, "confirm");
+  Index before = 0;
+  for (const ExtractMove& each : result.moves) {
+    EXPECT_FALSE(each.why.empty()) << each.move;
+    EXPECT_GE(each.queries, before);
+    before = each.queries;
+  }
+  EXPECT_LT(before, result.queries);
 }
 
 TEST(Extract, FewQuestionsForManyInputs) {
@@ -96,10 +118,10 @@ TEST(Extract, AUnitThatHardlyActsHasAsManyDigits) {
   EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_LT(align(network, result.network).worst_error, 1e-10);
   const auto asked = std::find_if(result.stages.begin(), result.stages.end(),
-                                  [](const StageQuestions& each) { return each.stage == "weak units"; });
+                                  [](const StageQueries& each) { return each.stage == "weak units"; });
   ASSERT_NE(asked, result.stages.end());
-  EXPECT_EQ(asked->questions, 2 * (200 - 10));
-  EXPECT_LE(result.queries, estimated_questions(200, 50, 1));
+  EXPECT_EQ(asked->queries, 2 * (200 - 10));
+  EXPECT_LE(result.queries, estimate_queries(200, 50, 1));
 }
 
 TEST(Extract, LeakyUnitsAndAbsoluteValues) {
@@ -165,7 +187,7 @@ TEST(Extract, ProbabilitiesThatVanishInACornerOfTheBoxAreRefusedAtOnce) {
   options.box = {-4, 4};
   const ExtractResult sure = extract(oracle, options);
   EXPECT_EQ(sure.certificate.status, Status::kRefused);
-  EXPECT_NE(sure.certificate.reason.find("such as --low -4 --high 0"), std::string::npos) << sure.certificate.reason;
+  EXPECT_NE(sure.certificate.reason.find("such as [-4, 0]"), std::string::npos) << sure.certificate.reason;
   EXPECT_LT(sure.queries, 1000);
   options.box = {-1, 1};
   const ExtractResult less = extract(oracle, options);
@@ -208,7 +230,7 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
   int call = 0;
   EXPECT_NE(refused([&](const auto& x) {
               return RowMatrix((evaluate(n, x).array() + 0.1 * ++call));
-            }).find("same question"),
+            }).find("same query"),
             std::string::npos);
 }
 
@@ -270,12 +292,12 @@ TEST(Extract, IsMadeAgainFromItsLogAndVerified) {
   const ExtractResult again = replay_extraction(result.log);
   EXPECT_EQ(again.network.W(), result.network.W());
   const Document document = make_document(result);
-  for (const Finding& finding : check_extraction(document, result.network, result.log).findings)
+  for (const Finding& finding : check_extraction(document, result.network, result.log, {}).findings)
     EXPECT_EQ(finding.outcome, Outcome::kGood) << finding.part << ": " << finding.words;
   Network wrong = result.network;
   wrong.W()(0, 0) += 1e-5;
   bool caught = false;
-  for (const Finding& finding : check_extraction(document, wrong, result.log).findings)
+  for (const Finding& finding : check_extraction(document, wrong, result.log, {}).findings)
     caught = caught || finding.bad();
   EXPECT_TRUE(caught);
 }
@@ -296,10 +318,11 @@ TEST(Extract, WholeNumbersAreNotEnough) {
   for (const OraclePtr& oracle : {rounds, fails}) {
     const ExtractResult result = extract(oracle, {});
     EXPECT_EQ(result.certificate.status, Status::kRefused);
-    EXPECT_NE(result.certificate.reason.find("whole numbers"), std::string::npos) << result.certificate.reason;
+    EXPECT_NE(result.certificate.reason.find("whole numbers"), std::string::npos)
+        << result.certificate.reason;
     EXPECT_LE(result.queries, 130);
   }
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::extract_test

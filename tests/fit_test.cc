@@ -13,7 +13,7 @@
 #include "exhume/error.h"
 #include "moments/standardise.h"
 
-namespace exhume {
+namespace exhume::fit_test {
 namespace {
 
 // Exact fits end with residuals near eps and a Jacobian whose condition is below 1e4 for these networks, so
@@ -56,8 +56,8 @@ void expect_exact(const Fit& fit, const Planted& truth, const std::string& what)
   EXPECT_EQ(fit.outcome, SearchOutcome::kExact) << what;
   EXPECT_EQ(fit.model.units(), truth.network.hidden()) << what;
   EXPECT_EQ(fit.signs.outcome, SignOutcome::kUnique) << what;
-  EXPECT_FALSE(fit.model.linear_term) << what;
-  EXPECT_EQ(fit.model.activation, Activation::kRelu) << what;
+  EXPECT_TRUE(fit.model.plain) << what;
+  EXPECT_EQ(fit.model.activation(), Activation::kRelu) << what;
   EXPECT_LE(fit.relative_mse, kExactResidual) << what;
   EXPECT_EQ(fit.noise_covariance.norm(), 0) << what;
   EXPECT_LE(align(to_network(fit.model), truth.network).worst_error, kExactWeights) << what;
@@ -205,7 +205,7 @@ TEST(Fit, PastItsDeadlineItReturnsWhatItHas) {
   EXPECT_EQ(fit.outcome, SearchOutcome::kStuck);
   EXPECT_EQ(fit.restarts, 0);
   EXPECT_GT(fit.model.units(), 0);
-  EXPECT_TRUE(fit.model.V.allFinite() && fit.model.C.allFinite());
+  EXPECT_TRUE(fit.model.V[0].allFinite() && fit.model.C.allFinite());
   EXPECT_TRUE(std::isfinite(fit.relative_mse));
 }
 
@@ -247,4 +247,4 @@ TEST(Fit, FreeParametersAreTheRankOfTheJacobian) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::fit_test

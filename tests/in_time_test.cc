@@ -5,7 +5,7 @@
 
 #include "base/parallel.h"
 
-namespace exhume {
+namespace exhume::in_time_test {
 namespace {
 
 TEST(InTime, WithoutADeadlineEverythingIsInTime) {
@@ -34,4 +34,4 @@ TEST(InTime, TheCallersInterruptionIsThrown) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::in_time_test

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "data/input_distribution.h"
 
-namespace exhume {
+namespace exhume::inspect_test {
 namespace {
 
 constexpr Index kLooked = 4096;  // rows that inspect() looks at, at most
@@ -377,4 +377,4 @@ TEST(DistinctRows, MinusZeroIsZero) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::inspect_test

@@ -13,7 +13,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_commit_test {
 namespace {
 
 using Files = std::map<std::string, std::string>;  // name and content
@@ -140,4 +140,4 @@ TEST(IoCommit, TwoAtOnceComeOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_commit_test

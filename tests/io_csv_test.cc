@@ -10,7 +10,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_csv_test {
 namespace {
 
 RowMatrix read_text(const TempDir& dir, const std::string& text) {
@@ -101,7 +101,7 @@ TEST(IoCsv, OpeningCanBeInterrupted) {
   EXPECT_THROW((void)open_csv(dir.put("t.csv", "1,2\n"), control), Interrupted);
 }
 
-class IoCsvRefusals : public testing::Test {
+class IoCsvRefusals : public ::testing::Test {
  protected:
   void refuse(const std::string& text, std::initializer_list<const char*> words) {
     const auto path = dir.put("bad.csv", text);
@@ -176,4 +176,4 @@ TEST(IoCsvProperty, DamageIsRefusedOrHarmlessNeverFatal) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_csv_test

@@ -17,7 +17,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_deep_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -72,7 +72,7 @@ TEST(IoDeep, NoHiddenLayerIsOneWithoutUnits) {
   EXPECT_EQ(found.c(), network.layers[0].b);
 }
 
-class IoDeepRefusals : public testing::Test {
+class IoDeepRefusals : public ::testing::Test {
  protected:
   template <class Change>
   void refuse(const Change& change, std::initializer_list<const char*> words) {
@@ -188,4 +188,4 @@ TEST(IoWeightNames, Refusals) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_deep_test

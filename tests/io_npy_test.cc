@@ -13,7 +13,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_npy_test {
 namespace {
 
 RowMatrix counting(Index rows, Index cols) {
@@ -156,7 +156,7 @@ TEST(IoNpy, WriterTakesRowsPieceByPiece) {
   EXPECT_EQ(read_all(*open_npy(dir / "m.npy")), m);
 }
 
-class IoNpyRefusals : public testing::Test {
+class IoNpyRefusals : public ::testing::Test {
  protected:
   void refuse(const std::string& bytes, std::initializer_list<const char*> words) {
     const auto path = dir.put("bad.npy", bytes);
@@ -270,4 +270,4 @@ TEST(IoNpyProperty, DamageIsRefusedOrHarmlessNeverFatal) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_npy_test

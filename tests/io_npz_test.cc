@@ -13,7 +13,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_npz_test {
 namespace {
 
 struct Member {
@@ -141,7 +141,7 @@ TEST(IoNpz, NetworksAndWriting) {
   EXPECT_TRUE(read_npz(dir / "none.npz").list.empty());
 }
 
-class IoNpzRefusals : public testing::Test {
+class IoNpzRefusals : public ::testing::Test {
  protected:
   template <class Error = DataError>
   void refuse(const std::string& bytes, std::initializer_list<const char*> words,
@@ -238,4 +238,4 @@ TEST(IoNpzProperty, DamageIsRefusedOrHarmlessNeverFatal) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_npz_test

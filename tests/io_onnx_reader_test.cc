@@ -17,7 +17,7 @@
 #include "random_deep.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::io_onnx_reader_test {
 namespace {
 
 using One = std::int64_t;
@@ -299,4 +299,4 @@ TEST(ProtobufReader, PackedAndSingleWholeNumbers) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_onnx_reader_test

@@ -9,7 +9,7 @@
 #include "onnx_fields.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::io_onnx_test {
 namespace {
 
 using testing::all;
@@ -96,4 +96,4 @@ TEST(IoOnnx, SinglePrecisionRefusesWhatItCannotHold) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_onnx_test

@@ -21,7 +21,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_open_test {
 namespace {
 
 TEST(IoOpen, PairsOfAnyFormat) {
@@ -79,7 +79,7 @@ TEST(IoOpen, Networks) {
   expect_refused<DataError>([&] { (void)open_network(dir / "no.safetensors"); }, {"does not exist"});
 }
 
-class IoOpenRefusals : public testing::Test {
+class IoOpenRefusals : public ::testing::Test {
  protected:
   void SetUp() override { write_npy(dir / "x.npy", RowMatrix::Ones(100, 2)); }
   void refuse(const char* x, const char* y, std::initializer_list<const char*> words) {
@@ -278,4 +278,4 @@ TEST(IoOutputFolder, Refusals) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_open_test

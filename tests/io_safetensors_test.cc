@@ -14,7 +14,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_safetensors_test {
 namespace {
 
 Network small_network(bool linear) {
@@ -107,7 +107,7 @@ TEST(IoSafetensors, WriterRefusesWhatCannotBeRead) {
   EXPECT_THROW((void)network_bytes(bad), std::invalid_argument);
 }
 
-class IoSafetensorsRefusals : public testing::Test {
+class IoSafetensorsRefusals : public ::testing::Test {
  protected:
   void refuse(const std::string& bytes, std::initializer_list<const char*> words) {
     const auto path = dir.put("bad.safetensors", bytes);
@@ -241,4 +241,4 @@ TEST(IoSafetensorsProperty, DamageIsRefusedOrHarmlessNeverFatal) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_safetensors_test

@@ -13,7 +13,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::io_target_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -171,4 +171,4 @@ TEST(IoTarget, OnnxCarriesNames) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::io_target_test

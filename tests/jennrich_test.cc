@@ -9,15 +9,15 @@
 #include "base/random.h"
 #include "data/planted.h"
 #include "data/smoothed.h"
-#include "decompose/cp_als.h"
-#include "decompose/jennrich.h"
 #include "exhume/recover.h"
 #include "linalg/symmetric_matrix.h"
 #include "linalg/symmetric_tensor.h"
 #include "moments/hermite_tensors.h"
-#include "routes/depth2_jennrich.h"
+#include "papers/depth2/cp_als.h"
+#include "papers/depth2/depth2_jennrich.h"
+#include "papers/depth2/jennrich.h"
 
-namespace exhume {
+namespace exhume::jennrich_test {
 namespace {
 
 constexpr double kExact = 1e-8;
@@ -371,7 +371,8 @@ TEST(Depth2, RecoverTakesTheRouteByName) {
     options.seed = seed;
     const Result result = recover(planted_samples(network, {.samples = 20000, .seed = seed}), options);
     EXPECT_EQ(result.certificate.route, "depth2-jennrich");
-    EXPECT_EQ(result.certificate.status, Status::kCertified) << "seed " << seed << ": " << result.certificate.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(worst_error(result.network, network), 1e-9) << "seed " << seed;
   }
 }
@@ -414,4 +415,4 @@ TEST(Smoothed, KhatriRaoPowersOfDependentRowsBecomeIndependent) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::jennrich_test

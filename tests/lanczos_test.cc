@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace exhume {
+namespace exhume::lanczos_test {
 namespace {
 
 TEST(Lanczos, FindsBothEndsOfADenseMatrix) {
@@ -42,4 +42,4 @@ TEST(Lanczos, RefusesAZeroStart) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::lanczos_test

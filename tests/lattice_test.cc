@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 
-namespace exhume {
+namespace exhume::lattice_test {
 namespace {
 
 // Nearly rectangular, whole numbers, so that nothing is rounded.
@@ -77,4 +77,4 @@ TEST(Lattice, RoundingLeadsToThePointThatIsNear) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::lattice_test

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "exhume/error.h"
 
-namespace exhume {
+namespace exhume::memorize_closed_form_test {
 namespace {
 
 RowMatrix normal_rows(Index n, Index d, std::uint64_t seed) {
@@ -146,4 +146,4 @@ TEST(ClosedForm, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_closed_form_test

@@ -8,7 +8,7 @@
 #include "exhume/error.h"
 #include "normal_rows.h"
 
-namespace exhume {
+namespace exhume::memorize_descent_test {
 namespace {
 
 struct Instance {
@@ -242,4 +242,4 @@ TEST(Descent, IsInterruptedAndStopsPastItsDeadline) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_descent_test

@@ -8,7 +8,7 @@
 #include "exhume/papers/memorize.h"
 #include "io/open.h"
 
-namespace exhume {
+namespace exhume::memorize_digits_test {
 namespace {
 
 struct Digits {
@@ -71,4 +71,4 @@ TEST(MemorizeDigits, UnperturbedRowsAreReportedAsDependent) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_digits_test

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "normal_rows.h"
 
-namespace exhume {
+namespace exhume::memorize_general_position_test {
 namespace {
 
 TEST(GeneralPosition, CapacityIsTheRankOfGenericRows) {
@@ -106,4 +106,4 @@ TEST(GeneralPosition, PerturbationIsReproducibleAndOfItsSize) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_general_position_test

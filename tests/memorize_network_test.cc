@@ -13,7 +13,7 @@
 #include "onnx_fields.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::memorize_network_test {
 namespace {
 
 RowMatrix whole_numbers(Index rows, Index cols, const char* purpose) {
@@ -186,4 +186,4 @@ TEST(QuadraticNetwork, AFileThatIsNotOneIsRefused) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_network_test

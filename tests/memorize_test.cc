@@ -10,7 +10,7 @@
 #include "exhume/papers/memorize.h"
 #include "normal_rows.h"
 
-namespace exhume {
+namespace exhume::memorize_test {
 namespace {
 
 RowMatrix digits_like_labels(Index n) {
@@ -103,7 +103,8 @@ TEST(Memorize, RowsNotInGeneralPositionAreReported) {
   const MemorizeResult result = memorize(x, normal_rows(40, 1, 2));
   EXPECT_FALSE(result.memorized());
   EXPECT_EQ(result.closed_form.rank, 21);
-  EXPECT_NE(result.certificate.reason.find("general position"), std::string::npos) << result.certificate.reason;
+  EXPECT_NE(result.certificate.reason.find("general position"), std::string::npos)
+      << result.certificate.reason;
 }
 
 TEST(Memorize, SeveralOutputsAndClasses) {
@@ -176,4 +177,4 @@ TEST(Memorize, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::memorize_test

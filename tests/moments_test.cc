@@ -13,7 +13,7 @@
 #include "linalg/symmetric_matrix.h"
 #include "moments/polynomial_fit.h"
 
-namespace exhume {
+namespace exhume::moments_test {
 namespace {
 
 // Whole numbers small enough that every sum is exact, whatever its order.
@@ -436,4 +436,4 @@ TEST(PolynomialFit, LeavesAResidualOrthogonalToLowerDegrees) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::moments_test

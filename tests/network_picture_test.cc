@@ -10,7 +10,7 @@
 #include "report/svg.h"
 #include "well_formed.h"
 
-namespace exhume {
+namespace exhume::network_picture_test {
 namespace {
 
 std::size_t count(const std::string& text, std::string_view word) {
@@ -84,4 +84,4 @@ TEST(NetworkPicture, ASectionOfTheCertificateDrawsTheSamePicture) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::network_picture_test

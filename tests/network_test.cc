@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::network_test {
 namespace {
 
 Network random_network(Index d, Index k, Index m, std::uint64_t seed) {
@@ -92,4 +92,4 @@ TEST(Network, ValidateNamesTheShape) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::network_test

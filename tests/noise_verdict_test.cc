@@ -17,7 +17,7 @@
 #include "fit/polish.h"
 #include "planted_data.h"
 
-namespace exhume {
+namespace exhume::noise_verdict_test {
 namespace {
 
 struct Noisy : PlantedData {
@@ -42,10 +42,10 @@ double worst_deviation(const Result& result, const Network& truth) {
   double worst = 0;
   for (Index i = 0; i < result.network.hidden(); ++i) {
     const Index j = match.match[0][static_cast<size_t>(i)];
-    const auto w =
-        (result.network.W().row(i) - canon.W().row(j)).cwiseQuotient(result.errors.standard_errors.W().row(i));
-    const auto a =
-        (result.network.A().col(i) - canon.A().col(j)).cwiseQuotient(result.errors.standard_errors.A().col(i));
+    const auto w = (result.network.W().row(i) - canon.W().row(j))
+                       .cwiseQuotient(result.errors.standard_errors.W().row(i));
+    const auto a = (result.network.A().col(i) - canon.A().col(j))
+                       .cwiseQuotient(result.errors.standard_errors.A().col(i));
     worst = std::max({worst, w.cwiseAbs().maxCoeff(), a.cwiseAbs().maxCoeff()});
   }
   return worst;
@@ -178,7 +178,7 @@ TEST(NoiseVerdict, NoiseInTheInputsIsNotNoise) {
 // y - f has variance 1 and f is the network: only what is added may show.
 ResidualLook look(const Noisy& data, const RowMatrix& residual) {
   const SamplePtr samples = memory_samples(data.x, data.y + residual);
-  SeparableModel model = to_signed_model(data.network);
+  Form model = to_signed_form(data.network);
   fit_linear_part(model, *samples, {}, {});
   return look_at_residual(model, samples, {});
 }
@@ -297,4 +297,4 @@ TEST(NoiseVerdict, TimeThatEndsIsNotBlamedOnTheData) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::noise_verdict_test

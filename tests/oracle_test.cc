@@ -9,7 +9,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::oracle_test {
 namespace {
 
 OraclePtr sums(Index inputs) {
@@ -59,66 +59,73 @@ RowMatrix different(Index rows, std::uint64_t seed) { return Stream(seed, "rows"
 
 TEST(Meter, QuestionsThatWereAnsweredAreNotSentAgain) {
   const Frame frame(5, 2, 1, {});
-  QuestionLog log("{}");
+  QueryLog log("{}");
   Control control;
   Meter meter(sums(5), frame, 0, log, {}, control);
-  const RowMatrix u = different(6, 1), answers = meter.ask("a", u);
+  const RowMatrix u = different(6, 1), answers = meter.ask(QueryStage::kKinks, in_subspace(u));
   RowMatrix some(4, 2);
   some << u.row(3), different(1, 2), u.row(0), u.row(3);
-  const RowMatrix again = meter.ask("b", some);
+  const RowMatrix again = meter.ask(QueryStage::kPlanes, in_subspace(some));
   EXPECT_EQ(again.row(0), answers.row(3));
   EXPECT_EQ(again.row(2), answers.row(0));
   EXPECT_EQ(again.row(3), answers.row(3));
   EXPECT_EQ(meter.asked(), 7);
-  // A question twice in one batch is one; in another turn of the frame it is another.
+  // A query twice in one batch is one; in another turn of the frame it is another.
   RowMatrix twice(2, 2);
   twice << Eigen::RowVector2d(7, 7), Eigen::RowVector2d(7, 7);
-  const RowMatrix both = meter.ask("c", twice);
+  const RowMatrix both = meter.ask(QueryStage::kColumns, in_subspace(twice));
   EXPECT_EQ(both.row(0), both.row(1));
   EXPECT_EQ(meter.asked(), 8);
   const Frame turned = frame.turned(1);
-  meter.turn(turned);
-  (void)meter.ask("d", u);
+  (void)meter.ask(QueryStage::kFresh, in_subspace(u, turned.turn()));
   EXPECT_EQ(meter.asked(), 14);
   // Unless it is to see whether the oracle answers alike.
-  (void)meter.ask_again("e", in_subspace(u));
+  (void)meter.ask_again(QueryStage::kSearch, in_subspace(u));
   EXPECT_EQ(meter.asked(), 20);
+}
+
+TEST(QueryStage, IsKnownByItsName) {
+  for (int i = 0; i <= static_cast<int>(QueryStage::kLost); ++i) {
+    const auto stage = static_cast<QueryStage>(i);
+    EXPECT_EQ(query_stage(to_string(stage)), stage);
+  }
+  EXPECT_FALSE(query_stage("no stage").has_value());
 }
 
 TEST(Meter, CountsByStageAndStopsAtTheLimit) {
   const Frame frame(5, 2, 1, {});
-  QuestionLog log("{}");
+  QueryLog log("{}");
   Control control;
   Meter meter(sums(5), frame, 20, log, {}, control);
-  EXPECT_EQ(meter.ask("first", different(12, 1)).rows(), 12);
+  EXPECT_EQ(meter.ask(QueryStage::kKinks, in_subspace(different(12, 1))).rows(), 12);
   EXPECT_EQ(meter.asked(), 12);
-  EXPECT_THROW((void)meter.ask("second", different(9, 2)), OutOfQuestions);
+  EXPECT_THROW((void)meter.ask(QueryStage::kPlanes, in_subspace(different(9, 2))), OutOfQueries);
   EXPECT_EQ(meter.asked(), 12);
-  EXPECT_EQ(meter.ask("second", different(8, 3)).cols(), 1);
+  EXPECT_EQ(meter.ask(QueryStage::kPlanes, in_subspace(different(8, 3))).cols(), 1);
   EXPECT_EQ(meter.left(), 0);
   ASSERT_EQ(meter.stages().size(), 2u);
-  EXPECT_EQ(meter.stages()[1].questions, 8);
+  EXPECT_EQ(meter.stages()[1].queries, 8);
 }
 
 TEST(Meter, AnswersThatAreNoneAreNamed) {
   const Frame frame(3, 2, 1, {});
   Control control;
   const auto ask = [&](const AnswerFunction& function) {
-    QuestionLog log("{}");
+    QueryLog log("{}");
     Meter meter(function_oracle(function, 3, "it"), frame, 0, log, {}, control);
-    (void)meter.ask("stage", different(4, 1));
+    (void)meter.ask(QueryStage::kProbe, in_subspace(different(4, 1)));
   };
   expect_refused<DataError>([&] { ask([](const auto&) { return RowMatrix::Zero(3, 1); }); },
-                            {"it gave 3 rows", "4 questions"});
+                            {"it gave 3 rows", "4 queries"});
   expect_refused<DataError>(
       [&] { ask([](const auto& x) { return RowMatrix::Constant(x.rows(), 2, std::nan("")); }); },
-      {"question 1", "nan"});
+      {"query 1", "nan"});
 }
 
 TEST(Meter, FaultsAreAskedAgainAndCounted) {
   const Frame frame(3, 2, 1, {});
   Control control;
-  QuestionLog log("{}");
+  QueryLog log("{}");
   int calls = 0;
   Meter meter(function_oracle(
                   [&](const Eigen::Ref<const RowMatrix>& x) {
@@ -127,12 +134,12 @@ TEST(Meter, FaultsAreAskedAgainAndCounted) {
                   },
                   3),
               frame, 0, log, {}, control);
-  EXPECT_EQ(meter.ask("stage", different(4, 1)).rows(), 4);
+  EXPECT_EQ(meter.ask(QueryStage::kProbe, in_subspace(different(4, 1))).rows(), 4);
   EXPECT_EQ(meter.asked(), 8);
-  EXPECT_EQ(parse_question_log(log.bytes(), "log").lost, 4);
+  EXPECT_EQ(parse_query_log(log.bytes(), "log").lost, 4);
 }
 
-TEST(QuestionLog, ComesBackBitForBitAndIsGoneOnFrom) {
+TEST(QueryLog, ComesBackBitForBitAndIsGoneOnFrom) {
   const TempDir folder;
   const auto path = folder / "q.log";
   const Frame frame(5, 2, 1, {});
@@ -142,56 +149,57 @@ TEST(QuestionLog, ComesBackBitForBitAndIsGoneOnFrom) {
   Stream(2, "u").fill_normal(0, second);
   RowMatrix answers;
   {
-    QuestionLog log(R"({"seed": 1})", path);
+    QueryLog log(R"({"seed": 1})", path);
     Meter meter(sums(5), frame, 0, log, {}, control);
-    answers = meter.ask("a", first);
+    answers = meter.ask(QueryStage::kKinks, in_subspace(first));
   }
-  LogContents contents = read_question_log(path);
+  LogContents contents = read_query_log(path);
   ASSERT_EQ(contents.blocks.size(), 1u);
   EXPECT_EQ(contents.blocks[0].answers, answers);
   EXPECT_EQ(contents.header, R"({"seed": 1})");
   {
-    QuestionLog log(contents, path);
+    QueryLog log(contents, path);
     Meter meter(sums(5), frame, 10, log, contents, control);
-    EXPECT_EQ(meter.ask("a", first), answers);
+    EXPECT_EQ(meter.ask(QueryStage::kKinks, in_subspace(first)), answers);
     EXPECT_EQ(meter.sent(), 0);
-    (void)meter.ask("b", second);
+    (void)meter.ask(QueryStage::kPlanes, in_subspace(second));
     EXPECT_EQ(meter.sent(), 3);
     EXPECT_EQ(meter.asked(), 9);
-    EXPECT_THROW((void)meter.ask("c", different(2, 3)), OutOfQuestions);
+    EXPECT_THROW((void)meter.ask(QueryStage::kColumns, in_subspace(different(2, 3))), OutOfQueries);
   }
-  contents = read_question_log(path);
+  contents = read_query_log(path);
   EXPECT_EQ(contents.blocks.size(), 2u);
-  // Other questions than the logged ones are refused.
-  QuestionLog log(contents, path);
+  // Other queries than the logged ones are refused.
+  QueryLog log(contents, path);
   Meter meter(sums(5), frame, 0, log, contents, control);
-  expect_refused<DataError>([&] { (void)meter.ask("a", second); }, {"other questions"});
+  expect_refused<DataError>([&] { (void)meter.ask(QueryStage::kKinks, in_subspace(second)); },
+                            {"other queries"});
 }
 
-TEST(QuestionLog, AnEndThatWasCutIsDroppedAndAChangeIsRefused) {
+TEST(QueryLog, AnEndThatWasCutIsDroppedAndAChangeIsRefused) {
   const Frame frame(5, 2, 1, {});
   Control control;
-  QuestionLog log("{}");
+  QueryLog log("{}");
   Meter meter(sums(5), frame, 0, log, {}, control);
-  (void)meter.ask("a", different(6, 1));
+  (void)meter.ask(QueryStage::kKinks, in_subspace(different(6, 1)));
   const std::size_t whole = log.bytes().size();
-  (void)meter.ask("b", different(2, 2));
+  (void)meter.ask(QueryStage::kPlanes, in_subspace(different(2, 2)));
   const std::string& bytes = log.bytes();
   for (std::size_t cut = whole; cut < bytes.size(); ++cut) {
-    const LogContents contents = parse_question_log(bytes.substr(0, cut), "log");
+    const LogContents contents = parse_query_log(bytes.substr(0, cut), "log");
     EXPECT_EQ(contents.blocks.size(), 1u) << cut;
     EXPECT_EQ(contents.kept + contents.dropped, cut);
   }
-  EXPECT_EQ(parse_question_log(bytes, "log").digest, log.digest());
+  EXPECT_EQ(parse_query_log(bytes, "log").digest, log.digest());
   for (const std::size_t at : {std::size_t{30}, whole - 40, bytes.size() - 50}) {
     std::string changed = bytes;
     changed[at] ^= 1;
-    EXPECT_THROW((void)parse_question_log(changed, "log"), DataError) << at;
+    EXPECT_THROW((void)parse_query_log(changed, "log"), DataError) << at;
   }
-  expect_refused<DataError>([] { (void)parse_question_log("nothing", "log"); }, {"log is not a log"});
+  expect_refused<DataError>([] { (void)parse_query_log("nothing", "log"); }, {"log is not a log"});
 }
 
-TEST(QuestionLog, DifferencesOfOptionsAreNamed) {
+TEST(QueryLog, DifferencesOfOptionsAreNamed) {
   EXPECT_EQ(header_difference(R"({"seed":1})", R"({"seed":1})", "the log"), "");
   EXPECT_NE(header_difference(R"({"seed":1})", R"({"seed":2})", "the log").find("seed 1, now it is 2"),
             std::string::npos);
@@ -200,12 +208,12 @@ TEST(QuestionLog, DifferencesOfOptionsAreNamed) {
 TEST(LoggedSamples, AreTheQuestionsAsInputs) {
   auto frame = std::make_shared<const Frame>(5, 2, 1, Box());
   Control control;
-  QuestionLog log("{}");
+  QueryLog log("{}");
   Meter meter(sums(5), *frame, 0, log, {}, control);
-  (void)meter.ask("a", different(6, 1));
+  (void)meter.ask(QueryStage::kKinks, in_subspace(different(6, 1)));
   RowMatrix constants(3, 5);  // different ones: what was asked before is not asked again
   constants << RowMatrix::Constant(1, 5, 1), RowMatrix::Constant(1, 5, 2), RowMatrix::Constant(1, 5, 3);
-  (void)meter.ask("b", plain_rows(constants));
+  (void)meter.ask(QueryStage::kPlanes, plain_rows(constants));
   const SamplePtr samples = logged_samples(frame, meter.history());
   ASSERT_EQ(samples->rows(), 9);
   SampleBlock block;
@@ -247,4 +255,4 @@ TEST(CommandOracle, FailuresAreOneSentence) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::oracle_test

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-namespace exhume {
+namespace exhume::outlook_test {
 namespace {
 
 RowMatrix normal_rows(Index n, Index d) { return Stream(1, "outlook").normal_matrix(d, n).transpose(); }
@@ -83,4 +83,4 @@ TEST(Outlook, FilesThatAreExchanged) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::outlook_test

@@ -14,7 +14,7 @@
 #include "refusal.h"
 #include "routes/depth2.h"
 
-namespace exhume {
+namespace exhume::partial_test {
 namespace {
 
 struct Sites {
@@ -120,4 +120,4 @@ TEST(PartialSums, OtherNetworksAndFewRowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::partial_test

@@ -23,7 +23,7 @@
 #include "refusal.h"
 #include "temp_dir.h"
 
-namespace exhume {
+namespace exhume::passes_test {
 namespace {
 
 struct Inner {
@@ -323,4 +323,4 @@ TEST(Journal, AFullDiskEndsCheckpointsNotTheRun) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::passes_test

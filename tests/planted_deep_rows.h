@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "fit/deep/data.h"
-#include "fit/deep/form.h"
-#include "fit/deep/rows.h"
+#include "fit/data.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -41,13 +40,13 @@ struct Planted {
   [[nodiscard]] DeepData data() const { return {x, y}; }
 };
 
-// The first such network, from this seed on, whose units are all active on a tenth to nine tenths of the rows:
-// others may have units that are not needed.
+// The first such network, from this seed on, whose units are all active on a tenth to nine tenths of the
+// rows: others may have units that are not needed.
 inline Planted lively(const std::vector<Index>& sizes, Index rows, std::uint64_t seed) {
   for (;; ++seed) {
     Planted planted(sizes, rows, seed);
-    const DeepForm form = to_plain_form(planted.network);
-    const DeepRows seen(form, planted.x);
+    const Form form = to_plain_form(planted.network);
+    const FormRows seen(form, planted.x);
     bool all = true;
     for (std::size_t l = 0; l < form.depth(); ++l) {
       const Vector active = (seen.Q(l).array() > 0).cast<double>().colwise().mean().transpose();

@@ -10,7 +10,7 @@
 #include "random_deep.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::planted_deep_test {
 namespace {
 
 TEST(PlantedDeep, LayersAreDrawnAsStated) {
@@ -68,4 +68,4 @@ TEST(PlantedDeep, SamplesAreTheNetworksAndDoNotDependOnTheBlock) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::planted_deep_test

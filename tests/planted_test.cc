@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "planted_data.h"
 
-namespace exhume {
+namespace exhume::planted_test {
 namespace {
 
 TEST(Planted, HasUnitRowsAndBiasesInRange) {
@@ -104,4 +104,4 @@ TEST(Planted, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::planted_test

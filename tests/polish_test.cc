@@ -7,24 +7,24 @@
 
 #include "base/random.h"
 #include "data/planted.h"
-#include "fit/gauss_newton_cg.h"
-#include "fit/normal_sums.h"
+#include "fit/conjugate_gradients.h"
+#include "fit/errors.h"
+#include "fit/form_sums.h"
 #include "fit/signs.h"
-#include "fit/standard_errors.h"
+#include "fit/sums.h"
 #include "moments/moments.h"
 #include "moments/standardise.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::polish_test {
 namespace {
 
-SeparableModel sign_free_start(const Network& network, double error, std::uint64_t seed) {
-  SeparableModel model;
-  model.V.resize(network.hidden(), network.inputs() + 1);
-  model.V << network.W(), network.b();
-  model.V += error * Stream(seed, "start").normal_matrix(model.V.rows(), model.V.cols());
-  for (Index j = 0; j < model.units(); j += 2) model.V.row(j) *= -1;  // the sign must not matter
-  return model;
+Form sign_free_start(const Network& network, double error, std::uint64_t seed) {
+  Matrix V(network.hidden(), network.inputs() + 1);
+  V << network.W(), network.b();
+  V += error * Stream(seed, "start").normal_matrix(V.rows(), V.cols());
+  for (Index j = 0; j < V.rows(); j += 2) V.row(j) *= -1;  // the sign must not matter
+  return one_layer(V);
 }
 
 TEST(Polish, ReachesTheLastBitFromARoughStart) {
@@ -32,11 +32,11 @@ TEST(Polish, ReachesTheLastBitFromARoughStart) {
     const Network network =
         plant({.inputs = 6, .hidden = 5, .outputs = outputs, .amplitudes = Amplitudes::kSigns, .seed = 21});
     const SamplePtr samples = planted_samples(network, {.samples = 1500, .seed = 22});
-    const PolishSummary summary = polish(sign_free_start(network, 0.1, 23), *samples, {}, {});
+    const Polished summary = polish(sign_free_start(network, 0.1, 23), *samples, {}, {});
     EXPECT_LT(summary.relative_mse, 1e-28) << outputs;
-    const SignDecision signs = decide_signs(summary.model, {});
+    const SignDecision signs = decide_signs(summary.form, {});
     EXPECT_EQ(signs.outcome, SignOutcome::kUnique) << outputs;
-    const Network found = to_network(with_signs(summary.model, signs));
+    const Network found = to_network(with_signs(summary.form, signs));
     EXPECT_LT(align(found, network).worst_error, 1e-12) << outputs;
   }
 }
@@ -52,9 +52,9 @@ struct DenseProblem {
   Matrix K;         // JV projected off the columns of JC: Kaufman's Jacobian
 };
 
-DenseProblem dense_problem(const SeparableModel& model, const RowMatrix& x, const RowMatrix& y) {
-  const Index n = x.rows(), d = x.cols(), m = y.cols(), k = model.V.rows(), w = d + 1;
-  const Index q = k + (model.linear_term ? d : 0) + 1;
+DenseProblem dense_problem(const Form& model, const RowMatrix& x, const RowMatrix& y) {
+  const Index n = x.rows(), d = x.cols(), m = y.cols(), k = model.V[0].rows(), w = d + 1;
+  const Index q = k + (model.plain ? 0 : d) + 1;
   DenseProblem out;
   out.F = Matrix::Zero(n, q);
   out.G = Matrix::Zero(n, k * w);
@@ -63,9 +63,9 @@ DenseProblem dense_problem(const SeparableModel& model, const RowMatrix& x, cons
   out.residual = Vector::Zero(n * m);
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j < k; ++j) {
-      double z = model.V(j, d);
-      for (Index a = 0; a < d; ++a) z += model.V(j, a) * x(i, a);
-      const bool relu = model.activation == Activation::kRelu;
+      double z = model.V[0](j, d);
+      for (Index a = 0; a < d; ++a) z += model.V[0](j, a) * x(i, a);
+      const bool relu = model.activation() == Activation::kRelu;
       const double slope = z > 0 ? 1 : relu ? 0 : -1;
       out.F(i, j) = slope * z;
       for (Index a = 0; a < w; ++a) {
@@ -73,7 +73,7 @@ DenseProblem dense_problem(const SeparableModel& model, const RowMatrix& x, cons
         for (Index o = 0; o < m; ++o) out.JV(i * m + o, j * w + a) = out.G(i, j * w + a) * model.C(j, o);
       }
     }
-    for (Index a = 0; model.linear_term && a < d; ++a) out.F(i, k + a) = x(i, a);
+    for (Index a = 0; !model.plain && a < d; ++a) out.F(i, k + a) = x(i, a);
     out.F(i, q - 1) = 1;
     for (Index o = 0; o < m; ++o) {
       out.residual(i * m + o) = y(i, o);
@@ -89,18 +89,19 @@ DenseProblem dense_problem(const SeparableModel& model, const RowMatrix& x, cons
   return out;
 }
 
-// The linear part that fits best for model.V, by a dense QR.
-void solve_linear_part_densely(SeparableModel& model, const RowMatrix& x, const RowMatrix& y) {
+// The linear part that fits best for model.V[0], by a dense QR.
+void solve_linear_part_densely(Form& model, const RowMatrix& x, const RowMatrix& y) {
   model.C = Matrix::Zero(model.features(), y.cols());
   model.C = dense_problem(model, x, y).F.colPivHouseholderQr().solve(Matrix(y));
 }
 
 // The mean curvature of unit j along its own scale, put on the direction v_j: rows sqrt(mean) v_j^T.
-Matrix scale_rows(const SeparableModel& model, const Vector& curvature) {
-  const Index k = model.units(), w = model.V.cols();
+Matrix scale_rows(const Form& model, const Vector& curvature) {
+  const Index k = model.units(), w = model.V[0].cols();
   Matrix rows = Matrix::Zero(k, k * w);
   for (Index j = 0; j < k; ++j) {
-    rows.block(j, j * w, 1, w) = std::sqrt(curvature.segment(j * w, w).mean()) * model.V.row(j).normalized();
+    rows.block(j, j * w, 1, w) =
+        std::sqrt(curvature.segment(j * w, w).mean()) * model.V[0].row(j).normalized();
   }
   return rows;
 }
@@ -112,7 +113,7 @@ Matrix dense_step(const Matrix& A, const Vector& b, Index units, Index width) {
 }
 
 struct SmallProblem {
-  SeparableModel model;
+  Form model;
   RowMatrix x, y;
 };
 
@@ -122,12 +123,10 @@ SmallProblem small_problem(Activation activation, Index d, Index k, Index m, Ind
   const Network network = plant({.inputs = d, .hidden = k, .outputs = m, .seed = seed});
   out.x = Stream(seed, "x").normal_matrix(n, d);
   out.y = evaluate(network, out.x) + 0.05 * Stream(seed, "noise").normal_matrix(n, m);
-  out.model.activation = activation;
-  out.model.linear_term = activation == Activation::kAbsolute;
-  out.model.V.resize(k, d + 1);
-  out.model.V << network.W(), network.b();
-  out.model.V += 0.05 * Stream(seed, "start").normal_matrix(k, d + 1);
-  for (Index j = 0; j < k; ++j) out.model.V.row(j) /= out.model.V.row(j).head(d).norm();
+  out.model = to_signed_form(network);
+  out.model.plain = activation == Activation::kRelu;
+  out.model.V[0] += 0.05 * Stream(seed, "start").normal_matrix(k, d + 1);
+  for (Index j = 0; j < k; ++j) out.model.V[0].row(j) /= out.model.V[0].row(j).head(d).norm();
   solve_linear_part_densely(out.model, out.x, out.y);
   return out;
 }
@@ -206,9 +205,9 @@ TEST(Polish, ADenseStepIsTheDampedLeastSquaresStep) {
     A << dense.K, scale, Matrix((kLambda * diagonal).cwiseSqrt().asDiagonal());
     Vector b = Vector::Zero(A.rows());
     b.head(rows) = dense.residual;
-    SeparableModel expected = p.model;
-    expected.V += dense_step(A, b, s.k, w);
-    for (Index j = 0; j < s.k; ++j) expected.V.row(j) /= expected.V.row(j).head(s.d).norm();
+    Form expected = p.model;
+    expected.V[0] += dense_step(A, b, s.k, w);
+    for (Index j = 0; j < s.k; ++j) expected.V[0].row(j) /= expected.V[0].row(j).head(s.d).norm();
     solve_linear_part_densely(expected, p.x, p.y);
     const Vector after = dense_problem(expected, p.x, p.y).residual;
     ASSERT_LT(after.norm(), dense.residual.norm()) << "the reference step must be one that is taken";
@@ -216,13 +215,13 @@ TEST(Polish, ADenseStepIsTheDampedLeastSquaresStep) {
     PolishOptions once;
     once.max_iterations = 1;
     once.damping = kLambda;
-    const PolishSummary summary = polish(p.model, *memory_samples(p.x, p.y), once, {});
+    const Polished summary = polish(p.model, *memory_samples(p.x, p.y), once, {});
     ASSERT_EQ(summary.iterations, 1);
     ASSERT_EQ(summary.descent.size(), 2U);
     // The damped equations have a condition number below 1 / kLambda times that of their diagonal, which is
     // scaled away; 1e-9 leaves a factor of 1e5 for it over 1e-14.
-    EXPECT_LE(largest(summary.model.V - expected.V), 1e-9) << s.d << " inputs, " << s.k << " units";
-    EXPECT_LE(largest(summary.model.C - expected.C), 1e-9 * (1 + largest(expected.C)));
+    EXPECT_LE(largest(summary.form.V[0] - expected.V[0]), 1e-9) << s.d << " inputs, " << s.k << " units";
+    EXPECT_LE(largest(summary.form.C - expected.C), 1e-9 * (1 + largest(expected.C)));
     double variation = 0;
     for (Index o = 0; o < s.m; ++o) variation += (p.y.col(o).array() - p.y.col(o).mean()).square().sum();
     EXPECT_NEAR(summary.relative_mse, after.squaredNorm() / variation, 1e-9 * summary.relative_mse);
@@ -230,8 +229,8 @@ TEST(Polish, ADenseStepIsTheDampedLeastSquaresStep) {
   }
 }
 
-// J of the joint, damped problem in (V, C) that ConjugateStep solves: J^T J is its matrix.
-Matrix joint_jacobian(const SeparableModel& model, const DenseProblem& dense, double lambda) {
+// J of the joint, damped problem in (V, C) that ConjugateSystem solves: J^T J is its matrix.
+Matrix joint_jacobian(const Form& model, const DenseProblem& dense, double lambda) {
   const Index k = model.units(), P = dense.JV.cols(), Q = dense.JC.cols(), rows = dense.JV.rows();
   const Vector curvature = dense.JV.colwise().squaredNorm().transpose();
   const Matrix scale = scale_rows(model, curvature);
@@ -239,26 +238,25 @@ Matrix joint_jacobian(const SeparableModel& model, const DenseProblem& dense, do
   Matrix J = Matrix::Zero(rows + k + P, P + Q);
   J.topLeftCorner(rows, P) = dense.JV;
   J.topRightCorner(rows, Q) = dense.JC;
-  // gauss_newton_cg.cc takes the mean curvature of the block that already holds the scale, (1 + 1 / (d+1))
-  // times the preconditioner's. Any positive curvature fixes the scale.
-  J.block(rows, 0, k, P) = std::sqrt(1 + 1 / static_cast<double>(model.V.cols())) * scale;
+  // conjugate_gradients.cc takes the mean curvature of the block that already holds the scale, (1 + 1 /
+  // (d+1)) times the preconditioner's. Any positive curvature fixes the scale.
+  J.block(rows, 0, k, P) = std::sqrt(1 + 1 / static_cast<double>(model.V[0].cols())) * scale;
   J.block(rows + k, 0, P, P) = Matrix((lambda * diagonal).cwiseSqrt().asDiagonal());
   return J;
 }
 
-// ConjugateStep::apply is private; an explicit instantiation may name it all the same.
+// ConjugateSystem::apply is private; an explicit instantiation may name it all the same.
 template <auto Member>
 struct Opened {
   friend auto conjugate_apply() { return Member; }
 };
 auto conjugate_apply();
-template struct Opened<&ConjugateStep::apply>;
+template struct Opened<&ConjugateSystem::apply>;
 
 template <class Direction>
-Direction product(Direction (ConjugateStep::*apply)(const Direction&, double, const SeparableModel&) const,
-                  const ConjugateStep& step, const Matrix& V, const Matrix& C, double lambda,
-                  const SeparableModel& model) {
-  return (step.*apply)(Direction{V, C}, lambda, model);
+Direction product(Direction (ConjugateSystem::*apply)(const Direction&, double) const,
+                  const ConjugateSystem& system, const Matrix& V, const Matrix& C, double lambda) {
+  return (system.*apply)(Direction{V, C}, lambda);
 }
 
 TEST(Polish, MatrixFreeProductsAgreeWithDenseOnes) {
@@ -273,14 +271,14 @@ TEST(Polish, MatrixFreeProductsAgreeWithDenseOnes) {
       const Matrix J = joint_jacobian(p.model, dense, lambda);
       const SamplePtr samples = memory_samples(p.x, p.y);
       const Control control;
-      const ConjugateStep step(p.model, *samples, kBlock, control);
+      const ConjugateSystem step(p.model, *samples, kBlock, control);
       const Matrix V = Stream(40, "V").normal_matrix(s.d + 1, s.k);
       const RowMatrix C = Stream(40, "C").normal_matrix(p.model.C.rows(), s.m);
       Vector z(V.size() + C.size());
       z << V.reshaped(), Eigen::Map<const Vector>(C.data(), C.size());
       const Vector expected = J.transpose() * (J * z);
       const double size = largest(J.cwiseAbs().transpose() * (J.cwiseAbs() * z.cwiseAbs()));
-      const auto found = product(conjugate_apply(), step, V, C, lambda, p.model);
+      const auto found = product(conjugate_apply(), step, V, C, lambda);
       const RowMatrix found_C = found.C;
       EXPECT_LE(largest(found.V.reshaped() - expected.head(V.size())), tolerance * size)
           << s.d << " inputs, " << s.k << " units, lambda " << lambda;
@@ -295,7 +293,6 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
   // Conjugate gradients on A stop at a residual r with r.M^-1 r <= kForcing^2 g.M^-1 g. Then the error e of
   // the step has e.A e = r.A^-1 r <= kForcing^2 g.M^-1 g / (least eigenvalue of M^-1 A), and its part in V is
   // no larger in the norm of the Schur complement of A on V.
-  constexpr double kForcing = 1e-3;  // as in gauss_newton_cg.cc
   for (const Shape& s : kShapes) {
     for (const double lambda : {1e-6, 1e-2, 1.0}) {
       for (const bool best : {true, false}) {
@@ -328,7 +325,8 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
 
         const SamplePtr samples = memory_samples(p.x, p.y);
         const Control control;
-        const Matrix found = ConjugateStep(p.model, *samples, kBlock, control).step(lambda, p.model);
+        const Vector flat = *ConjugateSystem(p.model, *samples, kBlock, control).step(lambda);
+        const Matrix found = Eigen::Map<const RowMatrix>(flat.data(), s.k, w);
         const RowMatrix error = found - expected;
         const Eigen::Map<const Vector> e(error.data(), error.size());
         EXPECT_LE(e.dot(S * e), 1.01 * bound) << s.d << " inputs, " << s.k << " units, lambda " << lambda;
@@ -341,6 +339,29 @@ TEST(Polish, MatrixFreeStepsAgreeWithDenseOnes) {
   }
 }
 
+// The kernel for one hidden layer on samples and the one for any number of layers on rows in memory: the same
+// sums.
+TEST(Polish, BothKernelsGiveTheSameSumsOfOneLayer) {
+  for (const Shape& s : kShapes) {
+    SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 44);
+    normalise(p.model);
+    const SamplePtr samples = memory_samples(p.x, p.y);
+    const DeepData data(p.x, p.y);
+    const Control control;
+    const auto one = host_sums(*samples, kBlock, 0, NormalMatrix::kFormed), any = host_sums(data);
+    const LinearSums a = one->linear(p.model, control), b = any->linear(p.model, control);
+    // Rounding of sums of n terms, and of a projection by the Cholesky factor of F^T F.
+    const double tolerance = 8 * 2.3e-16 * static_cast<double>(s.n), projected = 1e-10;
+    EXPECT_LE((a.FF - b.FF).norm(), tolerance * a.FF.norm());
+    EXPECT_LE((a.FY - b.FY).norm(), tolerance * a.FY.norm());
+    const Residual r = one->residual(p.model, control), q = any->residual(p.model, control);
+    EXPECT_NEAR(r.squares, q.squares, tolerance * r.squares);
+    const Matrix H = one->normal_system(p.model, a.FF, control)->matrix().triangularView<Eigen::Lower>(),
+                 G = any->normal_system(p.model, a.FF, control)->matrix().triangularView<Eigen::Lower>();
+    EXPECT_LE((H - G).norm(), projected * H.norm()) << s.d << " inputs, " << s.k << " units";
+  }
+}
+
 TEST(Polish, AboveAndBelowTheDenseLimitIsTheSameAnswer) {
   for (const Shape& s : kShapes) {
     SmallProblem p = small_problem(s.activation, s.d, s.k, s.m, s.n, 34);
@@ -348,22 +369,21 @@ TEST(Polish, AboveAndBelowTheDenseLimitIsTheSameAnswer) {
     p.y = evaluate(network, p.x);  // without noise: the minimum does not lie on a kink
     const SamplePtr samples = memory_samples(p.x, p.y);
     PolishOptions at, below;
-    at.dense_limit = p.model.V.size();         // formed
-    below.dense_limit = p.model.V.size() - 1;  // never formed
-    const PolishSummary dense = polish(p.model, *samples, at, {}),
-                        free = polish(p.model, *samples, below, {});
+    at.dense_limit = p.model.V[0].size();         // formed
+    below.dense_limit = p.model.V[0].size() - 1;  // never formed
+    const Polished dense = polish(p.model, *samples, at, {}), free = polish(p.model, *samples, below, {});
     ASSERT_LT(dense.relative_mse, 1e-26);
     ASSERT_LT(free.relative_mse, 1e-26);
     // Two fits with residuals r and r' differ by at most (|r| + |r'|) / (least singular value), to first
     // order.
-    const DenseProblem problem = dense_problem(dense.model, p.x, p.y);
-    const Matrix scale = scale_rows(dense.model, problem.K.colwise().squaredNorm().transpose());
+    const DenseProblem problem = dense_problem(dense.form, p.x, p.y);
+    const Matrix scale = scale_rows(dense.form, problem.K.colwise().squaredNorm().transpose());
     Matrix K(problem.K.rows() + scale.rows(), problem.K.cols());
     K << problem.K, scale;
     const double least = Eigen::JacobiSVD<Matrix>(K).singularValues().tail(1)(0);
-    const double residuals = problem.residual.norm() + dense_problem(free.model, p.x, p.y).residual.norm();
-    EXPECT_LE((dense.model.V - free.model.V).norm(), 2 * residuals / least + 1e-14) << s.d << " " << s.k;
-    EXPECT_LE(largest(dense.model.V.leftCols(s.d) - free.model.V.leftCols(s.d)), 1e-10);
+    const double residuals = problem.residual.norm() + dense_problem(free.form, p.x, p.y).residual.norm();
+    EXPECT_LE((dense.form.V[0] - free.form.V[0]).norm(), 2 * residuals / least + 1e-14) << s.d << " " << s.k;
+    EXPECT_LE(largest(dense.form.V[0].leftCols(s.d) - free.form.V[0].leftCols(s.d)), 1e-10);
   }
 }
 
@@ -372,7 +392,7 @@ TEST(Polish, ReachesRoundingWithoutTheNormalMatrix) {
   const SamplePtr samples = planted_samples(network, {.samples = 1500, .seed = 32});
   PolishOptions free;
   free.dense_limit = 0;
-  const PolishSummary summary = polish(sign_free_start(network, 0.05, 33), *samples, free, {});
+  const Polished summary = polish(sign_free_start(network, 0.05, 33), *samples, free, {});
   EXPECT_LT(summary.relative_mse, 1e-26);
 }
 
@@ -382,20 +402,19 @@ TEST(Polish, IsTheSameForAnyNumberOfThreads) {
   Control one, three;
   one.threads = 1;
   three.threads = 3;
-  const PolishSummary a = polish(sign_free_start(network, 0.1, 43), *samples, {}, one);
-  const PolishSummary b = polish(sign_free_start(network, 0.1, 43), *samples, {}, three);
-  EXPECT_TRUE(a.model.V == b.model.V);
-  EXPECT_TRUE(a.model.C == b.model.C);
+  const Polished a = polish(sign_free_start(network, 0.1, 43), *samples, {}, one);
+  const Polished b = polish(sign_free_start(network, 0.1, 43), *samples, {}, three);
+  EXPECT_TRUE(a.form.V[0] == b.form.V[0]);
+  EXPECT_TRUE(a.form.C == b.form.C);
 }
 
 TEST(Polish, LinearPartAgreesWithAQrOracle) {
   const RowMatrix x = Stream(51, "x").normal_matrix(200, 3), y = Stream(51, "y").normal_matrix(200, 2);
-  SeparableModel model;
-  model.V = Stream(52, "V").normal_matrix(4, 4);
-  model.V.col(3) *= 0.2;  // every unit must bend within the samples, or the features are dependent
+  Form model = one_layer(Stream(52, "V").normal_matrix(4, 4));
+  model.V[0].col(3) *= 0.2;  // every unit must bend within the samples, or the features are dependent
   (void)fit_linear_part(model, *memory_samples(x, y), {}, {});
   Matrix F(200, 8);
-  const Matrix Z = (x * model.V.leftCols(3).transpose()).rowwise() + model.V.col(3).transpose();
+  const Matrix Z = (x * model.V[0].leftCols(3).transpose()).rowwise() + model.V[0].col(3).transpose();
   F << Z.cwiseAbs(), x, Matrix::Ones(200, 1);
   const Matrix expected = F.colPivHouseholderQr().solve(Matrix(y));
   EXPECT_LT((model.C - expected).norm(), 1e-12);
@@ -403,16 +422,14 @@ TEST(Polish, LinearPartAgreesWithAQrOracle) {
 
 TEST(Polish, AModelWithoutUnitsIsALinearFit) {
   const RowMatrix x = Stream(55, "x").normal_matrix(100, 2), y = (2 * x.col(0) - x.col(1)).array() + 3;
-  SeparableModel model;
-  model.V.resize(0, 3);
-  const PolishSummary summary = polish(model, *memory_samples(x, y), {}, {});
+  const Form model = one_layer(Matrix(0, 3));
+  const Polished summary = polish(model, *memory_samples(x, y), {}, {});
   EXPECT_LT(summary.relative_mse, 1e-28);
 }
 
 TEST(Polish, RefusesBadOptions) {
   const auto refuse = [](const PolishOptions& options, std::initializer_list<const char*> words) {
-    SeparableModel model;
-    model.V = Matrix::Ones(1, 2);
+    const Form model = one_layer(Matrix::Ones(1, 2));
     const SamplePtr samples = memory_samples(RowMatrix::Ones(3, 1), RowMatrix::Ones(3, 1));
     expect_refused<std::invalid_argument>([&] { (void)polish(model, *samples, options, {}); }, words);
   };
@@ -426,9 +443,8 @@ TEST(Signs, AmbiguousWhereWeightsAreDependent) {
   // Claim 4.8: sum beta_i w_i = 0, a_i = beta_i, no biases: turning all units around gives the same function.
   Matrix W = Stream(61, "W").normal_matrix(4, 3);
   const Vector beta = Eigen::FullPivLU<Matrix>(W.transpose()).kernel().col(0);
-  SeparableModel model;
-  model.V = Matrix::Zero(4, 4);
-  model.V.leftCols(3) = W;
+  Form model = one_layer(Matrix::Zero(4, 4));
+  model.V[0].leftCols(3) = W;
   model.C = Matrix::Zero(8, 1);
   model.C.topRows(4) = beta / 2;
   const Vector truth = (Vector(4) << 1, 1, 1, 1).finished();
@@ -439,13 +455,12 @@ TEST(Signs, AmbiguousWhereWeightsAreDependent) {
 TEST(Signs, FoundByEnumerationWhereUnitsOutnumberInputs) {
   const Network network =
       plant({.inputs = 4, .hidden = 11, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = 71});
-  SeparableModel model;
-  model.V.resize(11, 5);
-  model.V << network.W(), network.b();
+  Form model = one_layer(Matrix(11, 5));
+  model.V[0] << network.W(), network.b();
   model.C = Matrix::Zero(11 + 5, 1);
   model.C.topRows(11) = network.A().transpose() / 2;
   model.C.block(11, 0, 4, 1) = network.W().transpose() * network.A().transpose() / 2;
-  for (Index j = 0; j < 11; j += 3) model.V.row(j) *= -1;
+  for (Index j = 0; j < 11; j += 3) model.V[0].row(j) *= -1;
   const SignDecision decision = decide_signs(model, {});
   ASSERT_EQ(decision.outcome, SignOutcome::kUnique);
   for (Index j = 0; j < 11; ++j) EXPECT_EQ(decision.signs(j), j % 3 == 0 ? -1 : 1) << j;
@@ -453,9 +468,8 @@ TEST(Signs, FoundByEnumerationWhereUnitsOutnumberInputs) {
 
 TEST(Signs, UndecidedWhereALinearTermIsLeftOver) {
   const Network network = plant({.inputs = 4, .hidden = 3, .outputs = 1, .seed = 72});
-  SeparableModel model;
-  model.V.resize(3, 5);
-  model.V << network.W(), network.b();
+  Form model = one_layer(Matrix(3, 5));
+  model.V[0] << network.W(), network.b();
   model.C = Stream(73, "C").normal_matrix(3 + 5, 1);
   const SignDecision decision = decide_signs(model, {});
   EXPECT_EQ(decision.outcome, SignOutcome::kUndecided);
@@ -471,7 +485,8 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
   Standardisation identity;
   identity.map = {Matrix::Identity(2, 2), Vector::Zero(2), Vector::Ones(1), Vector::Zero(1)};
   identity.back = Matrix::Identity(2, 2);
-  const ErrorEstimate found = standard_errors(to_signed_model(network), *samples, 0.25, identity, {});
+  const ErrorEstimate found =
+      Curvature(to_signed_form(network), *samples, {}).errors(0.25, identity, Matrix::Ones(1, 1));
   SampleBlock block;
   samples->read(0, 4000, block);
   Matrix J(4000, 4);
@@ -489,4 +504,4 @@ TEST(StandardErrors, AgreeWithTheDenseCovariance) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::polish_test

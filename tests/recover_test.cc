@@ -9,11 +9,10 @@
 #include "exhume/error.h"
 #include "fit/unit_search.h"
 
-namespace exhume {
+namespace exhume::recover_test {
 namespace {
 
-Result recovered(const Network& network, const SamplingOptions& sampling,
-                        RecoverOptions options = {}) {
+Result recovered(const Network& network, const SamplingOptions& sampling, RecoverOptions options = {}) {
   Control control;
   control.threads = 2;
   options.seed = sampling.seed;
@@ -24,7 +23,8 @@ TEST(Recover, ManyOutputsExactly) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Network network = plant({.inputs = 12, .hidden = 12, .outputs = 12, .seed = seed});
     const Result result = recovered(network, {.samples = 3000, .seed = seed});
-    EXPECT_EQ(result.certificate.status, Status::kCertified) << "seed " << seed << ": " << result.certificate.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_EQ(result.network.hidden(), 12) << "seed " << seed;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
@@ -46,7 +46,8 @@ TEST(Recover, OneOutput) {
                                    .amplitudes = Amplitudes::kSigns,
                                    .seed = seed});
     const Result result = recovered(network, {.samples = 6000, .seed = seed});
-    EXPECT_EQ(result.certificate.status, Status::kCertified) << "seed " << seed << ": " << result.certificate.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
 }
@@ -62,7 +63,8 @@ TEST(Recover, FewSamplesWithoutAnyAssumptionOnTheInputs) {
     RecoverOptions options;
     options.route = "any_inputs";
     const Result result = recovered(network, {.samples = 600, .seed = seed}, options);
-    EXPECT_EQ(result.certificate.status, Status::kCertified) << "seed " << seed << ": " << result.certificate.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
 }
@@ -108,15 +110,15 @@ TEST(Recover, TheSameBitsForAnyNumberOfThreads) {
 
 TEST(Recover, LabelsUnrelatedToTheInputsAreNotCertified) {
   // No unit is left here, and BLAS would print its opinion of matrices without rows.
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   for (std::uint64_t seed = 700; seed < 704; ++seed) {
     const RowMatrix x = Stream(seed, "x").normal_matrix(3000, 4),
                     y = Stream(seed, "y").normal_matrix(3000, 1);
     EXPECT_EQ(recover(memory_samples(x, y), {}).certificate.status, Status::kUncertified) << "seed " << seed;
   }
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Recover, ASmoothTeacherIsNotCertified) {
@@ -156,7 +158,8 @@ TEST(Recover, AnAlwaysActiveUnitIsCarriedByALinearTermAndSaidSo) {
   network.b()(2) = 8;
   const Result result = recovered(network, {.samples = 6000, .seed = 33});
   EXPECT_EQ(result.certificate.status, Status::kUncertified);
-  EXPECT_NE(result.certificate.reason.find("linear on all samples"), std::string::npos) << result.certificate.reason;
+  EXPECT_NE(result.certificate.reason.find("linear on all samples"), std::string::npos)
+      << result.certificate.reason;
   EXPECT_TRUE(result.network.has_skip_terms());
   EXPECT_EQ(result.network.hidden(), 4);
   EXPECT_LT(result.errors.heldout_relative_mse, 1e-24);
@@ -168,7 +171,8 @@ TEST(Recover, ASeldomActiveUnitIsFound) {
         plant({.inputs = 6, .hidden = 4, .outputs = 1, .amplitudes = Amplitudes::kSigns, .seed = seed});
     network.b()(2) = -2.6;
     const Result result = recovered(network, {.samples = 100000, .seed = seed});
-    EXPECT_EQ(result.certificate.status, Status::kCertified) << "seed " << seed << ": " << result.certificate.reason;
+    EXPECT_EQ(result.certificate.status, Status::kCertified)
+        << "seed " << seed << ": " << result.certificate.reason;
     EXPECT_LT(align(result.network, network).worst_error, 1e-9) << "seed " << seed;
   }
 }
@@ -229,4 +233,4 @@ TEST(UnitSearch, PureNoiseIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::recover_test

@@ -7,11 +7,11 @@
 #include "base/random.h"
 #include "exhume/papers/rectified.h"
 #include "fit/polish.h"
+#include "papers/rectified/starts.h"
 #include "rectified_planted.h"
 #include "refusal.h"
-#include "routes/rectified/starts.h"
 
-namespace exhume {
+namespace exhume::rectified_finish_test {
 namespace {
 
 using testing::planted_rows;
@@ -197,33 +197,29 @@ TEST(Polish, WorksWithEveryRectifiedActivation) {
   for (const char* name : {"relu", "square", "cube", "exp"}) {
     const auto f = std::make_shared<Rectifier>(parse_rectifier(name));
     const PlantedRows rows = planted_rows(4, 3, 2, 3000, 81, *f);
-    SeparableModel model;
-    model.activation = Activation::kRelu;
+    Form model = one_layer(Matrix::Zero(3, 5));
+    model.plain = true;
     model.rectifier = f;
-    model.linear_term = false;
-    model.V = Matrix::Zero(3, 5);
-    model.V.leftCols(4) = rows.truth.W() + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
-    const PolishSummary summary = polish(model, *memory_samples(rows.x, rows.y), {}, {});
+    model.V[0].leftCols(4) = rows.truth.W() + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
+    const Polished summary = polish(model, *memory_samples(rows.x, rows.y), {}, {});
     EXPECT_LT(summary.relative_mse, 1e-25) << name;
-    EXPECT_LT(align(to_network(summary.model), rows.truth).worst_error, kExact) << name;
+    EXPECT_LT(align(to_network(summary.form), rows.truth).worst_error, kExact) << name;
   }
 }
 
-// A bug of the library: ConjugateStep holds the scale of every unit, also where it is not free (e^z - 1). Two
-// hundred steps end at 1.6e-16 where six dense ones are exact.
+// A bug of the library: ConjugateSystem held the scale of every unit, also where it is not free (e^z - 1).
+// Two hundred steps end at 1.6e-16 where six dense ones are exact.
 TEST(Polish, MatrixFreeStepsLeaveAScaleThatIsNotFreeAlone) {
   const auto f = std::make_shared<Rectifier>(rectified_exponential());
   const PlantedRows rows = planted_rows(4, 3, 2, 3000, 81, *f);
-  SeparableModel model;
-  model.activation = Activation::kRelu;
+  Form model = one_layer(Matrix::Zero(3, 5));
+  model.plain = true;
   model.rectifier = f;
-  model.linear_term = false;
-  model.V = Matrix::Zero(3, 5);
-  model.V.leftCols(4) = rows.truth.W() + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
+  model.V[0].leftCols(4) = rows.truth.W() + 0.03 * Stream(81, "rough").normal_matrix(3, 4);
   PolishOptions options;
   options.dense_limit = 0;
   EXPECT_LT(polish(model, *memory_samples(rows.x, rows.y), options, {}).relative_mse, 1e-25);
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::rectified_finish_test

@@ -15,7 +15,7 @@
 #include "rectified_planted.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::rectified_routes_test {
 namespace {
 
 using testing::output_sd;
@@ -267,7 +267,8 @@ TEST(Hardness, IndistinguishablePairIsNotClaimed) {
   EXPECT_GT(std::abs(evaluate(pair.first, apart)(0, 0) - evaluate(pair.second, apart)(0, 0)), 1e-4);
   // Asked for two units, every route refuses.
   for (const std::string method : {"tensor", "ica", "any", "few-outputs"}) {
-    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).certificate.status, Status::kRefused) << method;
+    EXPECT_EQ(recover(memory_samples(agreed, y), by(method, 2)).certificate.status, Status::kRefused)
+        << method;
   }
   // Asked for as many as the outputs show, it finds the one unit both agree with, and the bound on the
   // function's error is no smaller than the truth.
@@ -294,7 +295,8 @@ TEST(RectifiedRoute, RefusesOrLeavesUncertifiedWithTheReason) {
   PlantedRows rows = planted_rows(5, 3, 4, 4000, 181);
   const Result deficient = recover(memory_samples(rows.x, rows.y), by("tensor", 4));
   EXPECT_EQ(deficient.certificate.status, Status::kRefused);
-  EXPECT_NE(deficient.certificate.reason.find("fewer than the 4 units"), std::string::npos) << deficient.certificate.reason;
+  EXPECT_NE(deficient.certificate.reason.find("fewer than the 4 units"), std::string::npos)
+      << deficient.certificate.reason;
 
   const RowMatrix noisy = rows.y + 0.1 * Stream(181, "noise").normal_matrix(4000, 4);
   const Result noise = recover(memory_samples(rows.x, noisy), by("tensor", 3));
@@ -333,4 +335,4 @@ TEST(RectifiedRoute, BadOptionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::rectified_routes_test

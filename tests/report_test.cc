@@ -15,7 +15,7 @@
 #include "report/view.h"
 #include "well_formed.h"
 
-namespace exhume {
+namespace exhume::report_test {
 namespace {
 
 using nlohmann::json;
@@ -32,7 +32,8 @@ Result example(Index d, Index k, Index m) {
   result.certificate.held_out = 150;
   result.errors.heldout_relative_mse = 3.1e-31;
   result.errors.training_relative_mse = 2.9e-31;
-  result.certificate.assumptions = {{"inputs are Gaussian", 1.02, 3.3, true}, {"rows are distinct", 4, 0, false}};
+  result.certificate.assumptions = {{"inputs are Gaussian", 1.02, 3.3, true},
+                                    {"rows are distinct", 4, 0, false}};
   result.certificate.tried = {{"depth2", "certified"}};
   result.certificate.timings = {{"moments", 0.25}, {"polish", 0.5}, {"moments", 0.25}};
   result.certificate.seed = 18446744073709551615u;
@@ -158,7 +159,8 @@ TEST(ReportHtml, ShowsAScriptTagAsText) {
   Result result = example(2, 2, 1);
   const std::string attack = "<script>alert('x')</script>\"&";
   result.certificate.route = result.certificate.reason = attack;
-  result.certificate.assumptions[0].name = result.certificate.tried[0].route = result.certificate.tried[0].outcome = attack;
+  result.certificate.assumptions[0].name = result.certificate.tried[0].route =
+      result.certificate.tried[0].outcome = attack;
   result.certificate.timings[0].stage = result.diagnostics.descent[0].stage = attack;
   result.certificate.files = result.certificate.written = {{attack, attack}};
   result.certificate.command = result.certificate.host = attack;
@@ -171,12 +173,12 @@ TEST(ReportHtml, ShowsAScriptTagAsText) {
 TEST(ReportHtml, LinksOnlyToPlainNames) {
   Result result = example(2, 2, 1);
   result.certificate.written = {{"network", "network.safetensors"},
-                    {"evil", "javascript:alert(1)"},
-                    {"evil", "../secret"},
-                    {"evil", "//host/x"},
-                    {"evil", ".."},
-                    {"evil", "a b"},
-                    {"evil", "x\"y"}};
+                                {"evil", "javascript:alert(1)"},
+                                {"evil", "../secret"},
+                                {"evil", "//host/x"},
+                                {"evil", ".."},
+                                {"evil", "a b"},
+                                {"evil", "x\"y"}};
   const std::string page = to_html(to_json(result));
   EXPECT_TRUE(well_formed(page));
   EXPECT_NE(page.find("<a href=\"./network.safetensors\">"), std::string::npos);
@@ -187,7 +189,8 @@ TEST(ReportHtml, LinksOnlyToPlainNames) {
 
 TEST(ReportHtml, LinesThatLoadTheNetwork) {
   Result result = example(2, 2, 1);
-  result.certificate.written = {{"network", "network.safetensors"}, {"network for other programs", "network.onnx"}};
+  result.certificate.written = {{"network", "network.safetensors"},
+                                {"network for other programs", "network.onnx"}};
   const std::string page = to_html(to_json(result));
   EXPECT_NE(
       page.find(
@@ -205,8 +208,8 @@ TEST(ReportHtml, SaysFirstWhatFailedAndWhatToDo) {
   Result result = example(3, 3, 1);
   result.certificate.status = Status::kUncertified;
   result.certificate.assumptions = {{"samples for every unknown", 3, 12, false, true},
-                        {"inputs are Gaussian", 5, 1, false, false},
-                        {"no linear term needed", 0, 0, true, true}};
+                                    {"inputs are Gaussian", 5, 1, false, false},
+                                    {"no linear term needed", 0, 0, true, true}};
   const std::string page = to_html(to_json(result));
   const std::size_t section = page.find("What failed, and what to do next");
   ASSERT_NE(section, std::string::npos);
@@ -293,7 +296,8 @@ TEST(ReportHtml, IntervalsOfAnEstimate) {
   result.certificate.status = Status::kEstimated;
   result.errors.noise_sd = 0.1;
   result.errors.standard_errors = result.network;
-  for (Matrix* part : {&result.errors.standard_errors.W(), &result.errors.standard_errors.A()}) part->setConstant(0.01);
+  for (Matrix* part : {&result.errors.standard_errors.W(), &result.errors.standard_errors.A()})
+    part->setConstant(0.01);
   result.errors.standard_errors.b().setConstant(0.5);
   result.errors.standard_errors.c().setConstant(0.02);
   result.certificate.input_names = {"age", "b", "c"};
@@ -408,4 +412,4 @@ TEST(Report, VerdictIsOneSentence) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::report_test

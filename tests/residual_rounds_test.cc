@@ -10,7 +10,7 @@
 #include "engine/open_device.h"
 #include "exhume/network.h"
 
-namespace exhume {
+namespace exhume::residual_rounds_test {
 namespace {
 
 constexpr double kExactWeights = 1e-9;
@@ -132,4 +132,4 @@ TEST(ResidualRounds, StopAtTheDeadline) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::residual_rounds_test

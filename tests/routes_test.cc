@@ -13,9 +13,10 @@
 #include "routes/table.h"
 
 namespace exhume {
-
 Route axis_route();  // tests/example_route/axis_route.cc
+}  // namespace exhume
 
+namespace exhume::routes_test {
 namespace {
 
 Plan plan_for(const std::string& route) {
@@ -106,4 +107,4 @@ TEST(Engine, TheExampleRouteOfTheGuideFindsANetwork) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::routes_test

@@ -10,7 +10,7 @@
 #include "exhume/error.h"
 #include "moments/standardise.h"
 
-namespace exhume {
+namespace exhume::samples_test {
 namespace {
 
 SamplePtr numbered(Index rows) {
@@ -170,4 +170,4 @@ TEST(Standardise, NamesConstantCopiedAndDependentColumns) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::samples_test

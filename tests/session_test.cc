@@ -13,21 +13,21 @@
 #include "session/certificate_file.h"
 #include "session/documents.h"
 #include "session/generate.h"
+#include "session/machines/site_sums.h"
 #include "session/overwrite.h"
 #include "session/page.h"
 #include "session/recover.h"
-#include "session/site_sums.h"
 
-namespace exhume {
+namespace exhume::session_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SessionTest : public testing::Test {
+class SessionTest : public ::testing::Test {
  protected:
   SessionTest() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("exhume_session_") + test->name());
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / (std::string("exhume_session_") + test->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -162,4 +162,4 @@ TEST_F(SessionTest, ARunThatIsToGoOnNeedsACheckpoint) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::session_test

@@ -1,12 +1,11 @@
 // Signs where units outnumber equations: a random network of 128 units on 64 inputs and others.
-#include "fit/sign_lattice.h"
+#include "fit/signs.h"
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "fit/signs.h"
 
-namespace exhume {
+namespace exhume::sign_lattice_test {
 namespace {
 
 struct SignProblem {
@@ -72,9 +71,8 @@ TEST(SignLattice, SaysNothingWhereItCannotTell) {
 TEST(SignLattice, DecidesANetworkOfTwiceAsManyUnitsAsInputs) {
   const Index d = 64, k = 128;
   const SignProblem problem = random_problem(d, k, 0, 10);
-  SeparableModel model;
-  model.V = Matrix::Zero(k, d + 1);
-  model.V.leftCols(d) = problem.M.transpose();
+  Form model = one_layer(Matrix::Zero(k, d + 1));
+  model.V[0].leftCols(d) = problem.M.transpose();
   model.C = Matrix::Zero(k + d + 1, 1);
   model.C.topRows(k).setConstant(0.8);
   model.C.middleRows(k, d) = 0.8 * problem.v;
@@ -86,4 +84,4 @@ TEST(SignLattice, DecidesANetworkOfTwiceAsManyUnitsAsInputs) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::sign_lattice_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace exhume {
+namespace exhume::stage_clock_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -67,4 +67,4 @@ TEST(StageClock, AStageThatComesAgainAddsToItsEntry) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::stage_clock_test

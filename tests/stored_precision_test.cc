@@ -13,7 +13,7 @@
 #include "exhume/recover.h"
 #include "planted_data.h"
 
-namespace exhume {
+namespace exhume::stored_precision_test {
 namespace {
 
 double with_digits(double y, int digits) {
@@ -156,7 +156,8 @@ TEST(Recover, RoundedOutputsAreCertifiedToTheirPrecision) {
     EXPECT_EQ(result.network.hidden(), 4) << words[i];
     EXPECT_EQ(result.precision.substr(0, std::string(words[i]).size()), words[i]);
     ASSERT_TRUE(result.errors.identifiability) << words[i];
-    EXPECT_LE(align(result.network, data.network).worst_error, result.errors.identifiability->delta) << words[i];
+    EXPECT_LE(align(result.network, data.network).worst_error, result.errors.identifiability->delta)
+        << words[i];
   }
 }
 
@@ -173,4 +174,4 @@ TEST(StoredPrecision, SixDecimalsOfSixOutputsAreCertified) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::stored_precision_test

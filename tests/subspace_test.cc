@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "linalg/symmetric_matrix.h"
 
-namespace exhume {
+namespace exhume::subspace_test {
 namespace {
 
 Matrix unit_columns(Index d, Index k, std::uint64_t seed) {
@@ -82,4 +82,4 @@ TEST(Subspace, UnitsStandAboveTheNoiseFloor) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::subspace_test

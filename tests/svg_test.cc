@@ -11,7 +11,7 @@
 #include "report/weight_charts.h"
 #include "well_formed.h"
 
-namespace exhume {
+namespace exhume::svg_test {
 namespace {
 
 using svg::tick_label;
@@ -183,4 +183,4 @@ TEST(Svg, ShrinkKeepsTheLargest) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::svg_test

@@ -14,7 +14,7 @@
 #include "routes/symmetric.h"
 #include "symmetric_population.h"
 
-namespace exhume {
+namespace exhume::symmetric_algorithms_test {
 namespace {
 
 using testing::repeated;
@@ -205,7 +205,8 @@ TEST(Symmetric, GradientDescentWithTheRightSecondLayerFindsTheFirst) {
   start.W() += 0.1 * Stream(8, "push").normal_matrix(5, 5);
   LayerDescentOptions options;
   options.iterations = 2000;
-  EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W() - truth.W()).cwiseAbs().maxCoeff(), 1e-6);
+  EXPECT_LE((first_layer_by_descent(start, *samples, options, {}).W() - truth.W()).cwiseAbs().maxCoeff(),
+            1e-6);
 }
 
 TEST(Symmetric, SaysWhereItDoesNotApply) {
@@ -233,4 +234,4 @@ TEST(Symmetric, PairedErrorIsTheSquaredDistanceAfterNormalising) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::symmetric_algorithms_test

@@ -10,7 +10,7 @@
 #include "linalg/symmetric_matrix.h"
 #include "symmetric_population.h"
 
-namespace exhume {
+namespace exhume::symmetric_detector_test {
 namespace {
 
 constexpr double kExact = 1e-10;
@@ -107,4 +107,4 @@ TEST(Detector, TwoUnitsThatAlwaysShareTheirSignAreNotDistinguished) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::symmetric_detector_test

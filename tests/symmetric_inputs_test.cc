@@ -10,7 +10,7 @@
 #include "exhume/recover.h"
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::symmetric_inputs_test {
 namespace {
 
 constexpr Distribution kSymmetric[] = {
@@ -226,4 +226,4 @@ TEST(RecoverSymmetric, MirroredLabelsMakeAnyInputsSymmetric) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::symmetric_inputs_test

@@ -10,7 +10,7 @@
 #include "refusal.h"
 #include "symmetric_population.h"
 
-namespace exhume {
+namespace exhume::symmetric_moments_test {
 namespace {
 
 // Small integers: every sum is exact, so equality can be asked for. The factor sqrt(2) of coordinates is
@@ -222,4 +222,4 @@ TEST(Views, MixCutAndMirror) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::symmetric_moments_test

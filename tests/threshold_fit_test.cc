@@ -1,14 +1,14 @@
-#include "routes/threshold/unit_fit.h"
+#include "papers/threshold/unit_fit.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/random.h"
-#include "routes/threshold/models.h"
-#include "routes/threshold/refine.h"
+#include "papers/threshold/models.h"
+#include "papers/threshold/refine.h"
 
-namespace exhume {
+namespace exhume::threshold_fit_test {
 namespace {
 
 double angle(const Vector& a, const Vector& b) { return 2 * std::atan2((a - b).norm(), (a + b).norm()); }
@@ -178,4 +178,4 @@ TEST(TanAlpha, WithoutActivityThereIsNoAngle) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_fit_test

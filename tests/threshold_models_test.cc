@@ -1,4 +1,4 @@
-#include "routes/threshold/models.h"
+#include "papers/threshold/models.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "refusal.h"
 
-namespace exhume {
+namespace exhume::threshold_models_test {
 namespace {
 
 ThresholdModel axes(UnitActivation activation) {
@@ -112,4 +112,4 @@ TEST(ThresholdModel, Refusals) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_models_test

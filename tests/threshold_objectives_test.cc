@@ -1,4 +1,4 @@
-#include "routes/threshold/objectives.h"
+#include "papers/threshold/objectives.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 
 #include "base/random.h"
 #include "linalg/symmetric_matrix.h"
+#include "papers/threshold/models.h"
 #include "refusal.h"
-#include "routes/threshold/models.h"
 
-namespace exhume {
+namespace exhume::threshold_objectives_test {
 namespace {
 
 // Population moments of sum_i c_i relu(w_i.x - t): orders 2 and 4 have coefficients phi(t) and (t^2 - 1)
@@ -37,7 +37,7 @@ double worst(const Matrix& W, const Matrix& columns) {
   return out;
 }
 
-class ExactPopulation : public testing::TestWithParam<std::tuple<Index, Index, double>> {};
+class ExactPopulation : public ::testing::TestWithParam<std::tuple<Index, Index, double>> {};
 
 TEST_P(ExactPopulation, BothObjectivesGiveTheWeights) {
   const auto [d, k, sign] = GetParam();
@@ -53,11 +53,11 @@ TEST_P(ExactPopulation, BothObjectivesGiveTheWeights) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, ExactPopulation,
-                         testing::Values(std::tuple<Index, Index, double>{2, 2, 1},
-                                         std::tuple<Index, Index, double>{6, 6, 1},
-                                         std::tuple<Index, Index, double>{7, 4, 1},
-                                         std::tuple<Index, Index, double>{5, 5, -1},
-                                         std::tuple<Index, Index, double>{4, 1, 1}));
+                         ::testing::Values(std::tuple<Index, Index, double>{2, 2, 1},
+                                           std::tuple<Index, Index, double>{6, 6, 1},
+                                           std::tuple<Index, Index, double>{7, 4, 1},
+                                           std::tuple<Index, Index, double>{5, 5, -1},
+                                           std::tuple<Index, Index, double>{4, 1, 1}));
 
 // Central differences of the value and of the gradient.
 void expect_derivatives(const SmoothFunction& f, const Vector& at) {
@@ -121,4 +121,4 @@ TEST(TrustRegion, AQuadraticTakesItsNewtonStep) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_objectives_test

@@ -1,4 +1,4 @@
-#include "routes/threshold/lowest_layer.h"
+#include "papers/threshold/lowest_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include "base/random.h"
 #include "exhume/error.h"
 #include "exhume/network.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/models.h"
 #include "refusal.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/models.h"
 
-namespace exhume {
+namespace exhume::threshold_route_test {
 namespace {
 
 struct Match {
@@ -34,7 +34,8 @@ Match match(const LowestLayerResult& found, const ThresholdModel& truth) {
   for (Index i = 0; i < truth.W.rows(); ++i) {
     const Index j = column[static_cast<std::size_t>(i)];
     out.angle = std::max(out.angle, cost(i, j));
-    if (j < found.layer.W.rows()) out.threshold = std::max(out.threshold, std::abs(found.layer.t(j) - truth.t(i)));
+    if (j < found.layer.W.rows())
+      out.threshold = std::max(out.threshold, std::abs(found.layer.t(j) - truth.t(i)));
   }
   return out;
 }
@@ -94,7 +95,8 @@ TEST(LowestLayer, ThresholdZeroIsNotCertifiedAndTheReasonNamesIt) {
   const LowestLayerResult found = lowest_layer(threshold_samples(model, {.samples = 60000, .seed = 35}),
                                                {.hidden = 6, .seed = 35}, two_threads());
   EXPECT_EQ(found.certificate.status, Status::kUncertified);
-  EXPECT_NE(found.certificate.reason.find("thresholds are high"), std::string::npos) << found.certificate.reason;
+  EXPECT_NE(found.certificate.reason.find("thresholds are high"), std::string::npos)
+      << found.certificate.reason;
 }
 
 TEST(LowestLayer, CorrelatedWeightsAreNotCertifiedAndTheReasonNamesThem) {
@@ -132,15 +134,16 @@ TEST(LowestLayer, NothingFoundIsSaidQuietly) {
   for (std::uint64_t seed = 38; seed < 44; ++seed) {
     const RowMatrix x = Stream(seed, "x").normal_matrix(5000, 4),
                     y = Stream(seed, "y").normal_matrix(5000, 1);
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
     const LowestLayerResult found = lowest_layer(memory_samples(x, y), {}, two_threads());
-    EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr(), "");
     EXPECT_EQ(found.certificate.status, Status::kUncertified);
     if (found.layer.start.rows() > 0) continue;
     ++empty;
     EXPECT_EQ(found.layer.W.rows(), 0);
-    EXPECT_NE(found.certificate.reason.find("high thresholds"), std::string::npos) << found.certificate.reason;
+    EXPECT_NE(found.certificate.reason.find("high thresholds"), std::string::npos)
+        << found.certificate.reason;
   }
   EXPECT_GT(empty, 0);
 }
@@ -202,7 +205,7 @@ TEST(Halfspaces, ABoxHasTwoForEveryDirection) {
   model.activation = UnitActivation::kSign;
   model.upper = GateTop::kIntersection;
   const LowestLayerResult found = halfspaces(threshold_samples(model, {.samples = 200000, .seed = 42}),
-                                            {.hidden = 6, .seed = 42}, two_threads());
+                                             {.hidden = 6, .seed = 42}, two_threads());
   EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
   EXPECT_LT(match(found, model).angle, 0.01);
   EXPECT_LT(match(found, model).threshold, 0.01);
@@ -281,4 +284,4 @@ TEST(Halfspaces, LabelsThatAreAsFrequentAreNotTakenForEachOther) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_route_test

@@ -6,13 +6,13 @@
 #include "exhume/error.h"
 #include "exhume/network.h"
 #include "normal_rows.h"
+#include "papers/threshold/biased.h"
+#include "papers/threshold/lowest_layer.h"
+#include "papers/threshold/models.h"
+#include "papers/threshold/sigmoid_fit.h"
 #include "refusal.h"
-#include "routes/threshold/biased.h"
-#include "routes/threshold/lowest_layer.h"
-#include "routes/threshold/models.h"
-#include "routes/threshold/sigmoid_fit.h"
 
-namespace exhume {
+namespace exhume::threshold_sigmoid_test {
 namespace {
 
 ThresholdModel sigmoid_model(Index d, Index k, double t, UpperKind upper, std::uint64_t seed) {
@@ -129,4 +129,4 @@ TEST(LowestLayer, BiasedRowsAreForSigmoids) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_sigmoid_test

@@ -1,4 +1,4 @@
-#include "routes/threshold/structure.h"
+#include "papers/threshold/structure.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include "base/random.h"
 #include "exhume/error.h"
 #include "linalg/symmetric_matrix.h"
+#include "papers/threshold/detectors.h"
+#include "papers/threshold/models.h"
+#include "papers/threshold/unit_fit.h"
 #include "refusal.h"
-#include "routes/threshold/detectors.h"
-#include "routes/threshold/models.h"
-#include "routes/threshold/unit_fit.h"
 
-namespace exhume {
+namespace exhume::threshold_structure_test {
 namespace {
 
 using GroupList = std::vector<std::vector<Index>>;
@@ -216,4 +216,4 @@ TEST(Detectors, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::threshold_structure_test

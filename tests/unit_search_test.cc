@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "exhume/network.h"
 
-namespace exhume {
+namespace exhume::unit_search_test {
 namespace {
 
 RowMatrix gaussian(Index rows, Index inputs, std::uint64_t seed) {
@@ -60,4 +60,4 @@ TEST(UnitSearch, TheDeadlineEndsAStep) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::unit_search_test

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "data/planted.h"
 
-namespace exhume {
+namespace exhume::verify_test {
 namespace {
 
 TEST(Verify, IntegersExactly) {
@@ -85,4 +85,4 @@ TEST(Verify, ConstantOutputs) {
 }
 
 }  // namespace
-}  // namespace exhume
+}  // namespace exhume::verify_test

@@ -76,22 +76,4 @@ CLI::Option* add_folder(CLI::App& app, const std::string& names, Text& text, con
   return app.add_option(names, text, about)->type_name("DIR");
 }
 
-[[nodiscard]] std::unique_ptr<Command> generate_command();
-[[nodiscard]] std::unique_ptr<Command> recover_command();
-[[nodiscard]] std::unique_ptr<Command> extract_command();
-[[nodiscard]] std::unique_ptr<Command> inspect_command();
-[[nodiscard]] std::unique_ptr<Command> compare_command();
-[[nodiscard]] std::unique_ptr<Command> verify_command();
-[[nodiscard]] std::unique_ptr<Command> report_command();
-[[nodiscard]] std::unique_ptr<Command> memorize_command();
-[[nodiscard]] std::unique_ptr<Command> reproduce_command();
-[[nodiscard]] std::unique_ptr<Command> diagnose_command();
-[[nodiscard]] std::unique_ptr<Command> lowest_layer_command();
-[[nodiscard]] std::unique_ptr<Command> halfspaces_command();
-[[nodiscard]] std::unique_ptr<Command> routes_command();
-[[nodiscard]] std::unique_ptr<Command> keys_command();
-[[nodiscard]] std::unique_ptr<Command> moments_command();
-[[nodiscard]] std::unique_ptr<Command> sums_command();
-[[nodiscard]] std::unique_ptr<Command> step_command();
-
 }  // namespace exhume::cli

@@ -5,17 +5,19 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../address_space.h"
 #include "../fast_blas.h"
 #include "../kept_memory.h"
-#include "command.h"
+#include "commands.h"
 #include "completion.h"
 #include "engine/open_mpi.h"
 #include "exhume/error.h"
@@ -150,12 +152,7 @@ internal error; 130 interrupted.)");
     accept_whole_numbers(*entry.app);
     entries.push_back(std::move(entry));
   };
-  for (auto make :
-       {generate_command, inspect_command, recover_command, extract_command, compare_command, verify_command,
-        report_command, memorize_command, reproduce_command, diagnose_command, lowest_layer_command,
-        halfspaces_command, routes_command, keys_command, moments_command, sums_command, step_command}) {
-    add(make());
-  }
+  for (std::unique_ptr<Command>& command : make_commands()) add(std::move(command));
   add(help_command(app));
   add(completion_command(app));
   add(man_command(app));

@@ -5,8 +5,8 @@
 //
 // Two layers, f(x) = A (W x)^2, fit any labels of n <= d (d+1) / 2 rows in general position; three layers,
 // with a random first layer of k = 2 ceil(sqrt n) units (R x)^p, fit more (Theorems 4 and 5). Every output
-// has units of its own. The fit is the closed form (memorize/closed_form.h) or a descent
-// (memorize/descent.h).
+// has units of its own. The fit is the closed form (papers/memorize/closed_form.h) or a descent
+// (papers/memorize/descent.h).
 //
 // What is memorised are the rows as they are after normalising and perturbing; they come with the result,
 // because the network fits them, and the rows given only as well as they resemble them. Both errors are

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,16 @@ class Oracle {
 };
 
 using OraclePtr = std::shared_ptr<Oracle>;
+
+// What inputs may be: low <= x_n <= high for all n.
+struct Box {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool bounded() const { return low > -std::numeric_limits<double>::infinity(); }
+  // Throws std::invalid_argument unless both are finite with low < high, or neither is.
+  void validate() const;
+};
 
 // A network in memory.
 [[nodiscard]] OraclePtr network_oracle(Network network, std::string name = "a network in memory");

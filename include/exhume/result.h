@@ -35,9 +35,9 @@ struct Errors {
   double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
   double heldout_mean_square = 0;   // of the held-out errors, summed over outputs
   double training_relative_mse = 0;
-  double noise_sd = 0;               // estimated standard deviation of the noise, 0 where none is visible
-  Matrix noise_covariance;           // of the outputs, m x m; empty where none is visible
-  Network standard_errors;          // same shapes as `network`; empty where they were not computed
+  double noise_sd = 0;      // estimated standard deviation of the noise, 0 where none is visible
+  Matrix noise_covariance;  // of the outputs, m x m; empty where none is visible
+  Network standard_errors;  // same shapes as `network`; empty where they were not computed
   double max_standard_error = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;

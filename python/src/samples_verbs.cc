@@ -14,7 +14,7 @@
 #include "samples.h"
 #include "session/diagnose.h"
 #include "session/documents.h"
-#include "session/site_sums.h"
+#include "session/machines/site_sums.h"
 
 namespace exhume::python {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "routes/threshold/detectors.h"
-#include "routes/threshold/structure.h"
+#include "papers/threshold/detectors.h"
+#include "papers/threshold/structure.h"
 #include "samples.h"
 
 namespace exhume::python {

@@ -10,8 +10,8 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/lowest_layer.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/lowest_layer.h"
 #include "samples.h"
 #include "session/delivery.h"
 

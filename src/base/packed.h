@@ -3,12 +3,15 @@
 //     std::string bytes = packed(value);
 //     Value same = unpacked<Value>(bytes);
 //
-// Numbers, strings, vectors, arrays, pairs, Eigen's matrices, and structures of these. A plain structure (an aggregate
-// of up to ten members, none of them a C array) needs nothing; any other says what it is made of:
+// Numbers, strings, vectors, arrays, pairs, Eigen's matrices, and structures of these. A plain structure (an
+// aggregate of up to ten members, none of them a C array) needs nothing; any other says what it is made of:
 //
 //     auto fields() { return std::tie(count, sums); }
 //
-// Bytes are those of this machine's numbers: they travel between programs of one version on one kind of processor.
+// (Boost.PFR would list the members of an aggregate, but is in Boost from 1.75 on; Debian 12 has 1.74.)
+//
+// Bytes are those of this machine's numbers: they travel between programs of one version on one kind of
+// processor.
 #pragma once
 
 #include <Eigen/Core>

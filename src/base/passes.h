@@ -1,16 +1,17 @@
 // Passes over the rows that several processes share, or that are remembered.
 //
-// A pass adds up numbered blocks of rows in the fixed tree of base/parallel.h. Which process adds which block does not
-// change a bit of the sum, so blocks may be anywhere:
+// A pass adds up numbered blocks of rows in the fixed tree of base/parallel.h. Which process adds which block
+// does not change a bit of the sum, so blocks may be anywhere:
 //
 //     nobody      this process adds all of them                        (no Passes at all)
 //     ranks       each adds its share, partial sums climb a tree        engine/open_mpi.h
 //     driver      workers add those whose rows they hold                passes/driver.h, passes/worker.h
 //     journal     a sum that is known already is not made again         passes/journal.h
 //
-// All processes run the same program on the same options: what they do between two passes is the same, bit by bit, so
-// nothing but sums ever has to travel. A task is therefore small: the number of the pass. A process that comes late, or
-// anew, runs the program from its start with the sums that the others have, and stands where they stand.
+// All processes run the same program on the same options: what they do between two passes is the same, bit by
+// bit, so nothing but sums ever has to travel. A task is therefore small: the number of the pass. A process
+// that comes late, or anew, runs the program from its start with the sums that the others have, and stands
+// where they stand.
 #pragma once
 
 #include <chrono>
@@ -50,8 +51,8 @@ class Passes {
   virtual ~Passes() = default;
   // Makes `sum` whole: every block is in it when this returns, here and in all other processes.
   virtual void pass(std::string_view stage, BlockSum& sum) = 0;
-  // What `make` gives, which is the same in every process. A journal memoises it, and then passes inside `make`
-  // are no longer needed: for an expensive computation with a small result.
+  // What `make` gives, which is the same in every process. A journal keeps it, and then passes inside `make`
+  // are no longer needed: for expensive computations with a small result.
   [[nodiscard]] virtual std::string once(std::string_view, const std::function<std::string()>& make) {
     return make();
   }

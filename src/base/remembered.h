@@ -3,7 +3,7 @@
 //
 //     const Student student = remembered(control, "student", [&] { return train(...); });
 //
-// Without one, this is a call of `make`.
+// Without a journal this is a call of `make`.
 #pragma once
 
 #include <string_view>

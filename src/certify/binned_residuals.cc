@@ -19,10 +19,10 @@ constexpr double kPairEntries = 1e9;    // rows times pairs that are affordable
 constexpr Index kLeastForSpread = 500;  // rows, for a variance
 
 // Where rows lie along every direction: units, inputs, fitted outputs, |x|. rows x directions.
-Matrix positions(const SeparableModel& model, const Eigen::Ref<const RowMatrix>& x) {
-  const Index d = model.inputs(), k = model.units(), m = model.C.cols();
+Matrix positions(const Form& model, const Eigen::Ref<const RowMatrix>& x) {
+  const Index d = model.inputs, k = model.units(), m = model.C.cols();
   Matrix out(x.rows(), k + d + m + 1);
-  if (k > 0) out.leftCols(k).noalias() = x * model.V.leftCols(d).transpose();
+  if (k > 0) out.leftCols(k).noalias() = x * model.V[0].leftCols(d).transpose();
   out.middleCols(k, d) = x;
   out.middleCols(k + d, m) = evaluate(model, x);
   out.rightCols(1) = x.rowwise().squaredNorm();
@@ -119,8 +119,8 @@ Largest judge(const BinSums& sums, Index directions, Index bins, Index group, do
 }
 
 // Pairs of directions, by number: of units and inputs, or of inputs alone, or none, as time allows.
-std::vector<std::pair<Index, Index>> pairs_of(const SeparableModel& model, Index rows) {
-  const Index k = model.units(), d = model.inputs();
+std::vector<std::pair<Index, Index>> pairs_of(const Form& model, Index rows) {
+  const Index k = model.units(), d = model.inputs;
   const auto affordable = [&](Index directions) {
     return static_cast<double>(directions) * static_cast<double>(directions) / 2 *
                static_cast<double>(rows) <=
@@ -136,13 +136,13 @@ std::vector<std::pair<Index, Index>> pairs_of(const SeparableModel& model, Index
 
 // The largest chi-squared of the means in kSide x kSide bins along pairs of directions, over its limit.
 // sorted: where some rows lie along each.
-double look_at_pairs(const SeparableModel& model, const Matrix& sorted, const SampleSource& residual,
+double look_at_pairs(const Form& model, const Matrix& sorted, const SampleSource& residual,
                      double false_alarm, const Control& control) {
   const auto pairs = pairs_of(model, residual.rows());
   const Index cells = kSide * kSide;
   const auto count = static_cast<Index>(pairs.size());
   if (count == 0 || residual.rows() < cells * kLeastInBin) return 0;
-  std::vector<std::vector<double>> cuts(static_cast<size_t>(model.units() + model.inputs()));
+  std::vector<std::vector<double>> cuts(static_cast<size_t>(model.units() + model.inputs));
   for (std::size_t a = 0; a < cuts.size(); ++a) {
     const auto along = sorted.col(static_cast<Index>(a));
     for (Index c = 1; c < kSide; ++c) cuts[a].push_back(along(c * along.size() / kSide));
@@ -170,9 +170,8 @@ double look_at_pairs(const SeparableModel& model, const Matrix& sorted, const Sa
 
 }  // namespace
 
-BinnedLook look_in_bins(const SeparableModel& model, const SampleSource& standard,
-                        const SampleSource& residual, double kurtosis, double false_alarm,
-                        const Control& control) {
+BinnedLook look_in_bins(const Form& model, const SampleSource& standard, const SampleSource& residual,
+                        double kurtosis, double false_alarm, const Control& control) {
   const SamplePtr some = spread_subset(standard, kRowsForEdges);
   SampleBlock block;
   some->read(0, some->rows(), block);

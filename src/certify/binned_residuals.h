@@ -4,7 +4,7 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "model/separable_model.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -15,7 +15,7 @@ struct BinnedLook {
 
 // residual: the rows of `standard` with decorrelated residuals of `model` as outputs, columns of zeros left
 // out of account; kurtosis: theirs; false_alarm: of both statistics together.
-[[nodiscard]] BinnedLook look_in_bins(const SeparableModel& model, const SampleSource& standard,
+[[nodiscard]] BinnedLook look_in_bins(const Form& model, const SampleSource& standard,
                                       const SampleSource& residual, double kurtosis, double false_alarm,
                                       const Control& control);
 

@@ -110,13 +110,13 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
         "the outputs look like those of a network that was evaluated in single precision, but what "
         "is left of them has structure: a weak unit may be missing");
   }
-  checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
+  checks.require("no linear term needed", fit.model.plain ? 0 : 1, 0, fit.model.plain,
                  fmt::format("the function is reproduced {}, but part of it is linear on all samples: units "
                              "that never bend within them (large bias) or a linear path; those weights, and "
                              "the signs of the others, are not identifiable",
                              to));
   checks.require("signs of the units unique", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
-                 fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
+                 fit.signs.outcome == SignOutcome::kUnique || !fit.model.plain,
                  fmt::format("the function is reproduced {}, but several choices of signs give the same "
                              "function: this network is one of them",
                              to));
@@ -177,7 +177,7 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   const ResidualLook& look = evidence.look;
   const UnitSupport& support = evidence.support;
   const HeldOutCheck& held_out = evidence.held_out;
-  const Index d = fit.model.inputs(), m = fit.model.C.cols(), k = fit.model.units();
+  const Index d = fit.model.inputs, m = fit.model.C.cols(), k = fit.model.units();
   checks.require(
       "samples for every unknown", fit.rows_per_unknown, kReliable, fit.rows_per_unknown >= kReliable,
       fmt::format(
@@ -214,12 +214,12 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       fmt::format(
           "the mean squared error on held-out rows is {:.2f} times that on the training rows: overfitted",
           ratio));
-  checks.require("no linear term needed", fit.model.linear_term ? 1 : 0, 0, !fit.model.linear_term,
+  checks.require("no linear term needed", fit.model.plain ? 0 : 1, 0, fit.model.plain,
                  "a linear term is needed beside the units: units that never bend within the samples or a "
                  "linear path; the signs of the units are not identifiable");
   checks.require(
       "signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
-      fit.signs.outcome == SignOutcome::kUnique || fit.model.linear_term,
+      fit.signs.outcome == SignOutcome::kUnique || !fit.model.plain,
       "several choices of the units' signs fit the noisy samples equally well: this network is one "
       "of them");
   if (k == 0) return "";

@@ -11,7 +11,7 @@
 #include "certify/binned_residuals.h"
 #include "certify/polynomial_residuals.h"
 #include "data/reduce.h"
-#include "fit/normal_sums.h"
+#include "fit/residuals.h"
 #include "fit/unit_search.h"
 
 namespace exhume {
@@ -59,21 +59,21 @@ PolynomialLook polynomials_of(const SampleSource& residual, const Control& contr
 }
 
 // Sorted along units and inputs, on some rows.
-double sorted_along(const SeparableModel& model, const SampleSource& residual, double& directions) {
-  const Index d = model.inputs(), k = model.units();
+double sorted_along(const Form& model, const SampleSource& residual, double& directions) {
+  const Index d = model.inputs, k = model.units();
   const SamplePtr some = spread_subset(residual, 10 * kNeighbourRows);
   SampleBlock block;
   some->read(0, some->rows(), block);
   Matrix along(block.rows(), k + d);
   along.rightCols(d) = block.x();
-  if (k > 0) along.leftCols(k).noalias() = block.x() * model.V.leftCols(d).transpose();
+  if (k > 0) along.leftCols(k).noalias() = block.x() * model.V[0].leftCols(d).transpose();
   directions = static_cast<double>(along.cols() * block.y().cols());
   return sorted_statistic(along, block.y());
 }
 
 }  // namespace
 
-ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
+ResidualLook look_at_residual(const Form& model, const SamplePtr& standard,
                               const Control& control) {
   constexpr double kShare = kResidualFalseAlarm / kTests;
   const Index m = standard->outputs();
@@ -98,7 +98,7 @@ ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& stan
   look.polynomials_limit = normal_limit(kShare, terms);
   look.missed = kShareAlongOne * std::pow(look.polynomials_limit + confidence_deviations(), 2);
 
-  SeparableModel nothing = model;  // its features, and what they leave as outputs
+  Form nothing = model;  // its features, and what they leave as outputs
   nothing.C = Matrix::Zero(model.features(), m);
   const Candidates left = candidate_units(nothing, *residual, 1, 29, control);
   // The scores are over a variance that counts the columns of zeros too.

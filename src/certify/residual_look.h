@@ -34,7 +34,7 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "model/separable_model.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -49,7 +49,7 @@ struct ResidualLook {
 };
 
 // `model` in standardised coordinates, signed or not, at the optimum on `standard`.
-[[nodiscard]] ResidualLook look_at_residual(const SeparableModel& model, const SamplePtr& standard,
+[[nodiscard]] ResidualLook look_at_residual(const Form& model, const SamplePtr& standard,
                                             const Control& control);
 
 // The largest of its tests over its limit, and whether all of them passed.

@@ -1,11 +1,12 @@
-// A device that computes beside the processor: memory of its own, and the few operations that heavy loops need.
+// A device that computes beside the processor: memory of its own, and the few operations that heavy loops
+// need.
 //
 //     A, B, C   column-major matrices in its memory, float or double, with a stride: blocks are views
 //
 // One queue: operations are done in the order in which they are asked for, and the same calls give the same
 // bits on every run of the same device. What needs an answer (download, cholesky, synchronise) waits for it.
-// Algorithms are written against this interface, so that they run on any device, and in tests on the processor
-// itself (`host_device`). This header knows nothing of Eigen: compilers for devices read it too.
+// Algorithms are written against this interface, so that they run on any device, and in tests on the
+// processor itself (`host_device`). This header knows nothing of Eigen: compilers for devices read it too.
 //
 // Throws ResourceError where memory ends or the device fails.
 #pragma once
@@ -37,8 +38,8 @@ struct AdamStep {
   float rate = 0, root = 1, first = 0.9F, second = 0.999F, epsilon = 1e-8F;
 };
 
-// C = A^T B + C. The rows of A and B may be summed in equal shares beside each other: share i goes to C moved by i `step`
-// numbers, and what is left over to the first.
+// C = A^T B + C. The rows of A and B may be summed in equal shares beside each other: share i goes to C moved
+// by i `step` numbers, and what is left over to the first.
 struct DeviceProduct {
   DeviceView<double> A, B, C;
   std::ptrdiff_t parts = 1, step = 0;
@@ -108,9 +109,9 @@ class Device {
   // B = (L L^T)^-1 B
   virtual void solve_cholesky(DeviceView<double> L, DeviceView<double> B) = 0;
 
-  // C = A^T B + C for each, beside what is asked for next and, in so many queues, beside each other. Batches that add to the
-  // same C list their products in the same order. At most two batches are under way; finish_products, with the
-  // number that came back, waits for one.
+  // C = A^T B + C for each, beside what is asked for next and, in so many queues, beside each other. Batches
+  // that add to the same C list their products in the same order. At most two batches are under way;
+  // finish_products, with the number that came back, waits for one.
   [[nodiscard]] virtual int start_products(const std::vector<DeviceProduct>& all, Size queues) = 0;
   virtual void finish_products(int batch) = 0;
   // The upper triangle of A = its lower one.
@@ -128,12 +129,12 @@ class Device {
   virtual void product_each(DeviceView<double> A, DeviceView<double> X, DeviceView<double> Y) = 0;
   // Blocks of `width` x `width`: H_jl = F(j, l) H_jl.
   virtual void scale_blocks(DeviceView<double> F, Size width, DeviceView<double> H) = 0;
-  // A = V diag(values) V^T, values ascending (rows x 1). Reads the lower triangle of A; V takes its place where
-  // `vectors`, nothing of use otherwise. False where it fails.
+  // A = V diag(values) V^T, values ascending (rows x 1). Reads the lower triangle of A; V takes its place
+  // where `vectors`, nothing of use otherwise. False where it fails.
   [[nodiscard]] virtual bool eigen(DeviceView<double> A, bool vectors, DeviceView<double> values) = 0;
 
-  // What moments are made of, in the coordinates of linalg/symmetric_matrix.h; p = d (d + 1) / 2.
-  // Q(i, .) = weights(i) times the coordinates of x x^T, x row i of X, its entries reversed where asked for; rows x p.
+  // What moments are made of, in the coordinates of linalg/symmetric_matrix.h; p = d (d + 1) / 2. Q(i, .) =
+  // weights(i) times the coordinates of x x^T, x row i of X, its entries reversed where asked for; rows x p.
   // No weights (no data): 1.
   virtual void pairs(DeviceView<double> X, DeviceView<double> weights, bool reversed,
                      DeviceView<double> Q) = 0;
@@ -147,8 +148,9 @@ class Device {
   // x x^T, d x d; zeroth: sum r, 1 x 1. T: p x p, all of it.
   virtual void hermite4(double factor, DeviceView<double> sums, DeviceView<double> second,
                         DeviceView<double> zeroth, DeviceView<double> T) = 0;
-  // The shifted power method (decompose/subspace.h), a start a row: x <- normalise(M x + shift x), M the matrix with
-  // coordinates P(i, .), for rows with active(i) != 0; active(i) = 0 where that moved it by `tolerance` or less.
+  // The shifted power method (decompose/subspace.h), a start a row: x <- normalise(M x + shift x), M the
+  // matrix with coordinates P(i, .), for rows with active(i) != 0; active(i) = 0 where that moved it by
+  // `tolerance` or less.
   virtual void climb(DeviceView<double> P, double shift, double tolerance, DeviceView<double> X,
                      DeviceView<double> active) = 0;
 };

@@ -2,9 +2,9 @@
 //
 //     sum r x_i x_j x_k x_l - the six pairings of sum r x x^T with I + sum r times the three of I with I
 //
-// in the coordinates of linalg/symmetric_matrix.h: rows (i, j), columns (k, l), times the roots of two of both. `sum`
-// carries those of the sorted indices instead, which are equal pairwise where `low_equal` and `high_equal` say so.
-// M: sum r x x^T, column-major, columns d apart; zeroth: sum r.
+// in the coordinates of linalg/symmetric_matrix.h: rows (i, j), columns (k, l), times the roots of two of
+// both. `sum` carries those of the sorted indices instead, which are equal pairwise where `low_equal` and
+// `high_equal` say so. M: sum r x x^T, column-major, columns d apart; zeroth: sum r.
 #pragma once
 
 #include <cstddef>

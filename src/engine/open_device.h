@@ -1,5 +1,5 @@
-// Devices by name. The code for a kind of device is a module of its own (libexhume_cuda.so), looked for beside
-// the program and the library when it is asked for: programs run where there is none.
+// Devices by name. The code for a kind of device is a module of its own (libexhume_cuda.so), looked for
+// beside the program and the library when it is asked for: programs run where there is none.
 #pragma once
 
 #include <memory>

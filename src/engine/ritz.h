@@ -2,9 +2,9 @@
 //
 //     K = span{X, A X, ..., A^(s-1) X},  X: p x b at random;   eigenpairs of A restricted to K
 //
-// Blocks are made orthonormal against all before them, twice, so that the basis of K is orthonormal to rounding. Ritz
-// values lie within the spectrum; those that stand out from the rest are found to many digits, those at the edge of the bulk
-// to a few. Cost: 4 p^2 s b flops for products, 4 p (s b)^2 for the basis.
+// Blocks are made orthonormal against all before them, twice, so that the basis of K is orthonormal to
+// rounding. Ritz values lie within the spectrum; those that stand out from the rest are found to many digits,
+// those at the edge of the bulk to a few. Cost: 4 p^2 s b flops for products, 4 p (s b)^2 for the basis.
 #pragma once
 
 #include <cstdint>

@@ -5,16 +5,20 @@
 namespace exhume {
 namespace {
 
-constexpr double kWall = 0.01;                               // of the box, that places keep from it
-constexpr double kDarkest = -1, kBrightest = 2, kNoise = 1;  // of a box from 0 to 1
-constexpr int kSteps = 12;
-constexpr double kTakenForOn = 0.15;
-constexpr double kLeastPart = 0.1;  // of the units that a climb is about
+// Chosen by experience on random and digit-trained networks; not derived.
+struct BoxPlacesLimits {
+  double wall = 0.01;                             // of the box, that places keep from it
+  double darkest = -1, brightest = 2, noise = 1;  // of a box from 0 to 1
+  int steps = 12;
+  double taken_for_on = 0.15;
+  double least_part = 0.1;  // of the units that a climb is about
+};
+constexpr BoxPlacesLimits kBoxPlaces;
 
 // From coordinates between 0 and 1, cut off there.
 void into_box(const Space& space, RowMatrix& x) {
-  const Box& box = space.meter->frame().box();
-  x = x.cwiseMax(kWall).cwiseMin(1 - kWall).eval();
+  const Box& box = space.frame->box();
+  x = x.cwiseMax(kBoxPlaces.wall).cwiseMin(1 - kBoxPlaces.wall).eval();
   x = (box.low + (box.high - box.low) * x.array()).matrix();
 }
 
@@ -26,8 +30,9 @@ RowMatrix dark_to_bright(const Space& space, std::uint64_t seed, std::uint64_t f
   const Stream means(seed, "extract brightness");
   for (Index i = 0; i < count; ++i) {
     const double mean =
-        kDarkest + (kBrightest - kDarkest) * means.uniforms(first + static_cast<std::uint64_t>(i), 0).first;
-    x.row(i) = (kNoise * x.row(i).array() + mean).matrix();
+        kBoxPlaces.darkest + (kBoxPlaces.brightest - kBoxPlaces.darkest) *
+                                 means.uniforms(first + static_cast<std::uint64_t>(i), 0).first;
+    x.row(i) = (kBoxPlaces.noise * x.row(i).array() + mean).matrix();
   }
   into_box(space, x);
   return x;
@@ -41,7 +46,8 @@ RowMatrix climbs(const Space& space, const Matrix& V, std::uint64_t seed, std::u
   const Stream shares(seed, "extract shares of climbs");
   for (Index i = 0; i < count; ++i) {
     const double share =
-        kLeastPart + (1 - kLeastPart) * shares.uniforms(first + static_cast<std::uint64_t>(i), 0).first;
+        kBoxPlaces.least_part +
+        (1 - kBoxPlaces.least_part) * shares.uniforms(first + static_cast<std::uint64_t>(i), 0).first;
     for (Index j = 0; j < k; ++j)
       if (part(i, j) > share) g(i, j) = 0;
   }
@@ -52,13 +58,13 @@ RowMatrix climbs_to(const Space& space, const Matrix& V, const RowMatrix& g, std
                     std::uint64_t first) {
   const Index k = V.rows(), d = V.cols() - 1, count = g.rows();
   RowMatrix taken(count, k);
-  RowMatrix x = dark_to_bright(space, seed ^ 0x3c6ef372u, first, count);
-  for (int step = 0; step < kSteps; ++step) {
-    Stream(seed + static_cast<std::uint64_t>(step), "extract units of climbs").fill_uniform(first, taken);
+  RowMatrix x = dark_to_bright(space, sub_seed(seed, "start of climbs"), first, count);
+  for (int step = 0; step < kBoxPlaces.steps; ++step) {
+    Stream(sub_seed(seed, "step of climbs", step), "extract units of climbs").fill_uniform(first, taken);
     RowMatrix z = x * V.leftCols(d).transpose();
     z.rowwise() += V.col(d).transpose();
     const RowMatrix on =
-        (z.array() > 0 || taken.array() < kTakenForOn).cast<double>().matrix().cwiseProduct(g);
+        (z.array() > 0 || taken.array() < kBoxPlaces.taken_for_on).cast<double>().matrix().cwiseProduct(g);
     x = ((on * V.leftCols(d)).array() > 0).cast<double>().matrix();
     into_box(space, x);
   }

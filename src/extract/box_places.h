@@ -1,11 +1,13 @@
 // Places in a box at which units switch that hardly do at random ones.
 //
-// At uniform inputs a sum of many weights hardly varies: a trained unit is on at nearly all of them, or at none. Two kinds
-// of places vary more:
+// At uniform inputs a sum of many weights hardly varies: a trained unit is on at nearly all of them, or at
+// none. Two kinds of places vary more:
 //
-//     dark to bright   x = clip(mean + noise), its mean from beyond dark to beyond bright: most coordinates at the walls
-//     climbs           x with sum_j g_j h_j(x) large, h = max(V (x, 1), 0) of a known first layer, g random, some of it 0:
-//                      x <- corner by the signs of the slope there, some units at random taken for on, a few times
+//     dark to bright   x = clip(mean + noise), its mean from beyond dark to beyond bright: most coordinates
+//                      at the walls
+//     climbs           x with sum_j g_j h_j(x) large, h = max(V (x, 1), 0) of a known first layer, g random,
+//                      some of it 0: x <- corner by the signs of the slope there, some units at random taken
+//                      for on, a few times
 //
 // A unit of the second layer is a sum over h: in climbs it is on, or off, some hundred times as often.
 #pragma once
@@ -16,7 +18,8 @@
 
 namespace exhume {
 
-// count x d, rows from `first` on; all at least a hundredth of the box off its walls, where Jacobians are asked for.
+// count x d, rows from `first` on; all at least a hundredth of the box off its walls, where Jacobians are
+// asked for.
 [[nodiscard]] RowMatrix dark_to_bright(const Space& space, std::uint64_t seed, std::uint64_t first,
                                        Index count);
 

@@ -8,10 +8,14 @@
 namespace exhume {
 namespace {
 
-constexpr int kTries = 6;
-constexpr double kShrink = 0.1;
-// The check adds s differences: tolerance in multiples of one answer's noise, and of s^(1/2).
-constexpr double kDeviations = 10;
+// Chosen by experience on random and digit-trained networks; not derived.
+struct JacobianLimits {
+  int tries = 6;
+  double shrink = 0.1;
+  // The check adds s differences: tolerance in multiples of one answer's noise, and of s^(1/2).
+  double deviations = 10;
+};
+constexpr JacobianLimits kJacobian;
 
 // h or -h, or less where the box is nearer than that on both sides.
 double allowed(const Space& space, const Vector& u, const Vector& v, double h) {
@@ -35,7 +39,7 @@ std::vector<LocalLinear> jacobians(const AskNoisy& ask, const Space& space, cons
     out[static_cast<std::size_t>(i)].point = points.row(i);
     out[static_cast<std::size_t>(i)].step = steps(i);
   }
-  for (int round = 0; round < kTries && !open.empty(); ++round) {
+  for (int round = 0; round < kJacobian.tries && !open.empty(); ++round) {
     const auto count = static_cast<Index>(open.size());
     RowMatrix u(count * (s + 2), s);
     Matrix moved(count, s + 1);  // the steps, then the length of the check
@@ -65,9 +69,9 @@ std::vector<LocalLinear> jacobians(const AskNoisy& ask, const Space& space, cons
       const Vector foretold = at.value + moved(o, s) * at.jacobian * check.row(o).transpose();
       const double noise = answers.noise.segment(first, s + 2).maxCoeff();
       const double gap = (answers.values.row(first + 1 + s).transpose() - foretold).cwiseAbs().maxCoeff();
-      at.agreed = gap <= kDeviations * std::sqrt(static_cast<double>(s)) * noise;
+      at.agreed = gap <= kJacobian.deviations * std::sqrt(static_cast<double>(s)) * noise;
       if (at.agreed) continue;
-      at.step *= kShrink;
+      at.step *= kJacobian.shrink;
       again.push_back(open[static_cast<std::size_t>(o)]);
     }
     open = std::move(again);

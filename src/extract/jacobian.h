@@ -2,9 +2,9 @@
 //
 //     J = df/du in R^{m x s},     J e_a = (f(u + h e_a) - f(u)) / h
 //
-// The steps must not pass a kink. One question more in a random direction (h times +-1 in every coordinate)
+// The steps must not pass a kink. One query more in a random direction (h times +-1 in every coordinate)
 // tells: it agrees with J exactly where none was passed; otherwise the step shrinks and the point is asked
-// about again. s + 2 questions a point, all points in one batch.
+// about again. s + 2 queries per point, all points in one batch.
 #pragma once
 
 #include <cstdint>

@@ -7,15 +7,20 @@
 namespace exhume {
 namespace {
 
-// Tolerances in multiples of the noise of what is compared.
-constexpr double kDeviations = 15;
-// Length of an inherited tangent as a share of its interval, at most this many times that of a new one.
-constexpr double kInherited = 20;
-// Where g is compared with both tangents beside their meeting point: share of the way to the nearer end. With
-// one output tangents always meet, and two kinks that both lie between the points compared pass for one.
-constexpr double kBeside = 1e-5;
-// The same in errors of the meeting point, at least.
-constexpr double kBesideErrors = 4;
+// Chosen by experience on random and digit-trained networks; not derived.
+struct LineLimits {
+  // Tolerances in multiples of the noise of what is compared.
+  double deviations = 15;
+  // Length of an inherited tangent as a share of its interval, at most this many times that of a new one.
+  double inherited = 20;
+  // Where g is compared with both tangents beside their meeting point: share of the way to the nearer end.
+  // With one output tangents always meet, and two kinks that both lie between the points compared pass for
+  // one.
+  double beside = 1e-5;
+  // The same in errors of the meeting point, at least.
+  double beside_errors = 4;
+};
+constexpr LineLimits kLine;
 
 // A tangent: from `from` over `length` (either sign) with slope (m).
 struct Tangent {
@@ -89,7 +94,7 @@ class Search {
     std::sort(wanted_.begin(), wanted_.end());
     wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
     if (wanted_.empty()) return;
-    const LineAnswers answers = ask_(wanted_);
+    const NoisyAnswers answers = ask_(wanted_);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       const auto row = static_cast<Index>(i);
       known_.emplace(wanted_[i], Answer{answers.values.row(row).transpose(), answers.noise(row)});
@@ -101,7 +106,7 @@ class Search {
   void prepare(std::vector<Interval>& open) {
     const auto fits = [this](const Tangent& tangent, double width) {
       return tangent.length > 0 &&
-             tangent.length <= std::max(share_, std::min(0.1, kInherited * share_)) * 1.01 * width;
+             tangent.length <= std::max(share_, std::min(0.1, kLine.inherited * share_)) * 1.01 * width;
     };
     for (Interval& each : open) {
       const double width = each.b - each.a;
@@ -132,7 +137,7 @@ class Search {
 
   // How far a tangent may be off at the other end.
   [[nodiscard]] double tolerance(const Interval& each) const {
-    return kDeviations * std::max(each.left.error, each.right.error) * (each.b - each.a);
+    return kLine.deviations * std::max(each.left.error, each.right.error) * (each.b - each.a);
   }
 
   [[nodiscard]] bool no_kink(const Interval& each) const {
@@ -150,7 +155,8 @@ class Search {
     const double t = rise.dot(bend) / bend.squaredNorm();
     if (!(t > 0 && t < width) || (rise - bend * t).cwiseAbs().maxCoeff() > tolerance(each)) return false;
     each.meet = t;
-    each.beside = std::max(kBeside * std::min(t, width - t), kBesideErrors * tolerance(each) / bend.norm());
+    each.beside =
+        std::max(kLine.beside * std::min(t, width - t), kLine.beside_errors * tolerance(each) / bend.norm());
     if (each.a + t - each.beside <= each.a || each.a + t + each.beside >= each.b) return false;
     want(each.a + t - each.beside);
     want(each.a + t + each.beside);

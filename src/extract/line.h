@@ -1,9 +1,9 @@
-// All kinks of a piecewise linear function along a line, from few questions.
+// All kinks of a piecewise linear function along a line, from few queries.
 //
 //     g(t) = f(p + t v) in R^m,      g continuous, linear between kinks t_1 < t_2 < ...
 //
 // Bisection in theta, t = s0 tan(theta), so that kinks near and far are met in as few steps. An interval [a,
-// b] with tangents at both ends (a second question at a share of its length inwards) is settled when
+// b] with tangents at both ends (a second query at a share of its length inwards) is settled when
 //
 //     no kink    the tangent at a meets g(b), and both slopes agree
 //     one kink   the tangents meet at t* in (a, b) in all outputs, and g follows the left one just before t*
@@ -11,7 +11,7 @@
 //
 // Looking at t* alone would not do: where t* falls before the first of two kinks the value fits. Otherwise
 // the interval is halved; its parts inherit tangents as long as those are short enough for them. All
-// intervals of a level go out in one batch. About 8 questions a kink.
+// intervals of a level go out in one batch. About 8 queries per kink.
 //
 // Tolerances follow the noise of the answers, which comes with them.
 #pragma once
@@ -19,7 +19,7 @@
 #include <functional>
 #include <vector>
 
-#include "exhume/types.h"
+#include "extract/space.h"
 
 namespace exhume {
 
@@ -37,11 +37,7 @@ struct LineKinks {
 };
 
 // g at the points asked about, and how far each answer may be off.
-struct LineAnswers {
-  RowMatrix values;  // (count of t) x m
-  Vector noise;      // count of t
-};
-using AskLine = std::function<LineAnswers(const std::vector<double>& t)>;
+using AskLine = std::function<NoisyAnswers(const std::vector<double>& t)>;
 [[nodiscard]] LineKinks kinks_on_line(const AskLine& ask, const LineOptions& options);
 
 }  // namespace exhume

@@ -13,25 +13,26 @@
 namespace exhume {
 namespace {
 
-// Stages of the meter.
-constexpr const char* kLines = "kinks";
-constexpr const char* kJacobians = "jacobians";
-// The first step of a Jacobian as a share of the gap between its kinks, where answers are doubles, and at
-// most.
-constexpr double kStep = 0.01, kLongestStep = 0.25;
-// Second singular value of a jump over the first, from which it is not that of one unit.
-constexpr double kRankOne = 1e-3;
-// Distance of planes below which two are one.
-constexpr double kSamePlane = 1e-4;
-// What is left of an amplitude over what was taken off, below which the unit is none.
-constexpr double kVanished = 1e-4;
-// Tangents: of doubles, and where answers are noisy or a model is taken off, whose errors are to be averaged
-// out.
-constexpr double kShortTangent = 1e-3, kLongTangent = 0.02, kLongestTangent = 0.2;
-// Share of the reach within the box that is used.
-constexpr double kWithin = 0.98;
-// Values over their noise up to which a piece of what is left counts as zero.
-constexpr double kZero = 30;
+// Chosen by experience on random and digit-trained networks; not derived.
+struct LineUnitsLimits {
+  // The first step of a Jacobian as a share of the gap between its kinks, where answers are doubles, and at
+  // most.
+  double step = 0.01, longest_step = 0.25;
+  // Second singular value of a jump over the first, from which it is not that of one unit.
+  double rank_one = 1e-3;
+  // Distance of planes below which two are one.
+  double same_plane = 1e-4;
+  // What is left of an amplitude over what was taken off, below which the unit is none.
+  double vanished = 1e-4;
+  // Tangents: of doubles, and where answers are noisy or a model is taken off, whose errors are to be
+  // averaged out.
+  double short_tangent = 1e-3, long_tangent = 0.02, longest_tangent = 0.2;
+  // Share of the reach within the box that is used.
+  double within = 0.98;
+  // Values over their noise up to which a piece of what is left counts as zero.
+  double zero = 30;
+};
+constexpr LineUnitsLimits kLineUnits;
 
 class Follower {
  public:
@@ -45,17 +46,18 @@ class Follower {
     line.high = task_.high;
     line.intervals = task_.intervals;
     const bool taken_off = model_.C.size() > 0;
-    line.tangent = std::clamp(300 * std::sqrt(space_.noise.relative), kShortTangent, kLongestTangent);
-    if (taken_off) line.tangent = std::max(line.tangent, kLongTangent);
+    line.tangent = std::clamp(300 * std::sqrt(space_.noise.relative), kLineUnits.short_tangent,
+                              kLineUnits.longest_tangent);
+    if (taken_off) line.tangent = std::max(line.tangent, kLineUnits.long_tangent);
     const LineKinks kinks = kinks_on_line(
         [&](const std::vector<double>& t) {
           RowMatrix u(static_cast<Index>(t.size()), s_);
           for (std::size_t i = 0; i < t.size(); ++i) u.row(static_cast<Index>(i)) = at(t[i]).transpose();
-          NoisyAnswers answers = left(kLines, u);
+          NoisyAnswers answers = left(QueryStage::kKinks, u);
           // Far out rounding would be taken for kinks, thousands of them.
           for (Index i = 0; i < u.rows(); ++i)
             answers.noise(i) = std::max(answers.noise(i), space_.noise_at(u.row(i), 0));
-          return LineAnswers{std::move(answers.values), std::move(answers.noise)};
+          return answers;
         },
         line);
     outputs_ = space_.meter->outputs();
@@ -71,35 +73,27 @@ class Follower {
 
  private:
   [[nodiscard]] Vector at(double t) const { return task_.p + t * task_.v; }
-  [[nodiscard]] NoisyAnswers left(const char* stage, const RowMatrix& u) const {
+  [[nodiscard]] NoisyAnswers left(QueryStage stage, const RowMatrix& u) const {
     return residual(space_, stage, model_, task_.model_error, u);
   }
 
   // Points in the gaps between kinks and beyond the outermost ones, with their Jacobians.
   [[nodiscard]] std::vector<LocalLinear> pieces(const std::vector<double>& kinks) const {
-    const auto count = static_cast<Index>(kinks.size());
-    RowMatrix points(count + 1, s_);
-    Vector steps(count + 1);
-    // Beyond the outermost kinks as far as kinks are apart from each other.
-    const double beyond =
-        count > 1 ? (kinks.back() - kinks.front()) / static_cast<double>(count) : task_.scale / 4;
-    const double share = std::clamp(kStep * std::sqrt(space_.noise.relative / 1e-15), kStep, kLongestStep);
-    for (Index r = 0; r <= count; ++r) {
-      double low = task_.low, high = task_.high;
-      if (count > 0) {
-        low = r > 0 ? kinks[static_cast<std::size_t>(r - 1)] : std::max(low, kinks.front() - 2 * beyond);
-        high = r < count ? kinks[static_cast<std::size_t>(r)] : std::min(high, kinks.back() + 2 * beyond);
-      }
-      const double middle = count > 0 ? (low + high) / 2 : 0;
-      points.row(r) = at(middle);
-      steps(r) = share * (count > 0 ? (high - low) / 2 : task_.scale);
+    const std::vector<Gap> gaps = gaps_between(task_, kinks);
+    RowMatrix points(static_cast<Index>(gaps.size()), s_);
+    Vector steps(points.rows());
+    const double share = std::clamp(kLineUnits.step * std::sqrt(space_.noise.relative / 1e-15),
+                                    kLineUnits.step, kLineUnits.longest_step);
+    for (Index r = 0; r < points.rows(); ++r) {
+      points.row(r) = at(gaps[static_cast<std::size_t>(r)].middle);
+      steps(r) = share * gaps[static_cast<std::size_t>(r)].half;
     }
-    const AskNoisy ask = [&](const RowMatrix& u) { return left(kJacobians, u); };
+    const AskNoisy ask = [&](const RowMatrix& u) { return left(QueryStage::kJacobians, u); };
     if (!space_.whole || fresh_) return jacobians(ask, space_, points, steps, task_.seed);
     return unless_zero(ask, points, steps);
   }
 
-  // In the whole space a Jacobian is dear. Pieces where nothing is left have none.
+  // In the whole space a Jacobian is expensive. Pieces where nothing is left need none.
   [[nodiscard]] std::vector<LocalLinear> unless_zero(const AskNoisy& ask, const RowMatrix& points,
                                                      const Vector& steps) const {
     const Index n = points.rows();
@@ -115,7 +109,8 @@ class Follower {
       LocalLinear& piece = out[static_cast<std::size_t>(i)];
       piece = {points.row(i), Vector::Zero(outputs_), Matrix::Zero(outputs_, s_), steps(i), true};
       for (Index q = 2 * i; q < 2 * i + 2; ++q) {
-        if (answers.values.row(q).cwiseAbs().maxCoeff() > kZero * answers.noise(q)) piece.agreed = false;
+        if (answers.values.row(q).cwiseAbs().maxCoeff() > kLineUnits.zero * answers.noise(q))
+          piece.agreed = false;
       }
       if (!piece.agreed) open.push_back(i);
     }
@@ -142,7 +137,7 @@ class Follower {
       const Matrix jump =
           gaps[static_cast<std::size_t>(j + 1)].jacobian - gaps[static_cast<std::size_t>(j)].jacobian;
       const Svd svd = thin_svd(jump);
-      const double rank_one = std::max(kRankOne, std::sqrt(space_.noise.relative) * 30);
+      const double rank_one = std::max(kLineUnits.rank_one, std::sqrt(space_.noise.relative) * 30);
       if (!(svd.values(0) > 0) || (svd.values.size() > 1 && svd.values(1) > rank_one * svd.values(0)))
         continue;
       Vector w = svd.V.col(0);
@@ -151,7 +146,7 @@ class Follower {
       const Vector c = jump * w / 2;
       if (const Index known = known_plane(w, b); known >= 0) {
         Vector now = changed.C.row(known).transpose() + c;
-        if (now.norm() < kVanished * c.norm()) now.setZero();
+        if (now.norm() < kLineUnits.vanished * c.norm()) now.setZero();
         changed.C.row(known) = now.transpose();
         corrected = true;
         continue;
@@ -178,7 +173,7 @@ class Follower {
     for (Index j = 0; j < model_.units(); ++j) {
       Vector other = model_.V.row(j);
       other(s_) /= task_.scale;
-      if (unit_distance(plane, other, true) < kSamePlane) return j;
+      if (unit_distance(plane, other, true) < kLineUnits.same_plane) return j;
     }
     return -1;
   }
@@ -253,10 +248,9 @@ Vector term_sizes(const SeparableModel& model, const RowMatrix& u) {
   return size.array() + model.C.bottomRows(1).cwiseAbs().maxCoeff();
 }
 
-NoisyAnswers residual(const Space& space, const std::string& stage, const SeparableModel& model,
-                      double model_error, const RowMatrix& u) {
-  NoisyAnswers out{space.ask(stage, u), Vector(u.rows())};
-  for (Index i = 0; i < u.rows(); ++i) out.noise(i) = space.noise.at(out.values.row(i).cwiseAbs().maxCoeff());
+NoisyAnswers residual(const Space& space, QueryStage stage, const SeparableModel& model, double model_error,
+                      const RowMatrix& u) {
+  NoisyAnswers out = space.ask_noisy(stage, u);
   if (model.C.size() == 0) return out;
   out.noise += model_error * term_sizes(model, u);
   out.values -= evaluate(model, u);
@@ -270,11 +264,24 @@ LineTask line_through(const Space& space, const Vector& p, const Vector& v, doub
   task.low = -farthest;
   task.high = farthest;
   if (space.bounded()) {
-    task.low = -kWithin * space.reach(p, -v);
-    task.high = kWithin * space.reach(p, v);
+    task.low = -kLineUnits.within * space.reach(p, -v);
+    task.high = kLineUnits.within * space.reach(p, v);
     task.scale = (task.high - task.low) / 2;
   }
   return task;
+}
+
+std::vector<Gap> gaps_between(const LineTask& task, const std::vector<double>& kinks) {
+  const std::size_t n = kinks.size();
+  if (n == 0) return {{0, task.scale}};
+  const double beyond = n > 1 ? (kinks.back() - kinks.front()) / static_cast<double>(n) : task.scale / 4;
+  std::vector<Gap> out;
+  for (std::size_t r = 0; r <= n; ++r) {
+    const double low = r > 0 ? kinks[r - 1] : std::max(task.low, kinks.front() - 2 * beyond);
+    const double high = r < n ? kinks[r] : std::min(task.high, kinks.back() + 2 * beyond);
+    out.push_back({(low + high) / 2, (high - low) / 2});
+  }
+  return out;
 }
 
 LineUnits units_of_line(const Space& space, const LineTask& task, SeparableModel& model) {

@@ -36,11 +36,17 @@ LineUnits units_of_line(const Space& space, const LineTask& task, SeparableModel
 // A line through p along v, as far as the box allows, or `farthest` to either side where there is none.
 [[nodiscard]] LineTask line_through(const Space& space, const Vector& p, const Vector& v, double farthest);
 
+// Where Jacobians are asked for: between kinks, and beyond the outermost ones as far as kinks are apart from each other.
+struct Gap {
+  double middle = 0, half = 0;  // t, and half the width
+};
+[[nodiscard]] std::vector<Gap> gaps_between(const LineTask& task, const std::vector<double>& kinks);
+
 // Sizes of the terms that the model adds up, at every row of u.
 [[nodiscard]] Vector term_sizes(const SeparableModel& model, const RowMatrix& u);
 
 // What the model leaves of the answers.
-[[nodiscard]] NoisyAnswers residual(const Space& space, const std::string& stage, const SeparableModel& model,
+[[nodiscard]] NoisyAnswers residual(const Space& space, QueryStage stage, const SeparableModel& model,
                                     double model_error, const RowMatrix& u);
 
 }  // namespace exhume

@@ -5,43 +5,50 @@
 #include <cmath>
 #include <utility>
 
+#include "extract/form_fit.h"
+
 namespace exhume {
 namespace {
 
-constexpr double kSharp = 1e-6;          // error of a normal that is used
-constexpr double kSameDirection = 1e-5;  // of jumps of one unit
-constexpr double kConsistent = 1e-4;     // what is left of a normal, and of units that are off, over its size
-constexpr double kOnPlane = 1e-7;        // distance from a plane below which its side is not known
-constexpr double kSingular = 1e-7;       // of the second smallest eigenvalue, from which on a row is known
-constexpr double kSameBias = 1e-4;
+// Chosen by experience on random and digit-trained networks; not derived.
+struct SecondLayerLimits {
+  double sharp = 1e-6;           // error of a normal that is used
+  double same_direction = 1e-5;  // of jumps of one unit
+  double consistent = 1e-4;      // what is left of a normal, and of units that are off, over its size
+  double on_plane = 1e-7;        // distance from a plane below which its side is not known
+  double singular = 1e-7;        // of the second smallest eigenvalue, from which on a row is known
+  double same_bias = 1e-4;
+};
+constexpr SecondLayerLimits kSecondLayer;
 
 struct Usable {
-  const UpperKink* kink;
+  const Kink* kink;
   Vector a;   // k, zero where off, unit norm
   Vector on;  // k, of 0 and 1
   Vector h;   // k
 };
 
-std::vector<Usable> usable_kinks(const FirstUnits& first, const std::vector<UpperKink>& kinks) {
+std::vector<Usable> usable_kinks(const FirstUnits& first, const std::vector<Kink>& kinks) {
   std::vector<Usable> out;
-  for (const UpperKink& kink : kinks) {
-    if (!(kink.error < kSharp)) continue;
+  for (const Kink& kink : kinks) {
+    if (!(kink.error < kSecondLayer.sharp)) continue;
     double left = 0;
     Usable one{&kink, first.coordinates(kink.normal, left), {}, {}};
     const double size = one.a.norm();
-    if (!(left <= kConsistent)) continue;
+    if (!(left <= kSecondLayer.consistent)) continue;
     const Vector z = first.values(kink.place);
-    if (z.cwiseAbs().minCoeff() < kOnPlane) continue;
+    if (z.cwiseAbs().minCoeff() < kSecondLayer.on_plane) continue;
     one.on = (z.array() > 0).cast<double>();
     one.h = z.cwiseMax(0);
-    if ((one.a - one.on.cwiseProduct(one.a)).norm() > kConsistent * size) continue;
+    if ((one.a - one.on.cwiseProduct(one.a)).norm() > kSecondLayer.consistent * size) continue;
     one.a = one.on.cwiseProduct(one.a).normalized();
     out.push_back(std::move(one));
   }
   return out;
 }
 
-// The null vector of kinks, and what a second one would have; rows of units that are off at all of them are open.
+// The null vector of kinks, and what a second one would have; rows of units that are off at all of them are
+// open.
 SecondUnit solved(const std::vector<const Usable*>& group, double& second) {
   const Index k = group.front()->a.size();
   Matrix N = Matrix::Zero(k, k);
@@ -52,7 +59,6 @@ SecondUnit solved(const std::vector<const Usable*>& group, double& second) {
     met += one->on;
   }
   SecondUnit unit;
-  unit.kinks = group.size();
   unit.row = Vector::Zero(k + 1);
   unit.open.assign(static_cast<std::size_t>(k), false);
   std::vector<Index> told;
@@ -79,8 +85,8 @@ bool agrees(const SecondUnit& unit, const Usable& kink) {
   const Index k = kink.a.size();
   const Vector w = kink.on.cwiseProduct(Vector(unit.row.head(k)));
   const double size = w.cwiseProduct(kink.h).norm();
-  return (w - kink.a.dot(w) * kink.a).norm() <= kConsistent * w.norm() &&
-         std::abs(w.dot(kink.h) + unit.row(k)) <= kSameBias * (size + std::abs(unit.row(k)));
+  return (w - kink.a.dot(w) * kink.a).norm() <= kSecondLayer.consistent * w.norm() &&
+         std::abs(w.dot(kink.h) + unit.row(k)) <= kSecondLayer.same_bias * (size + std::abs(unit.row(k)));
 }
 
 }  // namespace
@@ -98,11 +104,7 @@ Vector FirstUnits::values(const Vector& x) const {
   return V_.leftCols(V_.cols() - 1) * x + V_.col(V_.cols() - 1);
 }
 
-RowMatrix FirstUnits::features(const RowMatrix& x) const {
-  RowMatrix z = x * V_.leftCols(V_.cols() - 1).transpose();
-  z.rowwise() += V_.col(V_.cols() - 1).transpose();
-  return z.cwiseMax(0.0);
-}
+RowMatrix FirstUnits::features(const RowMatrix& x) const { return layer_values(V_, x).cwiseMax(0.0); }
 
 Vector FirstUnits::coordinates(const Vector& normal, double& left) const {
   Vector a = inverse_ * normal;
@@ -110,7 +112,7 @@ Vector FirstUnits::coordinates(const Vector& normal, double& left) const {
   return a;
 }
 
-std::vector<SecondUnit> second_units(const FirstUnits& first, const std::vector<UpperKink>& kinks) {
+std::vector<SecondUnit> second_units(const FirstUnits& first, const std::vector<Kink>& kinks) {
   const std::vector<Usable> usable = usable_kinks(first, kinks);
   std::vector<SecondUnit> units;
   std::vector<bool> used(usable.size(), false);
@@ -120,7 +122,8 @@ std::vector<SecondUnit> second_units(const FirstUnits& first, const std::vector<
     const Vector along = usable[i].kink->jump.normalized();
     for (std::size_t j = i + 1; j < usable.size(); ++j) {
       const Vector& jump = usable[j].kink->jump;
-      if (used[j] || (jump - along.dot(jump) * along).norm() > kSameDirection * jump.norm()) continue;
+      if (used[j] || (jump - along.dot(jump) * along).norm() > kSecondLayer.same_direction * jump.norm())
+        continue;
       used[j] = true;
       group.push_back(&usable[j]);
     }
@@ -130,7 +133,7 @@ std::vector<SecondUnit> second_units(const FirstUnits& first, const std::vector<
     std::erase_if(group, [&](const Usable* one) { return !agrees(unit, *one); });
     if (group.size() < 2 || 2 * group.size() < all) continue;
     if (group.size() < all) unit = solved(group, second);
-    if (!(second > kSingular)) continue;
+    if (!(second > kSecondLayer.singular)) continue;
     units.push_back(std::move(unit));
   }
   return units;

@@ -7,14 +7,13 @@
 
 #include <vector>
 
-#include "extract/planes.h"
+#include "extract/kink.h"
 
 namespace exhume {
 
 struct SecondUnit {
   Vector row;              // k + 1, on (h_1, 1), |w| = 1, up to sign; 0 where open
   std::vector<bool> open;  // of the k weights: units that were off at all its kinks
-  std::size_t kinks = 0;
 
   [[nodiscard]] bool any_open() const;
 };
@@ -36,8 +35,7 @@ class FirstUnits {
 };
 
 // Every unit that at least two kinks show and that agrees with most of them.
-[[nodiscard]] std::vector<SecondUnit> second_units(const FirstUnits& first,
-                                                   const std::vector<UpperKink>& kinks);
+[[nodiscard]] std::vector<SecondUnit> second_units(const FirstUnits& first, const std::vector<Kink>& kinks);
 
 // Does a known unit bend f at x?
 [[nodiscard]] bool on_surface(const FirstUnits& first, const std::vector<SecondUnit>& units, const Vector& x,

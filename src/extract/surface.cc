@@ -4,30 +4,37 @@
 #include <algorithm>
 #include <cmath>
 
-#include "extract/bend.h"
+#include "extract/kink.h"
 
 namespace exhume {
 namespace {
 
-constexpr const char* kStage = "followed";
+// Chosen by experience on random and digit-trained networks; not derived.
+struct SurfaceLimits {
+  int steps = 64, halvings = 60;
+  double least_error = 1e-15, smallest = 1e-13;
+  double contradicted = 1e4;        // distance of a place from the surface of the others, in errors
+  double most_contradicted = 0.25;  // of all places
+  double least_free = 1e-2;         // share of an equation that the others do not use up
+};
+constexpr SurfaceLimits kSurface;
 
 }  // namespace
 
-AlongSurface along_surface(const Space& space, const KnownLayers& below, const Planes& planes,
+AlongSurface along_surface(const Space& space, const SignFreeLayers& below, const QueryEvidence& evidence,
                            const Vector& row, Index places, std::uint64_t seed) {
-  constexpr int kSteps = 64, kHalvings = 60;
   const Index s = space.dimensions();
-  const RowMatrix from = places_about(space, planes, seed ^ 0x6a09e667u, 0, 8 * places);
+  const RowMatrix from = places_about(space, evidence, sub_seed(seed, "along a surface"), 0, 8 * places);
   std::vector<Vector> at, normals;
   for (Index i = 0; i + 1 < from.rows() && static_cast<Index>(at.size()) < places; i += 2) {
     const Vector a = from.row(i), b = from.row(i + 1);
     const auto z = [&](double t) { return below.value(row, a + t * (b - a)).z; };
     double low = 0, before = z(0);
-    for (int q = 1; q <= kSteps; ++q) {
-      const double t = static_cast<double>(q) / kSteps, now = z(t);
+    for (int q = 1; q <= kSurface.steps; ++q) {
+      const double t = static_cast<double>(q) / kSurface.steps, now = z(t);
       if ((before < 0) != (now < 0)) {
         double high = t;
-        for (int half = 0; half < kHalvings; ++half) {
+        for (int half = 0; half < kSurface.halvings; ++half) {
           const double middle = (low + high) / 2;
           ((z(middle) < 0) == (before < 0) ? low : high) = middle;
         }
@@ -45,21 +52,21 @@ AlongSurface along_surface(const Space& space, const KnownLayers& below, const P
   }
   const auto n = static_cast<Index>(at.size());
   AlongSurface out;
-  out.places = n;
   if (n == 0) return out;
   RowMatrix u(n, s), w(n, s);
   for (Index i = 0; i < n; ++i) {
     u.row(i) = at[static_cast<std::size_t>(i)].transpose();
     w.row(i) = normals[static_cast<std::size_t>(i)].transpose();
   }
-  std::vector<Bend> bends = bends_at(space, kStage, u, w, Vector::Constant(n, kBendSteps[0] * planes.scale));
+  std::vector<Bend> bends =
+      bends_at(space, QueryStage::kSurfaces, u, w, Vector::Constant(n, kBendSteps[0] * evidence.scale));
   // Those at which it does not bend so near, once more.
   std::vector<Index> again;
   for (Index i = 0; i < n; ++i)
     if (!bends[static_cast<std::size_t>(i)].bends) again.push_back(i);
   const std::vector<Bend> wider =
-      bends_at(space, kStage, u(again, Eigen::all), w(again, Eigen::all),
-               Vector::Constant(static_cast<Index>(again.size()), kBendSteps[1] * planes.scale));
+      bends_at(space, QueryStage::kSurfaces, u(again, Eigen::all), w(again, Eigen::all),
+               Vector::Constant(static_cast<Index>(again.size()), kBendSteps[1] * evidence.scale));
   for (std::size_t i = 0; i < again.size(); ++i) bends[static_cast<std::size_t>(again[i])] = wider[i];
   for (std::size_t i = 0; i < bends.size(); ++i) {
     if (bends[i].alive) ++out.alive;
@@ -70,15 +77,11 @@ AlongSurface along_surface(const Space& space, const KnownLayers& below, const P
   return out;
 }
 
-Vector through_places(const KnownLayers& below, const Vector& row, const std::vector<UpperKink>& kinks,
+Vector through_places(const SignFreeLayers& below, const Vector& row, const std::vector<Kink>& kinks,
                       std::vector<MetPlace>& met, double& off, const Matrix& plain) {
-  constexpr double kLeastError = 1e-15, kSmallest = 1e-13;
-  constexpr double kContradicted = 1e4;       // distance of a place from the surface of the others, in errors
-  constexpr double kMostContradicted = 0.25;  // of all places
-  constexpr double kLeastFree = 1e-2;         // share of an equation that the others do not use up
   const Index s = below.inputs(), K = below.units(), q = K + s + 1;
   const auto least_places =
-      static_cast<std::size_t>((1 - kMostContradicted) * static_cast<double>(met.size()));
+      static_cast<std::size_t>((1 - kSurface.most_contradicted) * static_cast<double>(met.size()));
   // theta = row + T y.
   Matrix T = Matrix::Identity(q, q);
   if (plain.rows() > 0) {
@@ -91,20 +94,20 @@ Vector through_places(const KnownLayers& below, const Vector& row, const std::ve
     Matrix A = Matrix::Zero(n + static_cast<Index>(kinks.size()) * (1 + s) + 1, q);
     Vector right = Vector::Zero(A.rows());
     const auto equation = [&](Index i, const Vector& u, double error) {
-      const KnownLayers::Value value = below.value(theta, u);
+      const SignFreeLayers::Value value = below.value(theta, u);
       const double weight =
-          1 / (std::max(error, kLeastError * u.norm()) * std::max(value.slope.norm(), kTiny));
+          1 / (std::max(error, kSurface.least_error * u.norm()) * std::max(value.slope.norm(), kTiny));
       A.row(i) = weight * below.row(below.values(u).cwiseAbs(), u, 1).transpose();
       right(i) = -weight * value.z;
     };
     for (Index i = 0; i < n; ++i)
       equation(i, met[static_cast<std::size_t>(i)].at, met[static_cast<std::size_t>(i)].error);
     Index at = n;
-    for (const UpperKink& kink : kinks) {
-      equation(at++, kink.place, kLeastError * (1 + kink.place.norm()));
+    for (const Kink& kink : kinks) {
+      equation(at++, kink.place, kSurface.least_error * (1 + kink.place.norm()));
       // The slope at a kink has no part across the normal.
       const Piece piece = below.at(kink.place);
-      const KnownLayers::Value start = below.value(theta, kink.place);
+      const SignFreeLayers::Value start = below.value(theta, kink.place);
       const double weight = 1 / (std::max(kink.error, 1e-13) * std::max(start.slope.norm(), kTiny));
       for (Index a = 0; a < s; ++a, ++at) {
         const Vector across = Vector::Unit(s, a) - kink.normal(a) * kink.normal;
@@ -112,13 +115,13 @@ Vector through_places(const KnownLayers& below, const Vector& row, const std::ve
         right(at) = -weight * start.slope.dot(across);
       }
     }
-    A.row(at) = theta.transpose() / kLeastError;
+    A.row(at) = theta.transpose() / kSurface.least_error;
     A = A * T;
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
     const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
                                     Eigen::ComputeThinU | Eigen::ComputeThinV);
     Vector inverse = svd.singularValues();
-    const double least = kSmallest * inverse(0);
+    const double least = kSurface.smallest * inverse(0);
     Index rank = 0;
     for (Index i = 0; i < inverse.size(); ++i) {
       if (inverse(i) > least) rank = i + 1;
@@ -131,10 +134,11 @@ Vector through_places(const KnownLayers& below, const Vector& row, const std::ve
     const Vector left = right - A * y;
     const Vector taken = svd.matrixU().leftCols(rank).rowwise().squaredNorm();
     Index worst = -1;
-    double most = kContradicted;
+    double most = kSurface.contradicted;
     for (Index i = 0; i < n; ++i) {
       const double free = 1 - taken(i);
-      if (free > kLeastFree && std::abs(left(i)) / free > most) most = std::abs(left(i)) / free, worst = i;
+      if (free > kSurface.least_free && std::abs(left(i)) / free > most)
+        most = std::abs(left(i)) / free, worst = i;
     }
     if (worst >= 0 && met.size() > least_places) {
       met.erase(met.begin() + worst);
@@ -145,7 +149,7 @@ Vector through_places(const KnownLayers& below, const Vector& row, const std::ve
   }
   off = 0;
   for (const MetPlace& place : met) {
-    const KnownLayers::Value value = below.value(theta, place.at);
+    const SignFreeLayers::Value value = below.value(theta, place.at);
     off = std::max(off, std::abs(value.z) / std::max(value.slope.norm(), kTiny));
   }
   return theta;

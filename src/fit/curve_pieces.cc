@@ -3,10 +3,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "base/blas.h"
+#include "base/order.h"
 #include "fit/unit_search.h"
 
 namespace exhume {
@@ -16,8 +16,8 @@ namespace {
 constexpr Index kMostRows = 40000;
 // More inputs than this are hardly functions of one of them.
 constexpr Index kMostInputs = 16;
-// Mean squared step from row to row, over the variance of the inputs: 2 for unrelated rows, about (range / n)^2
-// along a curve.
+// Mean squared step from row to row, over the variance of the inputs: 2 for unrelated rows, about (range /
+// n)^2 along a curve.
 constexpr double kSmoothSteps = 0.01;
 // A row belongs to a run whose matrix reproduces it to this share of the outputs' spread.
 constexpr double kReproduces = 1e-8;
@@ -102,9 +102,7 @@ Vector unit_between(const Run& left, const Run& right) {
 // The rows in the order of `place`.
 Matrix units_in_order(const SampleBlock& block, const Vector& place) {
   const Index n = block.rows(), d = block.x().cols();
-  std::vector<Index> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return place(i) < place(j); });
+  const std::vector<Index> order = increasing_order(place);
   Matrix X1(n, d + 1), Y(n, block.y().cols());
   for (Index i = 0; i < n; ++i) {
     X1.row(i) << block.x().row(order[static_cast<size_t>(i)]), 1;

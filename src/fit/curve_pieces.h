@@ -21,9 +21,9 @@
 
 namespace exhume {
 
-// Units ((number found) x (d+1), rows (w, b), |w| = 1, signs open) in the coordinates of `samples`. None where
-// the rows do not lie along a curve, or do not fall into runs. `places` are the same rows with inputs of
-// which one may grow along the curve: standardised ones seldom do, those of the user may.
+// Units ((number found) x (d+1), rows (w, b), |w| = 1, signs open) in the coordinates of `samples`. None
+// where the rows do not lie along a curve, or do not fall into runs. `places` are the same rows with inputs
+// of which one may grow along the curve: standardised ones seldom do, those of the user may.
 [[nodiscard]] Matrix units_along_curve(const SampleSource& samples, const SampleSource& places);
 
 }  // namespace exhume

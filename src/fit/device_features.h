@@ -1,11 +1,11 @@
-// Rows seen through a separable model (model/separable_model.h) on a device.
+// Rows seen through a form with one hidden layer (model/form.h) on a device.
 //
 //     Z = X W^T + 1 b^T: rows x k      F = (phi(Z), [X], 1): rows x q
 #pragma once
 
 #include "engine/device.h"
 #include "engine/transfer.h"
-#include "model/separable_model.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -14,21 +14,21 @@ class DeviceFeatures {
   using Doubles = DeviceMatrix<double>;
   using View = DeviceView<double>;
 
-  // Which models there may be: units |z| or max(z, 0).
-  [[nodiscard]] static bool may_run(const SeparableModel& model) { return !model.rectifier; }
+  // Which forms there may be: units |z| or max(z, 0).
+  [[nodiscard]] static bool may_run(const Form& form) { return !form.rectifier; }
 
   // Place for at most so many rows.
-  DeviceFeatures(Device& device, const SeparableModel& model, Index rows)
+  DeviceFeatures(Device& device, const Form& form, Index rows)
       : device_(device),
-        kind_(model.activation == Activation::kRelu ? Device::Kind::kRectified : Device::Kind::kAbsolute),
-        linear_(model.linear_term),
-        k_(model.units()),
-        d_(model.inputs()),
-        V_(sent(device, model.V)),
-        C_(sent(device, model.C)),
+        kind_(form.activation() == Activation::kRelu ? Device::Kind::kRectified : Device::Kind::kAbsolute),
+        linear_(!form.plain),
+        k_(form.units()),
+        d_(form.inputs),
+        V_(sent(device, form.V[0])),
+        C_(sent(device, form.C)),
         Z_(device, rows, k_),
-        F_(device, rows, model.features()) {
-    device.fill(F_.view().columns(model.features() - 1, 1), 1.0);
+        F_(device, rows, form.features()) {
+    device.fill(F_.view().columns(form.features() - 1, 1), 1.0);
   }
 
   // Features of the rows of X (at most as many as there is place for): the first rows of Z and F.
@@ -42,7 +42,7 @@ class DeviceFeatures {
     if (linear_) device_.copy(X, f.columns(k_, d_));
     return f;
   }
-  // Y -= what the model says at the rows of X.
+  // Y -= what the form says at the rows of X.
   void subtract(const View& X, const View& Y) const {
     device_.product(-1, make(X), false, C_.view(), false, 1, Y);
   }

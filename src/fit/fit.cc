@@ -7,11 +7,8 @@
 
 #include "base/blas.h"
 #include "base/limits.h"
-#include "base/parallel.h"
-#include "fit/hardest_rows.h"
-#include "fit/measure.h"
-#include "fit/normal_sums.h"
-#include "fit/output_mixing.h"
+#include "fit/residuals.h"
+#include "fit/sums.h"
 
 namespace exhume {
 namespace {
@@ -30,18 +27,18 @@ constexpr double kRivalDeviations = 20;
 constexpr double kRivalFalseAlarm = 1e-5;
 // Rows times weights above which a fit that leaves structure is not worth passes over all rows.
 constexpr double kMostWhenStuck = 1e10;
-// Most times that all rows are fitted with new weights, and the share of the assumed noise above which the weights
-// were right.
+// Most times that all rows are fitted with new weights, and the share of the assumed noise above which the
+// weights were right.
 constexpr int kMostWeightings = 8;
 constexpr double kSameNoise = 0.5;
 
-double sum_of_squares(const SeparableModel& model, const SampleSource& samples, const Control& control) {
+double sum_of_squares(const Form& model, const SampleSource& samples, const Control& control) {
   return residual_sums(model, samples, kBlockRows, control).squares.sum();
 }
 
 // How many more equations than unknowns a signed or sign-free fit leaves.
-double freedom(const SampleSource& samples, const SeparableModel& model) {
-  const Index unknowns = model.units() * model.inputs() + model.C.size();
+double freedom(const SampleSource& samples, const Form& model) {
+  const Index unknowns = model.units() * model.inputs + model.C.size();
   return static_cast<double>(std::max<Index>(samples.rows() * samples.outputs() - unknowns, 1));
 }
 
@@ -72,7 +69,7 @@ class Fitter {
     subset_ = spread_subset(*samples_, rows);
     for (int round = 0; round < kMostRounds; ++round) {
       search(start);
-      start = sign_free_.V;
+      start = sign_free_.V[0];
       if (control_.out_of_time()) break;
       // More rows make no fit exact that was not, and few stalled searches end well.
       if (fit_.stalled && (round > 0 || !options_.noise_is_final)) break;
@@ -141,15 +138,13 @@ class Fitter {
     const Index unknowns = search_unknowns(samples_->inputs(), V.rows(), samples_->outputs());
     const Index few = std::max<Index>(300, 5 * unknowns / samples_->outputs());
     if (few > rows / 2) return V;
-    SeparableModel model;
-    model.V = V;
     PolishOptions quick = options_.polish;
     quick.max_iterations = 12;
     quick.damping = 1e-4;
-    const PolishSummary summary = polish(model, *spread_subset(*samples_, few), quick, control_);
+    const Polished summary = polish(one_layer(V), *spread_subset(*samples_, few), quick, control_);
     for (const double value : summary.descent) fit_.descent.push_back({false, value});
     const double exact = std::max(SearchOptions().exact_relative, rounding_level(*samples_));
-    return summary.relative_mse < exact ? summary.model.V : V;
+    return summary.relative_mse < exact ? summary.form.V[0] : V;
   }
 
   [[nodiscard]] Index subset_rows(Index unknowns) const {
@@ -159,7 +154,7 @@ class Fitter {
     return std::min(samples_->rows(), std::max(least, static_cast<Index>(wanted)));
   }
 
-  void record(const PolishSummary& summary) {
+  void record(const Polished& summary) {
     for (const double value : summary.descent) fit_.descent.push_back({true, value});
   }
 
@@ -167,41 +162,41 @@ class Fitter {
     fit_.signs = decide_signs(sign_free_, {});
     PolishOptions finish = options_.polish;
     finish.damping = 1e-8;
-    const PolishSummary summary = polish(with_signs(sign_free_, fit_.signs), *subset_, finish, control_);
+    const Polished summary = polish(with_signs(sign_free_, fit_.signs), *subset_, finish, control_);
     record(summary);
-    fit_.model = summary.model;
+    fit_.model = summary.form;
     const double left = sum_of_squares(fit_.model, *samples_, control_);
     fit_.relative_mse = left / static_cast<double>(samples_->rows() * samples_->outputs());
     fit_.noise_covariance = Matrix::Zero(samples_->outputs(), samples_->outputs());
   }
 
   // Outputs mixed so that the noise of `model`'s residuals is independent with variance 1.
-  [[nodiscard]] OutputMixing mixing_of(const SeparableModel& model, const SampleSource& samples) const {
+  [[nodiscard]] OutputMixing mixing_of(const Form& model, const SampleSource& samples) const {
     return unit_noise(weighing_noise(residual_products(model, samples, kBlockRows, control_) /
                                      static_cast<double>(samples.rows())));
   }
 
   // The signed network with these signs after a short polish on `rows`.
-  [[nodiscard]] SeparableModel with_these_signs(const Vector& signs, const SampleSource& rows) const {
+  [[nodiscard]] Form with_these_signs(const Vector& signs, const SampleSource& rows) const {
     SignDecision decision;
     decision.signs = signs;
     decision.outcome = SignOutcome::kUnique;
     PolishOptions quick = options_.polish;
     quick.max_iterations = 25;
     quick.damping = 1e-4;
-    return polish(with_signs(sign_free_, decision), rows, quick, control_).model;
+    return polish(with_signs(sign_free_, decision), rows, quick, control_).form;
   }
 
   // Sign vectors that fit the linear term, at the noise of its entries: they are off by some (rows)^(-1/2)
   // each, the outputs' noise being 1.
   [[nodiscard]] SignDecision likely_signs() const {
-    const Index k = sign_free_.units(), d = sign_free_.inputs();
+    const Index k = sign_free_.units(), d = sign_free_.inputs;
     SignOptions options;
     options.tolerance = 1e-3;
     options.most_rivals = kMostRivals;
     double largest = 0;
     for (Index j = 0; j < k; ++j)
-      largest = std::max(largest, sign_free_.C.row(j).norm() * sign_free_.V.row(j).head(d).norm());
+      largest = std::max(largest, sign_free_.C.row(j).norm() * sign_free_.V[0].row(j).head(d).norm());
     const double entries = static_cast<double>(d * sign_free_.C.cols());
     SignOptions noisy = options;
     noisy.dependent = std::min(
@@ -225,7 +220,7 @@ class Fitter {
     // signs, since the linear term is what they do without.
     const double open = sum_of_squares(sign_free_, *subset_, control_);
     const double variance = std::max(open / freedom(*subset_, sign_free_), kTiny);
-    const auto excess = [&](const SeparableModel& model) {
+    const auto excess = [&](const Form& model) {
       return (sum_of_squares(model, *subset_, control_) - open) / variance;
     };
     fit_.signs = likely_signs();
@@ -235,7 +230,7 @@ class Fitter {
           SignOutcome::kUndecided;  // no units, or too many to enumerate: the linear term stays
       return;
     }
-    const double md = static_cast<double>(sign_free_.inputs() * sign_free_.C.cols());
+    const double md = static_cast<double>(sign_free_.inputs * sign_free_.C.cols());
     // Rounding errors are not quite noise: there only a residual of twice the size counts.
     const double entries = static_cast<double>(subset_->rows() * subset_->outputs());
     const bool rounding =
@@ -244,12 +239,12 @@ class Fitter {
     const double allowed = chi_squared_limit(md, kSignFalseAlarm, 1) + slack;
     const double rejected = chi_squared_limit(md, kRivalFalseAlarm, 1) + slack;
     const double spread = 4 * std::sqrt(2 * md);  // of the difference of two that are both right
-    SeparableModel best = with_these_signs(decision.signs, *subset_);
+    Form best = with_these_signs(decision.signs, *subset_);
     double best_excess = excess(best);
     turn_units(excess, allowed, decision.signs, best, best_excess);
     for (const Vector& rival : decision.rivals) {
       if (best_excess <= allowed || control_.out_of_time()) break;
-      const SeparableModel model = with_these_signs(rival, *subset_);
+      const Form model = with_these_signs(rival, *subset_);
       const double value = excess(model);
       if (value >= best_excess) continue;
       best = model;
@@ -276,14 +271,14 @@ class Fitter {
 
   // Greedy turns while they help: the weakest units are the ones the linear system gets wrong.
   template <class Excess>
-  void turn_units(const Excess& excess, double allowed, Vector& signs, SeparableModel& best,
+  void turn_units(const Excess& excess, double allowed, Vector& signs, Form& best,
                   double& best_excess) const {
     for (int round = 0; round < kMostTurnRounds && best_excess > allowed; ++round) {
       bool turned = false;
       for (Index j = 0; j < signs.size() && !control_.out_of_time(); ++j) {
         Vector other = signs;
         other(j) *= -1;
-        const SeparableModel model = with_these_signs(other, *subset_);
+        const Form model = with_these_signs(other, *subset_);
         const double value = excess(model);
         if (value < best_excess) {
           best = model;
@@ -308,26 +303,27 @@ class Fitter {
   template <class Excess>
   [[nodiscard]] bool may_be_right(const Vector& signs, const Vector& chosen, const Excess& excess,
                                   double rejected) const {
-    const SeparableModel rival = with_these_signs(signs, *subset_);
+    const Form rival = with_these_signs(signs, *subset_);
     if (has_signs(rival, chosen) || !(excess(rival) < rejected)) return false;
     if (subset_->rows() == samples_->rows()) return true;
     PolishOptions quick = options_.polish;
     quick.max_iterations = 6;
     quick.damping = 1e-6;
-    const PolishSummary open = polish(sign_free_, *samples_, quick, control_);
-    const PolishSummary theirs = polish(rival, *samples_, quick, control_);
-    const double left = sum_of_squares(open.model, *samples_, control_);
-    const double variance = std::max(left / freedom(*samples_, open.model), kTiny);
-    return !has_signs(theirs.model, chosen) &&
-           (sum_of_squares(theirs.model, *samples_, control_) - left) / variance < rejected;
+    const Polished open = polish(sign_free_, *samples_, quick, control_);
+    const Polished theirs = polish(rival, *samples_, quick, control_);
+    const double left = sum_of_squares(open.form, *samples_, control_);
+    const double variance = std::max(left / freedom(*samples_, open.form), kTiny);
+    return !has_signs(theirs.form, chosen) &&
+           (sum_of_squares(theirs.form, *samples_, control_) - left) / variance < rejected;
   }
 
   // Whether the units of a signed model have these signs, each beside its own unit of the sign-free fit or
   // beside the one that it is most nearly parallel to: a polish may turn a unit back, or let units change
   // places, and then is no rival.
-  [[nodiscard]] bool has_signs(const SeparableModel& model, const Vector& signs) const {
+  [[nodiscard]] bool has_signs(const Form& model, const Vector& signs) const {
     const Index k = model.units();
-    const Matrix cosines = model.V.rowwise().normalized() * sign_free_.V.rowwise().normalized().transpose();
+    const Matrix cosines =
+        model.V[0].rowwise().normalized() * sign_free_.V[0].rowwise().normalized().transpose();
     if (cosines.diagonal().cwiseProduct(signs).minCoeff() > 0) return true;
     std::vector<bool> taken(static_cast<std::size_t>(k), false);
     for (Index j = 0; j < k; ++j) {
@@ -343,13 +339,13 @@ class Fitter {
     const SamplePtr given = samples_, some = subset_;
     mix_outputs(mixing_of(sign_free_, *subset_));
     decide_noisy_signs();
-    SeparableModel start =
+    Form start =
         fit_.signs.outcome == SignOutcome::kUndecided ? with_signs(sign_free_, fit_.signs) : best_signed_;
     start.C = start.C * mixing_.back.transpose();
     samples_ = given;
     subset_ = some;
     control_.report("finish", 0);
-    const double products = static_cast<double>(samples_->rows()) * static_cast<double>(start.V.size());
+    const double products = static_cast<double>(samples_->rows()) * static_cast<double>(start.V[0].size());
     if (fit_.outcome == SearchOutcome::kStuck && (control_.out_of_time() || products > kMostWhenStuck)) {
       fit_.model = std::move(start);
       take_measure(residual_products(fit_.model, *subset_, kBlockRows, control_), subset_->rows());
@@ -383,8 +379,8 @@ class Fitter {
     fit_.descent.push_back({true, fit_.relative_mse});
   }
 
-  // The noise that outputs are weighed by. Those without any would outweigh the others by more than doubles hold,
-  // and what is fitted to the others would be lost.
+  // The noise that outputs are weighed by. Those without any would outweigh the others by more than doubles
+  // hold, and what is fitted to the others would be lost.
   [[nodiscard]] static Matrix weighing_noise(Matrix covariance) {
     covariance.diagonal().array() += kReproduced;
     return covariance;
@@ -399,7 +395,7 @@ class Fitter {
     finish.patience = 1;
     finish.block_rows = kBlockRows;
     fit_.model.C = fit_.model.C * mixing.Q.transpose();
-    fit_.model = polish(fit_.model, *mixed_outputs(samples_, mixing), finish, control_).model;
+    fit_.model = polish(fit_.model, *mixed_outputs(samples_, mixing), finish, control_).form;
     fit_.model.C = fit_.model.C * mixing.back.transpose();
   }
 
@@ -413,14 +409,14 @@ class Fitter {
     PolishOptions quick = options_.polish;
     quick.max_iterations = 25;
     quick.damping = 1e-6;
-    sign_free_ = polish(sign_free_, *subset_, quick, control_).model;
+    sign_free_ = polish(sign_free_, *subset_, quick, control_).form;
   }
 
   SamplePtr samples_;
   const FitOptions& options_;
   const Control& control_;
   SamplePtr subset_;
-  SeparableModel sign_free_, best_signed_;
+  Form sign_free_, best_signed_;
   double search_mse_ = 1;  // relative, of sign_free_ on the subset before its outputs were mixed
   OutputMixing mixing_;    // how the outputs of sign_free_ and best_signed_ are mixed
   Fit fit_;

@@ -30,8 +30,8 @@ namespace exhume {
 struct RoundingNoise {
   double mean_square = 0;  // of the rounding errors, standardised units, mean over rows and outputs
   double deviation = 0;    // standard deviation of one squared error, over mean_square
-  // Mean square that may be left where outputs were computed, not only stored, in that precision; 0: they were
-  // not. Such errors are no noise: units that explain some of them can always be found.
+  // Mean square that may be left where outputs were computed, not only stored, in that precision; 0: they
+  // were not. Such errors are no noise: units that explain some of them can always be found.
   double computed = 0;
 
   // The mean square of n such errors is no larger than this but once in 1e15.
@@ -56,7 +56,7 @@ struct FitDescent {
 };
 
 struct Fit {
-  SeparableModel model;  // signed form; keeps a linear term where the signs are undecided
+  Form model;  // signed form; keeps a linear term where the signs are undecided
   SignDecision signs;
   SearchOutcome outcome = SearchOutcome::kStuck;
   double structure = 0;         // of the residual on the largest subset looked at; above 1: something is left

@@ -6,7 +6,7 @@
 #include "base/packed.h"
 #include "base/parallel.h"
 #include "exhume/error.h"
-#include "fit/normal_sums.h"
+#include "fit/sums.h"
 #include "io/digest.h"
 #include "io/safetensors.h"
 #include "io/sealed.h"
@@ -49,12 +49,12 @@ PartialSums PartialSums::deserialise(const std::string& bytes, const std::string
 
 PartialSums partial_sums(const Network& network, const SamplePtr& samples, const Control& control) {
   const SingleThreadedBlas single;
-  const SeparableModel model = to_signed_model(network);
-  if (model.inputs() != samples->inputs() || model.C.cols() != samples->outputs()) {
+  const Form model = to_signed_form(network);
+  if (model.inputs != samples->inputs() || model.C.cols() != samples->outputs()) {
     throw DataError(fmt::format("the network has {} inputs and {} outputs, but the samples have {} and {}",
-                                model.inputs(), model.C.cols(), samples->inputs(), samples->outputs()));
+                                model.inputs, model.C.cols(), samples->inputs(), samples->outputs()));
   }
-  const Index least = 2 * (model.V.size() + model.features() + samples->outputs());
+  const Index least = 2 * (model.V[0].size() + model.features() + samples->outputs());
   if (samples->rows() < least) {
     throw DataError(
         fmt::format("{} rows are too few: sums over them would nearly give them away; use {} rows or more",
@@ -81,8 +81,8 @@ Network stepped(const Network& network, const PartialSums& sums, double damping)
   const SingleThreadedBlas single;
   if (sums.network != sha256(network_bytes(network)))
     throw DataError("the sums were made at another network; make them at the one that is to be polished");
-  SeparableModel model = to_signed_model(network);
-  const Index k = model.units(), width = model.V.cols();
+  Form model = to_signed_form(network);
+  const Index k = model.units(), width = model.inputs + 1;
   const Matrix S = solve_scaled(sums.FF, sums.FR);  // q x m: what C alone would gain
   Matrix H = projected_normal_matrix(model, {sums.GG, sums.GF, sums.FF, sums.gradient});
   Matrix gradient = sums.gradient;
@@ -98,7 +98,7 @@ Network stepped(const Network& network, const PartialSums& sums, double damping)
     moved -=
         (sums.GF.middleRows(j * width, width).transpose() * x.segment(j * width, width)) * model.C.row(j);
   model.C += solve_scaled(sums.FF, moved);
-  model.V += Eigen::Map<const Matrix>(x.data(), width, k).transpose();
+  model.V[0] += Eigen::Map<const Matrix>(x.data(), width, k).transpose();
   return to_network(model);
 }
 

@@ -1,16 +1,17 @@
-// A polish by rounds of sums: every site adds up its rows, only sums travel, and one Gauss-Newton step is made of them.
+// A polish by rounds of sums: every site adds up its rows, only sums travel, and one Gauss-Newton step is
+// made of them.
 //
-//     f(x) = C^T phi(V x)     R = Y - F C     G: derivatives of the units     (model/separable_model.h, fit/polish.h)
+//     f(x) = C^T phi(V x)     R = Y - F C     G: derivatives of the units     (model/form.h, fit/polish.h)
 //
-//     at every site     n, |R|^2, F^T F, F^T R, G^T G, G^T F, G^T R C^T and the spread of y, all at one network
-//     where they meet   (H + lambda diag H) dV = G^T R - G^T F (F^T F)^-1 F^T R     H: projected, as in the polish
+//     at every site     n, |R|^2, F^T F, F^T R, G^T G, G^T F, G^T R C^T, the spread of y, at one network
+//     where they meet   (H + lambda diag H) dV = G^T R - G^T F (F^T F)^-1 F^T R   H: as in fit/polish.h
 //                       dC = (F^T F)^-1 (F^T R - F^T G dV)
 //
-// One round is one step. Near the network the error is squared by every round, so a handful suffices. Where a step made
-// things worse, it is made again from the network before with a larger lambda.
+// One round is one step. Near the network the error is squared by every round, so a handful suffices. Where a
+// step made things worse, it is made again from the network before with a larger lambda.
 //
-// What sums tell: of k(d+1) + q + m numbers at every row, products averaged over the rows. `partial_sums` refuses fewer
-// rows than twice the number of those numbers.
+// What sums tell: of k(d+1) + q + m numbers at every row, products averaged over the rows. `partial_sums`
+// refuses fewer rows than twice the number of those numbers.
 #pragma once
 
 #include <string>

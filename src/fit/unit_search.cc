@@ -3,14 +3,14 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/blas.h"
 #include "base/limits.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "base/remembered.h"
 #include "data/reduce.h"
-#include "fit/normal_sums.h"
+#include "fit/sums.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {
@@ -20,9 +20,10 @@ namespace {
 // structure of their own, of which a unit may explain more than half.
 constexpr double kRealUnit = 8;
 constexpr Index kRandomDirections = 192;
-// Above this many inputs only so many directions of every output's curvature are looked for: the others are noise.
+// Above this many inputs only so many directions of every output's curvature are looked for: the others are
+// noise.
 constexpr Index kManyInputs = 256, kBendsOfAnOutput = 24;
-constexpr Index kSearchBlock = 512;  // rows a task: subsets are small
+constexpr Index kSearchBlock = 512;  // rows per task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
 // Cosine of (w, b) above which two units of an exact fit are tried as one.
@@ -47,17 +48,17 @@ struct ResidualCurvature {
   }
 };
 
-ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSource& samples,
-                                     Index block_rows, const Control& control) {
-  const Index d = model.inputs(), m = samples.outputs();
+ResidualCurvature residual_curvature(const Form& model, const SampleSource& samples, Index block_rows,
+                                     const Control& control) {
+  const Index d = model.inputs, m = samples.outputs();
   ResidualCurvature empty;
   empty.M.assign(static_cast<size_t>(m), Matrix::Zero(d, d));
   return reduce_blocks(
       samples, empty, control, "",
       [&](ResidualCurvature& to, const SampleBlock& block) {
-        const ModelBlock rows(model, block, false);
-        const Matrix R = rows.Y - rows.F * model.C;
-        const Matrix X = rows.X1.leftCols(d);
+        const FormBlock rows(model, block, false);
+        const Matrix R = rows.Y - rows.F() * model.C;
+        const Matrix X = rows.X1().leftCols(d);
         for (Index o = 0; o < m; ++o) {
           to.M[static_cast<size_t>(o)].noalias() +=
               X.transpose() * (X.array().colwise() * R.col(o).array()).matrix();
@@ -67,7 +68,8 @@ ResidualCurvature residual_curvature(const SeparableModel& model, const SampleSo
       block_rows);
 }
 
-// The space of M's eigenvalues of largest size, by subspace iteration: those that stand out of the others are right.
+// The space of M's eigenvalues of largest size, by subspace iteration: those that stand out of the others are
+// right.
 Matrix leading_space(const Matrix& M, Index count) {
   constexpr int kIterations = 8;
   Matrix Q = Stream(0, "bends").normal_matrix(M.rows(), 2 * count);
@@ -148,9 +150,9 @@ Matrix kink_grid(const SampleSource& samples, Index count) {
 
 // Units to try: the directions in which the residual bends most and random ones, each with every bias. Rows
 // (w, b).
-Matrix candidate_grid(const SeparableModel& model, const SampleSource& samples, std::uint64_t seed,
+Matrix candidate_grid(const Form& model, const SampleSource& samples, std::uint64_t seed,
                       const Control& control) {
-  const Index d = model.inputs();
+  const Index d = model.inputs;
   if (d == 1) return kink_grid(samples, kRandomDirections);
   const ResidualCurvature curvature = residual_curvature(model, samples, kSearchBlock, control);
   const Matrix bends = bending_directions(curvature.M, 2 * d);
@@ -168,7 +170,7 @@ Matrix candidate_grid(const SeparableModel& model, const SampleSource& samples, 
   return V;
 }
 
-CandidateSums candidate_sums(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
+CandidateSums candidate_sums(const Form& model, const SampleSource& samples, const Matrix& V,
                              const Control& control) {
   const Index q = model.features(), m = samples.outputs(), total = V.rows();
   return reduce_blocks(
@@ -177,11 +179,11 @@ CandidateSums candidate_sums(const SeparableModel& model, const SampleSource& sa
                     0},
       control, "",
       [&](CandidateSums& to, const SampleBlock& block) {
-        const ModelBlock rows(model, block, false);
-        const Matrix R = rows.Y - rows.F * model.C;
-        const Matrix P = (rows.X1 * V.transpose()).cwiseAbs();
-        to.FF.noalias() += rows.F.transpose() * rows.F;
-        to.FP.noalias() += rows.F.transpose() * P;
+        const FormBlock rows(model, block, false);
+        const Matrix R = rows.Y - rows.F() * model.C;
+        const Matrix P = (rows.X1() * V.transpose()).cwiseAbs();
+        to.FF.noalias() += rows.F().transpose() * rows.F();
+        to.FP.noalias() += rows.F().transpose() * P;
         to.PR.noalias() += P.transpose() * R;
         to.PP += P.colwise().squaredNorm().transpose();
         to.squares += R.squaredNorm();
@@ -241,8 +243,8 @@ class Search {
 
  private:
   SearchResult finished(bool unfinished) {
-    if (result_.model.V.cols() == 0) {  // time ended before the first polish did: the best linear function
-      result_.model.V.resize(0, samples_.inputs() + 1);
+    if (result_.model.V.empty()) {  // time ended before the first polish did: the best linear function
+      result_.model = one_layer(Matrix(0, samples_.inputs() + 1));
       result_.relative_mse = fit_linear_part(result_.model, samples_, options_.polish, control_);
     }
     result_.out_of_time = unfinished && control_.out_of_time();
@@ -253,28 +255,26 @@ class Search {
 
   // From one start to its best local minimum. True if the search is over.
   bool descend(const Matrix& V) {
-    SeparableModel first;
-    first.V = V;
-    PolishSummary current = polished(first, options_.polish.max_iterations);
+    Polished current = polished(one_layer(V), options_.polish.max_iterations);
     const bool exact = current.relative_mse <= options_.exact_relative;
     if (!options_.hidden && !exact && options_.noise_is_final &&
-        overdetermined(current.model.units(), kReliable))
+        overdetermined(current.form.units(), kReliable))
       current = tidied(std::move(current));
     if (offer(current)) return true;
     return options_.hidden ? repair(std::move(current), *options_.hidden) : grow(std::move(current));
   }
 
   // Leaves local minima of `target` units by way of one or two units more.
-  bool repair(PolishSummary current, Index target) {
+  bool repair(Polished current, Index target) {
     if (current.relative_mse <= options_.nearly_exact) return settle(std::move(current), 0.5);
     for (int fruitless = 0; fruitless < options_.most_repairs && !given_up();) {
-      const Index extra = std::max<Index>(target - current.model.units(), 0) + 1 + fruitless % 2;
-      PolishSummary grown = enlarged(current.model, extra, fruitless, 30);
+      const Index extra = std::max<Index>(target - current.form.units(), 0) + 1 + fruitless % 2;
+      Polished grown = enlarged(current.form, extra, fruitless, 30);
       if (grown.relative_mse <= options_.exact_relative) {
         grown = pruned(grown, target);
         if (offer(grown)) return true;
       }
-      PolishSummary smaller = shrunk(std::move(grown), target);
+      Polished smaller = shrunk(std::move(grown), target);
       if (offer(smaller)) return true;
       const bool better = smaller.relative_mse < 0.999 * current.relative_mse;
       fruitless = better ? 0 : fruitless + 1;
@@ -285,21 +285,20 @@ class Search {
 
   // Adds units while they help; where samples are few, also when they do not help significantly, since only
   // an exact fit can tell.
-  bool grow(PolishSummary current) {
+  bool grow(Polished current) {
     for (int fruitless = 0; fruitless < options_.most_repairs && !given_up();) {
-      const Index k = current.model.units(), extra = 1 + k / 12;
+      const Index k = current.form.units(), extra = 1 + k / 12;
       if (k + extra > options_.most_hidden || !overdetermined(k + extra, 1.3)) break;
       if (!options_.noise_is_final && grows_for_nothing(k, current.relative_mse)) break;
       const bool nearly = current.relative_mse <= options_.nearly_exact;
-      PolishSummary grown =
-          enlarged(current.model, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);
+      Polished grown = enlarged(current.form, extra, fruitless, nearly ? 12 : options_.polish.max_iterations);
       const double gain = current.relative_mse / std::max(grown.relative_mse, kTiny);
       if (nearly && gain < kRealUnit) return settle(std::move(current), gain / kRealUnit);
       if (grown.relative_mse <= options_.exact_relative) grown = pruned(grown, 0);
-      if (options_.noise_is_final && overdetermined(grown.model.units(), kReliable))
+      if (options_.noise_is_final && overdetermined(grown.form.units(), kReliable))
         grown = tidied(std::move(grown));
       if (offer(grown)) return true;
-      const bool better = grown.relative_mse < 0.98 * current.relative_mse && grown.model.units() > 0;
+      const bool better = grown.relative_mse < 0.98 * current.relative_mse && grown.form.units() > 0;
       fruitless = better ? 0 : fruitless + 1;
       if (grown.relative_mse < current.relative_mse) current = std::move(grown);
     }
@@ -308,14 +307,14 @@ class Search {
 
   // What is left is the rounding of a computation: sheds units that explain no more than some of it, and ends
   // the search. structure: what a further unit would do, over what a real one does.
-  bool settle(PolishSummary current, double structure) {
-    while (!options_.hidden && current.model.units() > 0) {
-      const Vector worth = unit_worth(current.model, samples_, control_);
+  bool settle(Polished current, double structure) {
+    while (!options_.hidden && current.form.units() > 0) {
+      const Vector worth = unit_worth(current.form, samples_, control_);
       Index weakest = 0;
       worth.minCoeff(&weakest);  // may be large where a unit came out as two: the other has to take its place
-      SeparableModel smaller = current.model;
-      smaller.V = drop_row(current.model.V, weakest);
-      PolishSummary tried = polished(smaller, options_.polish.max_iterations);
+      Form smaller = current.form;
+      smaller.V[0] = drop_row(current.form.V[0], weakest);
+      Polished tried = polished(smaller, options_.polish.max_iterations);
       if (tried.relative_mse > kRealUnit * current.relative_mse) break;
       current = std::move(tried);
     }
@@ -326,8 +325,8 @@ class Search {
 
   [[nodiscard]] bool given_up() const { return control_.out_of_time() || work_.stalled(); }
 
-  // Whether k units leave little less than half of them did, in this descent or an earlier one. By generalised
-  // cross-validation, for many units fit few rows whatever these are.
+  // Whether k units leave little less than half of them did, in this descent or an earlier one. By
+  // generalised cross-validation, for many units fit few rows whatever these are.
   bool grows_for_nothing(Index k, double relative_mse) {
     const double freedom = 1 - unknowns(k) / static_cast<double>(samples_.rows() * samples_.outputs());
     const double expected = relative_mse / (freedom * freedom);
@@ -339,22 +338,21 @@ class Search {
     return half < 1 && expected > kDoublingLeaves * half;
   }
 
-  PolishSummary enlarged(const SeparableModel& model, Index extra, int skip, int iterations) {
+  Polished enlarged(const Form& model, Index extra, int skip, int iterations) {
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(++result_.repairs) * 7919;
     const Candidates found = candidate_units(model, samples_, 4 * extra + 4, seed, control_);
-    SeparableModel larger = model;
-    larger.V = append_rows(model.V, pick(found, extra, skip));
+    Form larger = model;
+    larger.V[0] = append_rows(model.V[0], pick(found, extra, skip));
     return polished(larger, iterations);
   }
 
-  PolishSummary polished(const SeparableModel& model, int iterations) {
+  Polished polished(const Form& model, int iterations) {
     PolishOptions polish_options = options_.polish;
     polish_options.max_iterations = iterations;
-    SeparableModel start = model;
-    start.activation = Activation::kAbsolute;
-    start.linear_term = true;
-    PolishSummary summary = polish(start, samples_, polish_options, control_);
-    const auto size = static_cast<double>(model.V.size());
+    Form start = model;
+    start.plain = start.turned = false;
+    Polished summary = polish(start, samples_, polish_options, control_);
+    const auto size = static_cast<double>(model.V[0].size());
     const double flops = static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations);
     work_.add(flops, summary.relative_mse);
     control_.spend(flops);
@@ -379,17 +377,17 @@ class Search {
   }
 
   // Drops the least worthy units one at a time until `target` are left, with a short polish in between.
-  PolishSummary shrunk(PolishSummary current, Index target) {
-    while (current.model.units() > target) {
-      const Vector worth = unit_worth(current.model, samples_, control_);
+  Polished shrunk(Polished current, Index target) {
+    while (current.form.units() > target) {
+      const Vector worth = unit_worth(current.form, samples_, control_);
       Index weakest = 0;
       worth.minCoeff(&weakest);
-      SeparableModel smaller = current.model;
-      smaller.V = drop_row(current.model.V, weakest);
+      Form smaller = current.form;
+      smaller.V[0] = drop_row(current.form.V[0], weakest);
       const bool last = smaller.units() == target;
       if (!last && control_.out_of_time()) {
-        current.model = std::move(smaller);
-        current.model.C = drop_row(current.model.C, weakest);
+        current.form = std::move(smaller);
+        current.form.C = drop_row(current.form.C, weakest);
         continue;
       }
       current = polished(smaller, last ? options_.polish.max_iterations : 10);
@@ -398,14 +396,14 @@ class Search {
   }
 
   // An exact fit with as few units as keep it exact.
-  PolishSummary pruned(PolishSummary current, Index target) {
-    SeparableModel merged = current.model;
-    merged.V = without_doubles(current.model.V, 1e-6);
-    if (merged.units() < current.model.units()) {
-      PolishSummary tried = polished(merged, 20);
+  Polished pruned(Polished current, Index target) {
+    Form merged = current.form;
+    merged.V[0] = without_doubles(current.form.V[0], 1e-6);
+    if (merged.units() < current.form.units()) {
+      Polished tried = polished(merged, 20);
       if (tried.relative_mse <= options_.exact_relative) current = std::move(tried);
     }
-    while (current.model.units() > target && !control_.out_of_time() &&
+    while (current.form.units() > target && !control_.out_of_time() &&
            (drop_one(current) || join_pair(current))) {
     }
     return current;
@@ -413,19 +411,19 @@ class Search {
 
   // A unit may have come out as two so close to each other that no sample lies between their kinks. Finds an
   // exact fit with such a pair as one, if there is one.
-  bool join_pair(PolishSummary& current) {
-    const Matrix& V = current.model.V;
+  bool join_pair(Polished& current) {
+    const Matrix& V = current.form.V[0];
     const Vector norms = V.rowwise().norm();
     for (Index i = 0; i < V.rows(); ++i) {
       for (Index j = 0; j < i; ++j) {
         const double cosine = V.row(i).dot(V.row(j)) / (norms(i) * norms(j));
         if (std::abs(cosine) < kMightBeOne || control_.out_of_time()) continue;
         const double sign = cosine > 0 ? 1 : -1;
-        SeparableModel joined = current.model;
-        const double wi = current.model.C.row(i).norm(), wj = current.model.C.row(j).norm();
-        joined.V.row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, kTiny);
-        joined.V = drop_row(joined.V, i);
-        PolishSummary tried = polished(joined, 40);
+        Form joined = current.form;
+        const double wi = current.form.C.row(i).norm(), wj = current.form.C.row(j).norm();
+        joined.V[0].row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, kTiny);
+        joined.V[0] = drop_row(joined.V[0], i);
+        Polished tried = polished(joined, 40);
         if (tried.relative_mse > options_.exact_relative) continue;
         current = std::move(tried);
         return true;
@@ -435,23 +433,21 @@ class Search {
   }
 
   // Finds an exact fit with one unit less, if there is one close by.
-  bool drop_one(PolishSummary& current) {
-    const Vector worth = unit_worth(current.model, samples_, control_);
-    std::vector<Index> order(static_cast<size_t>(worth.size()));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+  bool drop_one(Polished& current) {
+    const Vector worth = unit_worth(current.form, samples_, control_);
+    const std::vector<Index> order = increasing_order(worth);
     const size_t tries = options_.thorough_pruning ? std::min<size_t>(order.size(), 4) : 1;
     for (size_t i = 0; i < tries; ++i) {
       // A unit that rounded outputs do not ask for is worth no more than their rounding.
       const bool doubtful = worth(order[i]) <= std::max(kPlainlyNeeded, 100 * options_.exact_relative);
       if (!doubtful && !options_.thorough_pruning) return false;
-      SeparableModel smaller = current.model;
-      smaller.V = drop_row(current.model.V, order[i]);
-      PolishSummary tried = polished(smaller, doubtful ? 40 : options_.polish.max_iterations);
+      Form smaller = current.form;
+      smaller.V[0] = drop_row(current.form.V[0], order[i]);
+      Polished tried = polished(smaller, doubtful ? 40 : options_.polish.max_iterations);
       for (int detour = 0; !doubtful && detour < 3 && tried.relative_mse > options_.exact_relative;
            ++detour) {
         const Index size = smaller.units();
-        tried = shrunk(enlarged(tried.model, 1 + detour % 2, detour, 30), size);
+        tried = shrunk(enlarged(tried.form, 1 + detour % 2, detour, 30), size);
       }
       if (tried.relative_mse <= options_.exact_relative) {
         current = std::move(tried);
@@ -464,51 +460,52 @@ class Search {
 
   // With noise: units that the data do not ask for are dropped, those worth less than Schwarz's price of
   // their d + m free parameters, log(equations) times the variance each.
-  PolishSummary tidied(PolishSummary current) {
+  Polished tidied(Polished current) {
     const double n = static_cast<double>(samples_.rows() * samples_.outputs());
     const double price = static_cast<double>(samples_.inputs() + samples_.outputs()) * std::log(n);
-    while (current.model.units() > 0 && !control_.out_of_time()) {
-      const Vector worth = unit_worth(current.model, samples_, control_);
+    while (current.form.units() > 0 && !control_.out_of_time()) {
+      const Vector worth = unit_worth(current.form, samples_, control_);
       Index weakest = 0;
       if (worth.minCoeff(&weakest) * n > price * current.relative_mse) break;
-      SeparableModel smaller = current.model;
-      smaller.V = drop_row(current.model.V, weakest);
+      Form smaller = current.form;
+      smaller.V[0] = drop_row(current.form.V[0], weakest);
       current = polished(smaller, options_.polish.max_iterations);
     }
     return current;
   }
 
   // Keeps the model if it is the best so far. True if nothing better can be expected.
-  bool offer(const PolishSummary& summary) {
-    const Index k = summary.model.units();
+  bool offer(const Polished& summary) {
+    const Index k = summary.form.units();
     if (options_.hidden && k != *options_.hidden) return false;
     if (summary.relative_mse <= options_.exact_relative) {
-      PolishSummary exact = options_.hidden ? summary : pruned(summary, 0);
+      Polished exact = options_.hidden ? summary : pruned(summary, 0);
       // Below the rounding of a computation fewer units may do as well as the outputs allow.
       if (options_.nearly_exact > 0 && exact.relative_mse > SearchOptions().exact_relative)
         return settle(std::move(exact), 0.5);
       take(exact, SearchOutcome::kExact);
       return true;
     }
-    if (result_.model.V.size() > 0 && criterion(k, summary.relative_mse) >= best_) return false;
+    if (!result_.model.V.empty() && criterion(k, summary.relative_mse) >= best_) return false;
     take(summary, SearchOutcome::kStuck);
     best_ = criterion(k, summary.relative_mse);
-    const Candidates left = candidate_units(summary.model, samples_, 1, options_.seed + 13, control_);
+    const Candidates left = candidate_units(summary.form, samples_, 1, options_.seed + 13, control_);
     result_.structure =
         left.scores.size() > 0 ? left.scores(0) / chance_level(samples_.outputs(), left.tested) : 0;
-    // The errors of a computation are no noise: whether a unit more is needed, and each of these, settle() says.
+    // The errors of a computation are no noise: whether a unit more is needed, and each of these, settle()
+    // says.
     if (summary.relative_mse <= options_.nearly_exact) return false;
     if (result_.structure >= 1) return false;
     result_.outcome = SearchOutcome::kNoise;
     return options_.noise_is_final && overdetermined(k, kReliable);
   }
 
-  void take(const PolishSummary& summary, SearchOutcome outcome) {
-    result_.model = summary.model;
+  void take(const Polished& summary, SearchOutcome outcome) {
+    result_.model = summary.form;
     result_.relative_mse = summary.relative_mse;
     result_.descent = summary.descent;
     result_.outcome = outcome;
-    control_.best(summary.relative_mse, summary.model.units());
+    control_.best(summary.relative_mse, summary.form.units());
     control_.report("search", 0);
   }
 
@@ -542,12 +539,11 @@ SearchResult search_units(const Matrix& V, const SampleSource& samples, const Se
   return remembered(control, "search", [&] { return Search(samples, options, control).run(V); });
 }
 
-Vector unit_scores(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
-                   const Control& control) {
+Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V, const Control& control) {
   const CandidateSums sums = candidate_sums(model, samples, V, control);
   const Index q = model.features(), m = samples.outputs();
   const double freedom =
-      static_cast<double>(samples.rows() * m) - static_cast<double>(model.V.size() + q * m);
+      static_cast<double>(samples.rows() * m) - static_cast<double>(model.V[0].size() + q * m);
   const double variance = std::max(sums.squares / std::max(freedom, 1.0), kTiny);
   const Matrix explained = solve_scaled(sums.FF, sums.FP);
   const Vector left = sums.PP - sums.FP.cwiseProduct(explained).colwise().sum().transpose();
@@ -558,14 +554,12 @@ Vector unit_scores(const SeparableModel& model, const SampleSource& samples, con
   return scores;
 }
 
-Candidates candidate_units(const SeparableModel& model, const SampleSource& samples, Index count,
-                           std::uint64_t seed, const Control& control) {
+Candidates candidate_units(const Form& model, const SampleSource& samples, Index count, std::uint64_t seed,
+                           const Control& control) {
   const Matrix V = candidate_grid(model, samples, seed, control);
   const Vector scores = unit_scores(model, samples, V, control);
   const Index total = V.rows();
-  std::vector<Index> order(static_cast<size_t>(total));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return scores(i) > scores(j); });
+  const std::vector<Index> order = increasing_order(-scores);
   Candidates result;
   result.tested = total;
   const Index keep = std::min(count, total);
@@ -578,7 +572,7 @@ Candidates candidate_units(const SeparableModel& model, const SampleSource& samp
   return result;
 }
 
-Vector unit_worth(const SeparableModel& model, const SampleSource& samples, const Control& control) {
+Vector unit_worth(const Form& model, const SampleSource& samples, const Control& control) {
   const Index k = model.units();
   const LinearSums sums = linear_sums(model, samples, kSearchBlock, control);
   const Matrix inverse = inverse_scaled(sums.FF);

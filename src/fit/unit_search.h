@@ -3,7 +3,7 @@
 //
 // Adding. A candidate unit f = |w.x + b| would lower the sum of squares by
 //
-//     score(f) = |f'^T R|^2 / |f'|^2      f' = f projected off the features F of the model; R = residual, n x m
+//     score(f) = |f'^T R|^2 / |f'|^2      f' = f projected off the features F; R: residual, n x m
 //
 // and if R is noise of variance s^2, score / s^2 is chi-squared with m degrees of freedom. Candidates are the
 // eigenvectors of the residual's own second moments and random directions, each with several biases. Where
@@ -17,9 +17,9 @@
 // random if that fails.
 //
 // Stalling. Data that no small network explains would keep a search busy until its deadline. It gives up
-// where much work, counted in flops so that every run counts the same, has not lowered the residual; and where
-// only an exact fit will do, a growth ends when twice the units leave more than a quarter of the residual, as
-// with smooth functions.
+// where much work, counted in flops so that every run counts the same, has not lowered the residual; and
+// where only an exact fit will do, a growth ends when twice the units leave more than a quarter of the
+// residual, as with smooth functions.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct SearchOptions {
   Index most_hidden = 200;      // with `hidden` empty: give up beyond
   std::uint64_t seed = 0;
   double exact_relative = 1e-24;  // mean squared residual / variance of y at which the fit is exact
-  // Below this much, what is left may be the rounding of a computation in single precision: a unit counts only
-  // where it leaves an eighth of the residual.
+  // Below this much, what is left may be the rounding of a computation in single precision: a unit counts
+  // only where it leaves an eighth of the residual.
   double nearly_exact = 0;
   int most_restarts = 40;
   int most_repairs = 6;  // attempts to leave one local minimum, before a restart
@@ -60,7 +60,7 @@ enum class SearchOutcome {
 };
 
 struct SearchResult {
-  SeparableModel model;  // sign-free
+  Form model;  // sign-free
   SearchOutcome outcome = SearchOutcome::kStuck;
   double relative_mse = 1;
   double structure = 0;  // best candidate's score over its chance level: above 1 something is left
@@ -83,17 +83,16 @@ struct Candidates {
   Vector scores;     // chi-squared with m degrees of freedom under pure noise
   Index tested = 0;  // how many were scored
 };
-[[nodiscard]] Candidates candidate_units(const SeparableModel& model, const SampleSource& samples,
-                                         Index count, std::uint64_t seed, const Control& control);
+[[nodiscard]] Candidates candidate_units(const Form& model, const SampleSource& samples, Index count,
+                                         std::uint64_t seed, const Control& control);
 
 // The scores of given units V (count x (d+1)) for the residual of `model`, over its variance.
-[[nodiscard]] Vector unit_scores(const SeparableModel& model, const SampleSource& samples, const Matrix& V,
+[[nodiscard]] Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V,
                                  const Control& control);
 
 // The increase of the mean square without unit j (outputs of unit variance: a share of the
 // variance): k of them.
-[[nodiscard]] Vector unit_worth(const SeparableModel& model, const SampleSource& samples,
-                                const Control& control);
+[[nodiscard]] Vector unit_worth(const Form& model, const SampleSource& samples, const Control& control);
 
 // The score that the best of `tested` candidates exceeds by chance with probability kUnitFalseAlarm
 // (base/limits.h): chi-squared, m degrees of freedom.

@@ -73,8 +73,8 @@ class Furthest {
   std::vector<Entry> entries_;
 };
 
-Furthest furthest(const SeparableModel& model, const SampleSource& samples, const HalfWidth& half_width,
-                  Index kept, const Control& control) {
+Furthest furthest(const Form& model, const SampleSource& samples, const HalfWidth& half_width, Index kept,
+                  const Control& control) {
   return reduce_blocks(samples, Furthest(kept), control, "", [&](Furthest& to, const SampleBlock& block) {
     const RowMatrix gap = block.y() - evaluate(model, block.x());
     for (Index i = 0; i < gap.rows(); ++i) {
@@ -88,16 +88,16 @@ Furthest furthest(const SeparableModel& model, const SampleSource& samples, cons
 // model.
 class CuttingPlanes {
  public:
-  explicit CuttingPlanes(const SeparableModel& at) : at_(at), P_(at.V.size()), unknowns_(P_ + at.C.size()) {}
+  explicit CuttingPlanes(const Form& at) : at_(at), P_(at.V[0].size()), unknowns_(P_ + at.C.size()) {}
 
   // Entries of `model`, as `furthest` gives them.
-  void add(const std::vector<Entry>& entries, const SeparableModel& model) {
-    RowMatrix x(static_cast<Index>(entries.size()), at_.inputs());
+  void add(const std::vector<Entry>& entries, const Form& model) {
+    RowMatrix x(static_cast<Index>(entries.size()), at_.inputs);
     for (std::size_t i = 0; i < entries.size(); ++i) x.row(static_cast<Index>(i)) = entries[i].x.transpose();
-    const ModelRows rows(at_, x, true);
+    const FormRows rows(at_, x, true);
     const Matrix G = rows.gradients();
     const RowMatrix moved = evaluate(model, x) - evaluate(at_, x);
-    const Index before = J_.rows(), width = at_.inputs() + 1, q = at_.features();
+    const Index before = J_.rows(), width = at_.inputs + 1, q = at_.features();
     J_.conservativeResize(before + x.rows(), unknowns_);
     gaps_.conservativeResize(before + x.rows());
     for (Index i = 0; i < x.rows(); ++i) {
@@ -108,13 +108,13 @@ class CuttingPlanes {
       for (Index j = 0; j < at_.units(); ++j) {
         row.segment(j * width, width) = at_.C(j, entry.output) / h * G.row(i).segment(j * width, width);
       }
-      row.segment(P_ + entry.output * q, q) = rows.F.row(i) / h;
+      row.segment(P_ + entry.output * q, q) = rows.F().row(i) / h;
       gaps_(before + i) = (entry.gap + moved(i, entry.output)) / h;
     }
   }
 
   // The model whose largest |gap| / h over these entries is least, or nothing.
-  [[nodiscard]] std::optional<SeparableModel> best() const {
+  [[nodiscard]] std::optional<Form> best() const {
     const Index rows = J_.rows();
     const Vector scale = J_.colwise().norm().transpose() / std::sqrt(static_cast<double>(rows));
     const Vector unit = scale.unaryExpr([](double s) { return s > 0 ? 1 / s : 0.0; });
@@ -133,30 +133,30 @@ class CuttingPlanes {
     const std::optional<Vector> solution = solve(program);
     if (!solution) return std::nullopt;
     const Vector step = unit.cwiseProduct(solution->head(unknowns_));
-    SeparableModel model = at_;
+    Form model = at_;
     for (Index j = 0; j < at_.units(); ++j)
-      model.V.row(j) += step.segment(j * at_.V.cols(), at_.V.cols()).transpose();
+      model.V[0].row(j) += step.segment(j * at_.V[0].cols(), at_.V[0].cols()).transpose();
     model.C += step.tail(at_.C.size()).reshaped(at_.C.rows(), at_.C.cols());
     return model;
   }
 
  private:
-  SeparableModel at_;
+  Form at_;
   Index P_, unknowns_;
   Matrix J_;     // of f / h
   Vector gaps_;  // (y - f) / h at `at_`
 };
 
-SeparableModel by_cutting_planes(const SeparableModel& start, const SampleSource& samples,
-                                 const HalfWidth& half_width, int rounds, const Control& control) {
-  const Index kept = kEntriesPerUnknown * (start.V.size() + start.C.size());
+Form by_cutting_planes(const Form& start, const SampleSource& samples, const HalfWidth& half_width,
+                       int rounds, const Control& control) {
+  const Index kept = kEntriesPerUnknown * (start.V[0].size() + start.C.size());
   CuttingPlanes planes(start);
-  SeparableModel model = start;
+  Form model = start;
   for (int round = 0; round < rounds && !control.out_of_time(); ++round) {
     Furthest out = furthest(model, samples, half_width, kept, control);
     if (out.beyond() == 0) break;
     planes.add(std::move(out).entries(), model);
-    std::optional<SeparableModel> next = planes.best();
+    std::optional<Form> next = planes.best();
     if (!next) break;
     model = std::move(*next);
   }
@@ -165,9 +165,9 @@ SeparableModel by_cutting_planes(const SeparableModel& start, const SampleSource
 
 // One Gauss-Newton step after another towards outputs that follow the model: target(x, fitted, y) changes y.
 template <class Target, class Done>
-SeparableModel follow(const SeparableModel& start, const SamplePtr& samples, int rounds, const Target& target,
-                      const Done& done, const Control& control) {
-  SeparableModel model = start;
+Form follow(const Form& start, const SamplePtr& samples, int rounds, const Target& target, const Done& done,
+            const Control& control) {
+  Form model = start;
   PolishOptions options;
   options.max_iterations = 1;
   options.damping = 1e-9;
@@ -175,16 +175,16 @@ SeparableModel follow(const SeparableModel& start, const SamplePtr& samples, int
   for (int round = 0; round < rounds && !control.out_of_time() && !done(model); ++round) {
     const SamplePtr moved = with_outputs(samples, [&model, &target](const Eigen::Ref<const RowMatrix>& x,
                                                                     RowMatrix& y) { target(model, x, y); });
-    model = polish(model, *moved, options, control).model;
+    model = polish(model, *moved, options, control).form;
   }
   return model;
 }
 
-SeparableModel by_projections(const SeparableModel& start, const SamplePtr& samples,
-                              const HalfWidth& half_width, int rounds, const Control& control) {
+Form by_projections(const Form& start, const SamplePtr& samples, const HalfWidth& half_width, int rounds,
+                    const Control& control) {
   return follow(
       start, samples, rounds,
-      [&](const SeparableModel& model, const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
+      [&](const Form& model, const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
         const RowMatrix fitted = evaluate(model, x);
         for (Index i = 0; i < y.rows(); ++i) {
           for (Index o = 0; o < y.cols(); ++o) {
@@ -193,35 +193,33 @@ SeparableModel by_projections(const SeparableModel& start, const SamplePtr& samp
           }
         }
       },
-      [&](const SeparableModel& model) {
-        return furthest(model, *samples, half_width, 1, control).beyond() == 0;
-      },
+      [&](const Form& model) { return furthest(model, *samples, half_width, 1, control).beyond() == 0; },
       control);
 }
 
 }  // namespace
 
-SeparableModel fit_rounded(const SeparableModel& start, const SamplePtr& samples, const HalfWidth& half_width,
-                           int rounds, const Control& control) {
+Form fit_rounded(const Form& start, const SamplePtr& samples, const HalfWidth& half_width, int rounds,
+                 const Control& control) {
   return follow(
       start, samples, rounds,
-      [&](const SeparableModel& model, const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
-        const ModelRows rows(model, x, true);
-        const Matrix fitted = rows.F * model.C;
+      [&](const Form& model, const Eigen::Ref<const RowMatrix>& x, RowMatrix& y) {
+        const FormRows rows(model, x, true);
+        const Matrix fitted = rows.F() * model.C;
         for (Index i = 0; i < y.rows(); ++i) {
-          if (!rows.slopes.row(i).isZero(0)) continue;
+          if (!rows.unit_slopes().row(i).isZero(0)) continue;
           for (Index o = 0; o < y.cols(); ++o) {
             const double h = half_width(y(i, o), o);
             y(i, o) = std::clamp(fitted(i, o), y(i, o) - h, y(i, o) + h);
           }
         }
       },
-      [](const SeparableModel&) { return false; }, control);
+      [](const Form&) { return false; }, control);
 }
 
-SeparableModel within_bounds(const SeparableModel& start, const SamplePtr& samples,
-                             const HalfWidth& half_width, int rounds, const Control& control) {
-  if (start.units() > 0 && start.V.size() + start.C.size() <= kMostUnknowns)
+Form within_bounds(const Form& start, const SamplePtr& samples, const HalfWidth& half_width, int rounds,
+                   const Control& control) {
+  if (start.units() > 0 && start.V[0].size() + start.C.size() <= kMostUnknowns)
     return by_cutting_planes(start, *samples, half_width, rounds, control);
   return by_projections(start, samples, half_width, rounds, control);
 }

@@ -3,7 +3,8 @@
 //     |y_io - f_o(x_i)| <= h_io          for every row i and output o
 //
 // Where no unit is active f is constant and all rows have the same rounding error, which least squares takes
-// for a truth. `fit_rounded` believes such rows only within their bounds, and fits the others by least squares.
+// for a truth. `fit_rounded` believes such rows only within their bounds, and fits the others by least
+// squares.
 //
 // `within_bounds` looks for a model that keeps all bounds. Few unknowns: by cutting planes. To first order in
 // the step (dV, dC) the bounds are linear; the program
@@ -20,7 +21,7 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "model/separable_model.h"
+#include "model/form.h"
 
 namespace exhume {
 
@@ -28,11 +29,11 @@ namespace exhume {
 using HalfWidth = std::function<double(double y, Index output)>;
 
 // The model after `rounds` Gauss-Newton steps.
-[[nodiscard]] SeparableModel fit_rounded(const SeparableModel& start, const SamplePtr& samples,
-                                         const HalfWidth& half_width, int rounds, const Control& control);
+[[nodiscard]] Form fit_rounded(const Form& start, const SamplePtr& samples, const HalfWidth& half_width,
+                               int rounds, const Control& control);
 
 // The model after at most `rounds` steps; ends early where all entries lie within their bounds.
-[[nodiscard]] SeparableModel within_bounds(const SeparableModel& start, const SamplePtr& samples,
-                                           const HalfWidth& half_width, int rounds, const Control& control);
+[[nodiscard]] Form within_bounds(const Form& start, const SamplePtr& samples, const HalfWidth& half_width,
+                                 int rounds, const Control& control);
 
 }  // namespace exhume

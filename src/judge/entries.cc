@@ -7,9 +7,9 @@
 
 namespace exhume {
 
-bool has_curvature(const SeparableModel& model) {
-  return !model.rectifier && !model.linear_term && model.units() > 0 &&
-         model.V.size() <= PolishOptions().dense_limit;
+bool has_curvature(const Form& model) {
+  return !model.rectifier && model.plain && model.units() > 0 &&
+         model.unknowns() <= PolishOptions().dense_limit;
 }
 
 EntryCheck Entries::check(const Network& network, const Rectifier* rectifier, const SampleSource& rows,
@@ -36,7 +36,7 @@ Matrix Entries::fit_errors(const Eigen::Ref<const RowMatrix>& x, const Control& 
   const Eigen::RowVectorXd scale = deviation_ * map.D.cwiseInverse().transpose();
   if (!has_curvature(fit_.model)) {
     const double n = static_cast<double>(data_.training()->rows() * map.D.size());
-    const double unknowns = static_cast<double>(fit_.model.V.size() + fit_.model.C.size());
+    const double unknowns = static_cast<double>(fit_.model.unknowns() + fit_.model.C.size());
     return scale.replicate(x.rows(), 1) * std::sqrt(std::min(1.0, 4 * unknowns / n));
   }
   std::call_once(once_, [&] { curvature_.emplace(fit_.model, *data_.standard(), control); });

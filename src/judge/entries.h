@@ -6,14 +6,14 @@
 #include <optional>
 
 #include "certify/entry_check.h"
+#include "fit/errors.h"
 #include "fit/fit.h"
-#include "fit/standard_errors.h"
 #include "judge/prepared.h"
 
 namespace exhume {
 
 // Whether the curvature of a fit in standardised coordinates can be had: a dense matrix, nothing left open.
-[[nodiscard]] bool has_curvature(const SeparableModel& model);
+[[nodiscard]] bool has_curvature(const Form& model);
 
 class Entries {
  public:

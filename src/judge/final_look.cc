@@ -3,18 +3,18 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "fit/measure.h"
-#include "fit/normal_sums.h"
+#include "fit/residuals.h"
+#include "fit/sums.h"
 #include "fit/within_bounds.h"
 #include "judge/entries.h"
 
 namespace exhume {
 
-SeparableModel scale_units(SeparableModel model) {
+Form scale_units(Form model) {
   for (Index j = 0; j < model.units(); ++j) {
-    const double size = model.V.row(j).head(model.inputs()).norm();
+    const double size = model.V[0].row(j).head(model.inputs).norm();
     if (!(size > 0)) continue;
-    model.V.row(j) /= size;
+    model.V[0].row(j) /= size;
     model.C.row(j) *= size;
   }
   return model;
@@ -78,7 +78,7 @@ bool costly_look(const SampleSource& rows) {
 bool is_final(Found& found, Prepared& data, const Control& control) {
   const bool exact = found.outcome == SearchOutcome::kExact;
   if (found.exact_only || (exact && !data.precision().coarse())) return true;
-  if (!found.fit.model.V.size()) return found.outcome == SearchOutcome::kNoise;
+  if (found.fit.model.units() == 0) return found.outcome == SearchOutcome::kNoise;
   if (data.precision().coarse() && found.fit.relative_mse <= kMostRounding) {
     const bool reproduced = reproduced_as_stored(found, data, control);
     if (reproduced && (found.fit.structure < 1 || found.outcome == SearchOutcome::kExact)) {

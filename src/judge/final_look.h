@@ -15,6 +15,6 @@ namespace exhume {
 Matrix measure_again(Fit& fit, const SampleSource& standard, const Control& control);
 
 // The same network of ReLUs with w of unit norm in every unit, as the polish leaves it.
-[[nodiscard]] SeparableModel scale_units(SeparableModel model);
+[[nodiscard]] Form scale_units(Form model);
 
 }  // namespace exhume

@@ -12,8 +12,8 @@
 #include "base/limits.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
-#include "fit/output_mixing.h"
-#include "fit/standard_errors.h"
+#include "fit/errors.h"
+#include "fit/residuals.h"
 #include "judge/entries.h"
 #include "judge/final_look.h"
 #include "model/rectified_network.h"
@@ -194,11 +194,11 @@ class OneLayer final : public JudgedNetwork {
   void complete_fit() {
     if (!found_.network) return;
     try {
-      fit_.model = to_signed_model(data_.coordinates().from_user(*found_.network));
+      fit_.model = to_signed_form(data_.coordinates().from_user(*found_.network));
       if (relu_) fit_.model = scale_units(std::move(fit_.model));
       standardised_ = true;
     } catch (const DataError&) {
-      fit_.model = to_signed_model(*found_.network);
+      fit_.model = to_signed_form(*found_.network);
       standardised_ = false;
     }
     if (!relu_) fit_.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
@@ -227,7 +227,7 @@ class OneLayer final : public JudgedNetwork {
     const SamplePtr mixed =
         with_outputs(affine(rows, coordinates.map),
                      [right](const Eigen::Ref<const RowMatrix>&, RowMatrix& y) { y = (y * right).eval(); });
-    SeparableModel model = fit_.model;
+    Form model = fit_.model;
     model.C = model.C * right;
     const Matrix unmix = (Q * coordinates.map.D.asDiagonal()).inverse();
     return Curvature(model, *mixed, control_).errors(1.0, coordinates, unmix);
@@ -248,13 +248,13 @@ class OneLayer final : public JudgedNetwork {
   // How well noisy samples support every unit.
   [[nodiscard]] UnitSupport unit_support(const Result& result) const {
     UnitSupport support;
-    const SeparableModel& model = fit_.model;
-    const Index k = model.units(), d = model.inputs(), m = model.C.cols();
+    const Form& model = fit_.model;
+    const Index k = model.units(), d = model.inputs, m = model.C.cols();
     if (k == 0 || fit_.noise_covariance.size() == 0) return support;
     const SamplePtr& rows = data_.standard();
     const double n = static_cast<double>(rows->rows());
     const OutputMixing mixing = unit_noise(fit_.noise_covariance);
-    SeparableModel mixed = model;
+    Form mixed = model;
     mixed.C = model.C * mixing.Q.transpose();
     const double price = static_cast<double>(d + m) * std::log(n * static_cast<double>(m));
     support.worth = unit_worth(mixed, *rows, control_).minCoeff() * n * static_cast<double>(m) / price;
@@ -268,16 +268,16 @@ class OneLayer final : public JudgedNetwork {
   }
 
   // The least number of rows on one side of a unit's kink.
-  [[nodiscard]] double rows_beside(const SeparableModel& model, const SampleSource& rows) const {
+  [[nodiscard]] double rows_beside(const Form& model, const SampleSource& rows) const {
     struct Active {
       Vector rows;
       void merge(const Active& other) { rows += other.rows; }
     };
     const Active active = reduce_blocks(
         rows, Active{Vector::Zero(model.units())}, control_, "", [&](Active& to, const SampleBlock& block) {
-          const Index d = model.inputs();
+          const Index d = model.inputs;
           const Matrix z =
-              (block.x() * model.V.leftCols(d).transpose()).rowwise() + model.V.col(d).transpose();
+              (block.x() * model.V[0].leftCols(d).transpose()).rowwise() + model.V[0].col(d).transpose();
           to.rows += (z.array() > 0).cast<double>().colwise().sum().matrix().transpose();
         });
     return active.rows.cwiseMin((static_cast<double>(rows.rows()) - active.rows.array()).matrix()).minCoeff();
@@ -286,7 +286,7 @@ class OneLayer final : public JudgedNetwork {
   // How far the function determines the weights, from some rows: in the outputs' own units.
   void determine(double bound, Result& result) {
     if (!has_weights()) return;
-    const Index unknowns = fit_.model.V.size() + fit_.model.C.size();
+    const Index unknowns = fit_.model.unknowns() + fit_.model.C.size();
     const Index enough = std::max<Index>(kCurvatureRows, 4 * unknowns / fit_.model.C.cols());
     const SamplePtr& training = data_.training();
     const Vector& D = data_.coordinates().map.D;
@@ -338,7 +338,8 @@ class OneLayer final : public JudgedNetwork {
     const SamplePtr rows = spread_subset(*data_.training(), 4 * kCurvatureRows);
     SampleBlock block;
     rows->read(0, rows->rows(), block);
-    const RowMatrix z = (block.x() * result.network.W().transpose()).rowwise() + result.network.b().transpose();
+    const RowMatrix z =
+        (block.x() * result.network.W().transpose()).rowwise() + result.network.b().transpose();
     result.diagnostics.activity = (z.array() > 0).cast<double>().colwise().mean().transpose();
   }
 

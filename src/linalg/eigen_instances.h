@@ -1,8 +1,8 @@
 // Eigen's decompositions of dense matrices, compiled once for the whole project.
 //
-// Each costs a compiler two to eight seconds wherever it is used, and most are used in a dozen files. A header that is
-// precompiled says that they are compiled elsewhere (eigen_instances.cc); nothing has to include it, and nothing
-// changes but the time of a build.
+// Each costs a compiler two to eight seconds wherever it is used, and most are used in a dozen files. A
+// header that is precompiled says that they are compiled elsewhere (eigen_instances.cc); nothing has to
+// include it, and nothing changes but the time of a build.
 #pragma once
 
 #include <Eigen/Dense>

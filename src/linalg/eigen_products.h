@@ -2,11 +2,12 @@
 //
 //     C = A B,   C += A B,   C -= A B          dynamic sizes, any expressions A and B
 //
-// Eigen compiles for every pair of expressions a loop for small sizes, two products with vectors for shapes that turn out
-// to be vectors, and the call of dgemm: a fifth of the time of a build. Here the operands become pointers, strides and
-// "transposed or not", and one function takes the same decisions when it runs. Like eigen_instances.h it comes with the
-// precompiled header: nothing has to include it, and without it everything works as well. Small products are summed in the
-// order of the inner index; Eigen's loops take other orders for some expressions, so last bits can differ.
+// Eigen compiles for every pair of expressions a loop for small sizes, two products with vectors for shapes
+// that turn out to be vectors, and the call of dgemm: a fifth of the time of a build. Here the operands
+// become pointers, strides and "transposed or not", and one function takes the same decisions when it runs.
+// Like eigen_instances.h it comes with the precompiled header: nothing has to include it, and without it
+// everything works as well. Small products are summed in the order of the inner index; Eigen's loops take
+// other orders for some expressions, so last bits can differ.
 #pragma once
 
 #include <Eigen/Dense>
@@ -20,7 +21,8 @@ struct Operand {
   bool turned = false;
 };
 
-// C (m x n, columns c_stride apart, or rows where c_turned) += alpha A B, with k the inner size; `fresh` takes C as zero.
+// C (m x n, columns c_stride apart, or rows where c_turned) += alpha A B, with k the inner size; `fresh`
+// takes C as zero.
 void multiply(Eigen::Index m, Eigen::Index n, Eigen::Index k, double alpha, Operand a, Operand b, bool fresh,
               double* c, Eigen::Index c_stride, bool c_turned);
 

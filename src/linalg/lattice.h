@@ -2,12 +2,12 @@
 //
 //     B = Q R,  R upper triangular        B: D x k, columns independent
 //
-// A basis is reduced (Lenstra, Lenstra, Lovasz 1982) where |R_ij| <= |R_ii| / 2 for i < j and
-// 0.99 R_ii^2 <= R_i,i+1^2 + R_i+1,i+1^2: its vectors are short, and no R_ii is much smaller than the next ones.
-// Two facts about any basis, the better the more it is reduced:
+// A basis is reduced (Lenstra, Lenstra, Lovasz 1982) where |R_ij| <= |R_ii| / 2 for i < j and 0.99 R_ii^2 <=
+// R_i,i+1^2 + R_i+1,i+1^2: its vectors are short, and no R_ii is much smaller than the next ones. Two facts
+// about any basis, the better the more it is reduced:
 //
 //     every point of the lattice but 0 is at least min_i |R_ii| long;
-//     a target closer than min_i |R_ii| / 2 to a point is led to it by rounding, one column of R after the other,
+//     a target closer than min_i |R_ii| / 2 to a point is led to it by rounding, column of R by column,
 //     and every other point is further away.
 //
 // Columns change places and are subtracted from each other; R follows by rotations, so that a change costs k

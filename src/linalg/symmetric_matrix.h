@@ -28,7 +28,7 @@ void rank_one_coordinates(const double* v, Index d, double* out);
 // The same for every column v of V: p x (columns of V).
 [[nodiscard]] Matrix rank_one_coordinates(const Eigen::Ref<const Matrix>& V);
 
-// Coordinates of x x^T for every row x of X, one a row: rows x p. X column-major.
+// Coordinates of x x^T for every row x of X, one row each: rows x p. X column-major.
 void quadratic_features(const Eigen::Ref<const Matrix>& X, Eigen::Ref<Matrix> features);
 
 }  // namespace exhume

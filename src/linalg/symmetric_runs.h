@@ -1,7 +1,8 @@
 // Runs of coordinates (a, b) of a symmetric matrix (linalg/symmetric_matrix.h) with neighbouring b.
 //
-// A sum over a <= b <= c of something symmetric in its indices is a product of a run with the columns c >= b of its first
-// b: a little more than the third of all pairs ((a, b), c) that is needed, and large enough to be fast.
+// A sum over a <= b <= c of something symmetric in its indices is a product of a run with the columns c >= b
+// of its first b: a little more than the third of all pairs ((a, b), c) that is needed, and large enough to
+// be fast.
 #pragma once
 
 #include <algorithm>

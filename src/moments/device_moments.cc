@@ -29,7 +29,8 @@ struct Place {
   }
 };
 
-// DeviceCoefficients of Hermite polynomials up to a degree, one set an output, one after the other in one vector.
+// DeviceCoefficients of Hermite polynomials up to a degree, one set an output, one after the other in one
+// vector.
 struct DeviceCoefficients {
   Index d, m, p;
   int degree;
@@ -130,7 +131,8 @@ class Polynomials {
     if (degree_ >= 3) device_.hermite3(1, to.order(1), to.order(3));
   }
 
-  // What Hermite polynomials of orders 2 and 3 subtract, for symmetric coefficients: constants and linear functions.
+  // What Hermite polynomials of orders 2 and 3 subtract, for symmetric coefficients: constants and linear
+  // functions.
   void prepare(const DeviceCoefficients& q) {
     device_.copy(q.order(0), constant_.view());
     device_.copy(q.order(1), linear_.view());

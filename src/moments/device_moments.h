@@ -4,8 +4,8 @@
 //     orders 0, 1, 2     1^T R, X^T R, K^T R             order 3     K^T (R_o * X), output by output
 //     order 4            moments/device_order4.h
 //
-// Rows come in strips, features of a strip are made on the device, products are cuBLAS's. Sums over even and over odd
-// rows are kept apart as in moments/moments.h.
+// Rows come in strips, features of a strip are made on the device, products are cuBLAS's. Sums over even and
+// over odd rows are kept apart as in moments/moments.h.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct LowSums {
 // (Y - mean)^T (Y - mean) / n
 [[nodiscard]] Matrix output_covariance_on_device(const DeviceRows& rows);
 
-// Coefficients of the polynomial that fit_polynomial (moments/polynomial_fit.h) finds, order by order: 1 x m, d x m, p x m,
-// p x (d m); and the rows with their outputs less it.
+// Coefficients of the polynomial that fit_polynomial (moments/polynomial_fit.h) finds, order by order: 1 x m,
+// d x m, p x m, p x (d m); and the rows with their outputs less it.
 struct PolynomialCoefficients {
   std::array<Matrix, 4> Q;
   int iterations = 0;
@@ -39,13 +39,14 @@ struct PolynomialCoefficients {
                                                    const std::array<Matrix, 4>& Q, const Control& control);
 
 // The Hermite moment of order 2, 3 or 4 over both halves, output by output or all at once, with p rows each:
-// calls use(sum, difference), twice the estimate and twice what is distributed like its error, on the device. Order 4 is
-// symmetric.
+// calls use(sum, difference), twice the estimate and twice what is distributed like its error, on the device.
+// Order 4 is symmetric.
 void moments_on_device(
     const DeviceRows& rows, int order, const Control& control,
     const std::function<void(const DeviceView<double>& sum, const DeviceView<double>& difference)>& use);
 
-// E[r He_2(w.x)] and E[r He_3(w.x)], sums over the rows, for directions w, the columns of W (d x k): k x m each.
+// E[r He_2(w.x)] and E[r He_3(w.x)], sums over the rows, for directions w, the columns of W (d x k): k x m
+// each.
 struct DirectionMoments {
   Matrix second, third;
 };

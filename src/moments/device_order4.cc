@@ -17,7 +17,8 @@ using View = DeviceView<double>;
 
 // Share of the device's memory for sums of several outputs at once.
 constexpr double kMostMemory = 0.25;
-// Strips of a half, where they have at least so many rows: the features of the first one keep everybody waiting.
+// Strips of a half, where they have at least so many rows: the features of the first one keep everybody
+// waiting.
 constexpr Index kStrips = 8, kLeastStrip = 4096;
 // What products like: rows and columns in multiples of these.
 constexpr Index kRowMultiple = 256, kColumnMultiple = 32;
@@ -27,8 +28,8 @@ constexpr Index kMostParts = 8;
 
 Index rounded_up(Index size, Index multiple) { return (size + multiple - 1) / multiple * multiple; }
 
-// use(from, size, columns) run by run: narrow ones where there are many columns, wide ones where there are few, so that
-// little is summed in vain and products are large.
+// use(from, size, columns) run by run: narrow ones where there are many columns, wide ones where there are
+// few, so that little is summed in vain and products are large.
 template <class Use>
 void for_runs(Index d, Index narrow, const Use& use) {
   const Index p = symmetric_size(d);

@@ -1,11 +1,12 @@
 // Moments of order 4 over rows on a device.
 //
-//     sum r x_a x_b x_c x_e over a <= b <= c <= e  =  (r * K_ab)^T K_ce        K: rows x p, coordinates of x x^T
+//     sum r x_a x_b x_c x_e over a <= b <= c <= e  =  (r * K_ab)^T K_ce     K: rows x p, coordinates of x x^T
 //
-// The (a, b) come in runs, each with those (c, e) that its first b asks for; (c, e) are numbered from the last input, so that
-// these are the first columns. What a run sums beyond b <= c is not used. Rows come in strips: the features of a strip are
-// made while the products of the one before it run, and shares of a strip are summed beside each other where one sum has too
-// few entries to keep a device busy. Every entry is always summed in the same order.
+// The (a, b) come in runs, each with those (c, e) that its first b asks for; (c, e) are numbered from the
+// last input, so that these are the first columns. What a run sums beyond b <= c is not used. Rows come in
+// strips: the features of a strip are made while the products of the one before it run, and shares of a strip
+// are summed beside each other where one sum has too few entries to keep a device busy. Every entry is always
+// summed in the same order.
 #pragma once
 
 #include <functional>

@@ -59,9 +59,9 @@ struct SecondMoments {
 //   order 2   sum r vech(xx^T)    p x m
 //   order 3   sum r x_a x_b x_c         p x (d m), output by output: row (a, b), column c
 //   order 4   sum r x_a x_b x_c x_e     p x (p m), output by output: row (a, b), column (d-1-e, d-1-c)
-// The last two are symmetric in their indices, so only those with a <= b <= c <= e are summed, a third and a sixth
-// of all; rows carry the root of two of (a, b), columns that of (c, e). Other entries may be there or zero:
-// `half` fills them. With inputs in reverse, the columns c >= b of every row are the first ones.
+// The last two are symmetric in their indices, so only those with a <= b <= c <= e are summed, a third and a
+// sixth of all; rows carry the root of two of (a, b), columns that of (c, e). Other entries may be there or
+// zero: `half` fills them. With inputs in reverse, the columns c >= b of every row are the first ones.
 struct RawSums {
   Vector order0;
   Matrix order1, order2, order3, order4;

@@ -5,12 +5,13 @@
 //     hermite   sums of r, r x', r vech(x'x'^T), ... up to `order`, over even and over odd rows (moments.h)
 //     second    count, mean and covariance of (x, y)
 //
-// The first site makes the frame from its own rows (standardise.h; L is its linear fit); the others are given it. It need
-// not fit theirs exactly: He_p is nearly orthogonal to what is left.
+// The first site makes the frame from its own rows (standardise.h; L is its linear fit); the others are given
+// it. It need not fit theirs exactly: He_p is nearly orthogonal to what is left.
 //
-// What such a file tells: mean, covariance and linear fit of the first site in the frame; and of every site the number of
-// its rows and the averages above: about (m + d)^2 / 2 + m d^p / p! numbers. With fewer rows than numbers they could be
-// solved for the rows, so `partial_moments` refuses a site with less than twice as many rows as numbers.
+// What such a file tells: mean, covariance and linear fit of the first site in the frame; and of every site
+// the number of its rows and the averages above: about (m + d)^2 / 2 + m d^p / p! numbers. With fewer rows
+// than numbers they could be solved for the rows, so `partial_moments` refuses a site with less than twice as
+// many rows as numbers.
 #pragma once
 
 #include <optional>

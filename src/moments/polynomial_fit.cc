@@ -65,8 +65,8 @@ Vector third_order_correction(const Eigen::Ref<const Matrix>& Q) {
   return t;
 }
 
-// K(x)^T Q x for a symmetric Q, from the third of its entries with a <= b <= c: entry ((a, b), c) times the number of
-// orders of a, b, c over that of a, b.
+// K(x)^T Q x for a symmetric Q, from the third of its entries with a <= b <= c: entry ((a, b), c) times the
+// number of orders of a, b, c over that of a, b.
 Matrix folded(const Eigen::Ref<const Matrix>& Q) {
   const Index d = Q.cols();
   Matrix out = Matrix::Zero(Q.rows(), d);

@@ -4,9 +4,9 @@
 //
 // For standardised inputs the Hermite features are nearly orthogonal with squared norms p!, so the normal
 // matrix is nearly diag(p!) and about ten iterations suffice. The features, (d+3 choose 3) of them, are never
-// formed: with K(x) = vech(xx^T), a cubic is K(x)^T Q_3 x, two matrix products a block. Works for any inputs;
-// it only converges more slowly where they are far from Gaussian. An iteration costs 4/3 n m d p flops,
-// p = d(d+1)/2, because only indices in order are used.
+// formed: with K(x) = vech(xx^T), a cubic is K(x)^T Q_3 x, two matrix products per block. Works for any
+// inputs; it only converges more slowly where they are far from Gaussian. An iteration costs 4/3 n m d p
+// flops, p = d(d+1)/2, because only indices in order are used.
 #pragma once
 
 #include <memory>

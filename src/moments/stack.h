@@ -1,11 +1,11 @@
 // Moments of several orders side by side, each divided by its noise, and what they span.
 //
-//     G = sum_j T_j T_j^T / s_j^2,     N = sum_j D_j D_j^T / s_j^2,     s_j^2 the mean square of the entries of D_j
+//     G = sum_j T_j T_j^T / s_j^2,     N = sum_j D_j D_j^T / s_j^2,     s_j^2: mean square of D_j's entries
 //
 //     T_j: p x anything, the estimate of order j; D_j: distributed like its error
 //
-// G - N = (T_even T_odd^T + T_odd T_even^T)/2 stacked: noise has expectation zero there and both signs, so that its
-// least eigenvalue says how large noise alone gets. Where the rows lie on a device, so do G and N.
+// G - N = (T_even T_odd^T + T_odd T_even^T)/2 stacked: noise has expectation zero there and both signs, so
+// that its least eigenvalue says how large noise alone gets. Where the rows lie on a device, so do G and N.
 #pragma once
 
 #include <memory>

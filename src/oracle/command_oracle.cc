@@ -18,7 +18,7 @@
 namespace exhume {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the byte order of questions and answers");
+static_assert(std::endian::native == std::endian::little, "the byte order of queries and answers");
 
 constexpr std::size_t kLongestHeader = 4096, kLongestLine = std::size_t{1} << 24;
 constexpr Index kMostOutputs = 1 << 20;
@@ -50,7 +50,7 @@ class CommandOracle final : public Oracle {
         return;
       case ChildProcess::End::kClosed: {
         const std::string ending = child_->ending();
-        child_.reset();  // the next question starts it again
+        child_.reset();  // the next query starts it again
         fail(fmt::format("{} before it had answered; run it by hand to see why", ending));
       }
       case ChildProcess::End::kTimeOut:
@@ -98,7 +98,7 @@ class CommandOracle final : public Oracle {
                        header.substr(0, 60), rows));
     }
     if (n.get<std::int64_t>() != rows)
-      fail(fmt::format("answered {} rows to {} questions", n.get<std::int64_t>(), rows));
+      fail(fmt::format("answered {} rows to {} queries", n.get<std::int64_t>(), rows));
     const auto outputs = m.get<std::int64_t>();
     if (outputs < 1 || outputs > kMostOutputs) fail(fmt::format("announced {} outputs", outputs));
     return static_cast<Index>(outputs);
@@ -128,8 +128,7 @@ class CommandOracle final : public Oracle {
           return lines >= n;
         },
         control);
-    if (lines > n || in.back() != '\n')
-      fail(fmt::format("answered more than {} lines to {} questions", n, n));
+    if (lines > n || in.back() != '\n') fail(fmt::format("answered more than {} lines to {} queries", n, n));
     return parse_lines(in, n);
   }
 

@@ -43,8 +43,8 @@ void add_row(const double* u, const double* B, Index s, Index d, double* __restr
   }
 }
 
-// x0 + u B. The last bits of an input must not depend on the batch in which it is asked, as those of a blocked product do, or after
-// an interruption a question would not be the same as before.
+// x0 + u B. The last bits of an input must not depend on the batch in which it is asked, as those of a
+// blocked product do, or after an interruption a query would not be the same as before.
 RowMatrix sums_of_rows(const RowMatrix& u, const RowMatrix& B, const Vector& x0) {
   RowMatrix out(u.rows(), B.cols());
   for (Index q = 0; q < u.rows(); ++q) {
@@ -64,8 +64,8 @@ void Box::validate() const {
       "inputs from {} to {} are no box; give a low end and a larger high end, or neither", low, high));
 }
 
-Questions Questions::part(Index first, Index count) const {
-  Questions out;
+Queries Queries::part(Index first, Index count) const {
+  Queries out;
   out.plain = plain;
   out.turn = turn;
   out.rows = rows.middleRows(first, count);
@@ -76,14 +76,15 @@ Questions Questions::part(Index first, Index count) const {
   return out;
 }
 
-Questions in_subspace(RowMatrix u) {
-  Questions out;
+Queries in_subspace(RowMatrix u, std::uint32_t turn) {
+  Queries out;
   out.rows = std::move(u);
+  out.turn = turn;
   return out;
 }
 
-Questions plain_rows(RowMatrix x) {
-  Questions out;
+Queries plain_rows(RowMatrix x) {
+  Queries out;
   out.rows = std::move(x);
   out.plain = true;
   return out;
@@ -133,19 +134,18 @@ Matrix Frame::directions(Index first, Index count) const {
   return out;
 }
 
-RowMatrix Frame::points(const Questions& questions) const {
-  if (questions.plain) return questions.rows;
-  if (questions.turn != turn_) return turned(questions.turn).points(questions);
-  const Index s = questions.rows.cols();
-  RowMatrix x =
-      sums_of_rows(questions.rows, s <= dimensions() ? basis_.topRows(s) : directions(0, s), origin_);
+RowMatrix Frame::points(const Queries& queries) const {
+  if (queries.plain) return queries.rows;
+  if (queries.turn != turn_) return turned(queries.turn).points(queries);
+  const Index s = queries.rows.cols();
+  RowMatrix x = sums_of_rows(queries.rows, s <= dimensions() ? basis_.topRows(s) : directions(0, s), origin_);
   std::int32_t known = -1;
   Eigen::RowVectorXd along;
-  for (Index q = 0; q < x.rows() && !questions.direction.empty(); ++q) {
-    const std::int32_t i = questions.direction[static_cast<std::size_t>(q)];
+  for (Index q = 0; q < x.rows() && !queries.direction.empty(); ++q) {
+    const std::int32_t i = queries.direction[static_cast<std::size_t>(q)];
     if (i != known) along = direction(i);
     known = i;
-    x.row(q) += questions.step(q) * along;
+    x.row(q) += queries.step(q) * along;
   }
   // Rounding must not leave the box by its last bit.
   if (box_.bounded()) x = x.cwiseMax(box_.low).cwiseMin(box_.high);
@@ -153,9 +153,9 @@ RowMatrix Frame::points(const Questions& questions) const {
 }
 
 RowMatrix Frame::points_within(const RowMatrix& u) const {
-  Questions questions = in_subspace(u);
-  questions.turn = turn_;
-  return points(questions);
+  Queries queries = in_subspace(u);
+  queries.turn = turn_;
+  return points(queries);
 }
 
 double Frame::reach(const Vector& u, const Vector& along) const {

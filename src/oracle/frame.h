@@ -1,4 +1,4 @@
-// Coordinates for questions: a random orthonormal frame, of which the first s directions span a subspace.
+// Coordinates for queries: a random orthonormal frame, of which the first s directions span a subspace.
 //
 //     x = x0 + sum_{a < s} u_a B_a + h B_i      u: s coordinates    i: one direction more, or none    h: step
 //
@@ -8,32 +8,21 @@
 // 4 d cosines, and flat (|B_in| <= (2/d)^(1/2)), so that in a box a direction reaches far, and the weights of
 // a unit, whatever they are, look like normal numbers in it: Var(w.B_i) = |w|^2 / d over the signs.
 //
-// With a box every question lies in it: reach() says how far a direction leads.
+// With a box every query lies in it: reach() says how far a direction leads.
 //
-// A turned frame has the same origin and the same directions in another order, so another subspace: where a unit does
-// not act in one it may in the next. Turn 0 is the frame as it was made.
+// A turned frame has the same origin and the same directions in another order, so another subspace: where a
+// unit does not act in one it may in the next. Turn 0 is the frame as it was made.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "exhume/types.h"
+#include "exhume/oracle.h"
 
 namespace exhume {
 
-// What inputs may be: low <= x_n <= high for all n.
-struct Box {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-
-  [[nodiscard]] bool bounded() const { return low > -std::numeric_limits<double>::infinity(); }
-  // Throws std::invalid_argument unless both are finite with low < high, or neither is.
-  void validate() const;
-};
-
-// Questions in the frame's coordinates, or plain rows of inputs.
-struct Questions {
+// Queries in the frame's coordinates, or plain rows of inputs.
+struct Queries {
   RowMatrix rows;                       // n x s coordinates, or n x d inputs where `plain`
   std::vector<std::int32_t> direction;  // i, n of them, or empty for none
   Vector step;                          // h, likewise
@@ -41,11 +30,11 @@ struct Questions {
   std::uint32_t turn = 0;  // of the frame whose coordinates these are; 0 where `plain`
 
   [[nodiscard]] Index count() const { return rows.rows(); }
-  // Questions [first, first + count).
-  [[nodiscard]] Questions part(Index first, Index count) const;
+  // Queries [first, first + count).
+  [[nodiscard]] Queries part(Index first, Index count) const;
 };
-[[nodiscard]] Questions in_subspace(RowMatrix u);
-[[nodiscard]] Questions plain_rows(RowMatrix x);
+[[nodiscard]] Queries in_subspace(RowMatrix u, std::uint32_t turn = 0);
+[[nodiscard]] Queries plain_rows(RowMatrix x);
 
 class Frame {
  public:
@@ -66,8 +55,8 @@ class Frame {
   [[nodiscard]] Eigen::RowVectorXd direction(Index i) const;        // B_i
   [[nodiscard]] Matrix directions(Index first, Index count) const;  // B_first, ...: count x d
 
-  // The inputs asked about, whichever turn the questions are of, and however many dimensions they have: n x d.
-  [[nodiscard]] RowMatrix points(const Questions& questions) const;
+  // The inputs asked about, whichever turn the queries are of, and however many dimensions they have: n x d.
+  [[nodiscard]] RowMatrix points(const Queries& queries) const;
   // Those at coordinates u of this turn's subspace: n x d.
   [[nodiscard]] RowMatrix points_within(const RowMatrix& u) const;
   // The largest t with x0 + B^T u + t * along still in the box; infinity where there is none. along: d.

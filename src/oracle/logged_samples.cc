@@ -12,7 +12,7 @@ class LoggedSamples final : public SampleSource {
       : frame_(std::move(frame)), blocks_(std::move(blocks)) {
     for (const LoggedBlock& block : blocks_) {
       first_.push_back(rows_);
-      rows_ += block.questions.count();
+      rows_ += block.queries.count();
       outputs_ = block.answers.cols();
     }
   }
@@ -26,8 +26,8 @@ class LoggedSamples final : public SampleSource {
     for (Index done = 0; done < count; ++at) {
       const LoggedBlock& block = blocks_[at];
       const Index from = first + done - first_[at];
-      const Index rows = std::min(count - done, block.questions.count() - from);
-      out.own_x().middleRows(done, rows) = frame_->points(block.questions.part(from, rows));
+      const Index rows = std::min(count - done, block.queries.count() - from);
+      out.own_x().middleRows(done, rows) = frame_->points(block.queries.part(from, rows));
       out.own_y().middleRows(done, rows) = block.answers.middleRows(from, rows);
       done += rows;
     }

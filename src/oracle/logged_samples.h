@@ -1,4 +1,4 @@
-// The questions and answers of a log as samples: rows (x, y) in the order in which they were asked.
+// The queries and answers of a log as samples: rows (x, y) in the order in which they were asked.
 //
 // Inputs are made again from the frame's coordinates block by block, so memory holds the log alone.
 #pragma once
@@ -8,7 +8,7 @@
 
 #include "exhume/samples.h"
 #include "oracle/frame.h"
-#include "oracle/question_log.h"
+#include "oracle/query_log.h"
 
 namespace exhume {
 

@@ -1,7 +1,8 @@
 // Samples of which a process holds only some: partitions of a cluster's data, one site's rows.
 //
-// Rows that are here can be read in a pass; rows that were announced can be read until the next announcement, and come
-// from `fetch`, which is the same in all processes: the driver asks those who hold them, workers are told.
+// Rows that are here can be read in a pass; rows that were announced can be read until the next announcement,
+// and come from `fetch`, which is the same in all processes: the driver asks those who hold them, workers are
+// told.
 #pragma once
 
 #include <functional>

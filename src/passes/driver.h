@@ -1,5 +1,5 @@
-// The process that leads workers elsewhere: Dask's client, Spark's driver (base/passes.h says why sums are all that
-// travels).
+// The process that leads workers elsewhere: Dask's client, Spark's driver (base/passes.h says why sums are
+// all that travels).
 //
 //     driver                          worker (any number, passes/worker.h)
 //     pass p begins
@@ -8,8 +8,9 @@
 //     across two workers' rows
 //     entry p              ──────►    goes on to pass p + 1
 //
-// An entry is all that a worker needs to know of a pass: its sum and the time, or rows that everybody reads. Whoever has
-// entries 0 .. p - 1 can work on pass p, so a worker that died is replaced by one that is told all of them.
+// An entry is all that a worker needs to know of a pass: its sum and the time, or rows that everybody reads.
+// Whoever has entries 0 .. p - 1 can work on pass p, so a worker that died is replaced by one that is told
+// all of them.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,8 @@ namespace exhume {
 
 // What an engine does for a driver. Called from the thread that runs the program, one call at a time.
 struct Engine {
-  // Partial sums of pass `number`, from workers that together hold every row once; rows across two of them are left out.
+  // Partial sums of pass `number`, from workers that together hold every row once; rows across two of them
+  // are left out.
   std::function<std::vector<std::string>(Index number)> shares;
   DistantRows::Fetch fetch;                                      // rows from whoever holds them
   std::function<void(Index number, std::string entry)> publish;  // entry `number` is known

@@ -87,7 +87,8 @@ class Worker::State final : public Passes {
   }
 
  private:
-  // Waits for the next entry and gives its payload; meanwhile adds what is asked for to `sum`, if there is one.
+  // Waits for the next entry and gives its payload; meanwhile adds what is asked for to `sum`, if there is
+  // one.
   std::string next_entry(BlockSum* sum) {
     std::unique_lock lock(mutex_);
     while (true) {

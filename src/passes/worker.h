@@ -1,7 +1,8 @@
-// A process that adds the blocks whose rows it holds, and nothing else: one of a driver's workers (passes/driver.h).
+// A process that adds the blocks whose rows it holds, and nothing else: one of a driver's workers
+// (passes/driver.h).
 //
-// It runs the same program as the driver, in a thread of its own, which stops at every pass over distant rows until the
-// sum of that pass is told. While it stands there, it adds whatever rows it is given.
+// It runs the same program as the driver, in a thread of its own, which stops at every pass over distant rows
+// until the sum of that pass is told. While it stands there, it adds whatever rows it is given.
 #pragma once
 
 #include <functional>
@@ -27,8 +28,8 @@ class Worker {
   [[nodiscard]] Index next() const;
   // Tells entry next().
   void learn(std::string entry);
-  // Partial sums of pass next() over rows [first, first + count), which are x (count x d) and y (count x m), row-major.
-  // Throws what the program threw, if it ended.
+  // Partial sums of pass next() over rows [first, first + count), which are x (count x d) and y (count x m),
+  // row-major. Throws what the program threw, if it ended.
   [[nodiscard]] std::string share(Index first, Index count, const double* x, const double* y);
 
  private:

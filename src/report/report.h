@@ -41,8 +41,8 @@
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
-#include "routes/threshold/halfspaces.h"
-#include "routes/threshold/lowest_layer.h"
+#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/lowest_layer.h"
 
 namespace exhume {
 

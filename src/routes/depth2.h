@@ -14,7 +14,7 @@
 //   residualised moments    plain ones need about a hundred times the samples (moments/polynomial_fit.h)
 //   whitened outputs        by the covariance of the residual, so that A's condition number does not matter
 //   the power method        Jennrich's random contraction amplifies the noise
-// The paper's own algorithms are in routes/depth2_jennrich.h.
+// The paper's own algorithms are in papers/depth2/depth2_jennrich.h.
 //
 // Assumes standardised inputs (moments/standardise.h) and independent w_i w_i^T. Cost: order 2: n m p flops;
 // orders 3 and 4: n m r^4 / 4 in the active subspace of dimension r <= min(d, k), never d^4 where r < d.

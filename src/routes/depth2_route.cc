@@ -1,15 +1,13 @@
-// The rows of the table that start from Hermite moments (routes/depth2.h, routes/depth2_jennrich.h).
+// The rows of the table that start from Hermite moments (routes/depth2.h).
 #include "routes/depth2.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/in_time.h"
 #include "data/resident.h"
 #include "exhume/error.h"
 #include "linalg/symmetric_matrix.h"
-#include "routes/depth2_jennrich.h"
 #include "routes/fitted.h"
 #include "routes/residual_rounds.h"
 #include "routes/route.h"
@@ -33,18 +31,6 @@ Start from_spectrum(SpectralStart found) {
   return start;
 }
 
-// A start from moments, given up at the deadline: then the search gets no units, and says what it can.
-template <class Make>
-Start in_time(Job& job, const char* stage, const Make& make) {
-  Start start;
-  start.V.resize(0, job.data.rows()->inputs() + 1);
-  const SamplePtr& standard = job.data.standard();
-  if (!finished_in_time(job.control, [&](const Control& strict) { start = make(standard, strict); }))
-    start.said = "the time ended before the moments did";
-  job.clock.lap(stage);
-  return start;
-}
-
 // As many directions as outputs, and the units along them leave structure: there are more units than outputs.
 // Where they do not, the polish that showed it is where the fit goes on.
 bool too_few_outputs(Start& start, const SamplePtr& standard, const Control& control) {
@@ -62,7 +48,7 @@ bool too_few_outputs(Start& start, const SamplePtr& standard, const Control& con
 Start order2(Job& job) {
   // Weights from which a search that starts with too few units costs more than the next route.
   constexpr Index kManyWeights = 1000;
-  return in_time(job, "moments of order 2", [&](const SamplePtr& standard, const Control& control) {
+  return start_in_time(job, "moments of order 2", [&](const SamplePtr& standard, const Control& control) {
     SpectralStart found = order2_start(standard, depth2_options(job), control);
     const bool saturated = found.saturated;
     Start start = from_spectrum(std::move(found));
@@ -104,9 +90,10 @@ Start orders2to4(Job& job) {
   Start start =
       job.options.units
           ? given_units(job)
-          : in_time(job, "moments of orders 2 to 4", [&](const SamplePtr& standard, const Control& control) {
-              return from_spectrum(stacked_start(standard, depth2_options(job), control));
-            });
+          : start_in_time(job, "moments of orders 2 to 4",
+                          [&](const SamplePtr& standard, const Control& control) {
+                            return from_spectrum(stacked_start(standard, depth2_options(job), control));
+                          });
   RoundsOptions rounds;
   rounds.spectral = depth2_options(job);
   Rounds found = residual_rounds(start.V, job.data.standard(), rounds, job.control);
@@ -114,14 +101,6 @@ Start orders2to4(Job& job) {
   start.descent = std::move(found.descent);
   job.clock.lap("rounds on the residual");
   return start;
-}
-
-Start hermite_tensors(Job& job) {
-  return in_time(job, "Hermite tensors", [&](const SamplePtr& standard, const Control& control) {
-    Start start;
-    start.V = jennrich_start(standard, job.options.hidden(), job.options.seed, control);
-    return start;
-  });
 }
 
 Applies gaussian_and_many_outputs(Job& job) {
@@ -167,17 +146,6 @@ Route depth2_route() {
           .demands = demand_rows_for_fit,
           .applies = gaussian_inputs_of,
           .start = orders2to4,
-          .finish = finish_from_start};
-}
-
-Route depth2_jennrich_route() {
-  return {.name = "depth2-jennrich",
-          .about = "Gaussian inputs: the paper's own start, Jennrich's algorithm on Hermite tensors",
-          .condition = "inputs look Gaussian",
-          .search_share = kFitShare,
-          .demands = demand_rows_for_fit,
-          .applies = gaussian_inputs_of,
-          .start = hermite_tensors,
           .finish = finish_from_start};
 }
 

@@ -27,9 +27,9 @@ struct Journey {
 
 struct Plan {
   Finds finds = Finds::kNetwork;
-  RecoverOptions options;  // options.route is the one to take
-  LowestLayerOptions layer{};
-  const Route* only = nullptr;  // this one, whatever the table holds
+  RecoverOptions options;                     // options.route is the one to take
+  const LowestLayerOptions* layer = nullptr;  // where a lowest layer is to be found
+  const Route* only = nullptr;                // this one, whatever the table holds
   // Does what was found look final? Asked after every route; empty: yes.
   bool (*looks_final)(Found& found, Prepared& data, const Control& control) = nullptr;
 };

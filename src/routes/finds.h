@@ -9,15 +9,4 @@ enum class Finds {
   kLowestLayer,  // lowest_layer, halfspaces
 };
 
-[[nodiscard]] inline const char* to_string(Finds finds) {
-  switch (finds) {
-    case Finds::kLowestLayer:
-      return "lowest layer";
-    case Finds::kDeepNetwork:
-      return "deep network";
-    default:
-      return "network";
-  }
-}
-
 }  // namespace exhume

@@ -1,6 +1,7 @@
 // What routes that end in the unit search share (fit/fit.h): conditions, demands, and the end itself.
 #pragma once
 
+#include "base/in_time.h"
 #include "routes/route.h"
 
 namespace exhume {
@@ -16,6 +17,19 @@ inline constexpr double kFitShare = 0.88;
 
 // Throws DataError unless there are rows enough for the unknowns of a fit.
 void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& options);
+
+// A start from moments, given up at the deadline: then the search gets no units, and says what it can.
+// make(standard, control): from the standardised samples.
+template <class Make>
+[[nodiscard]] Start start_in_time(Job& job, const char* stage, const Make& make) {
+  Start start;
+  start.V.resize(0, job.data.rows()->inputs() + 1);
+  const SamplePtr& standard = job.data.standard();
+  if (!finished_in_time(job.control, [&](const Control& strict) { start = make(standard, strict); }))
+    start.said = "the time ended before the moments did";
+  job.clock.lap(stage);
+  return start;
+}
 
 // The finish of most routes: unit search, signs, signed polish (fit/fit.h), from at most `restarts` random
 // starts where the given one leads nowhere.

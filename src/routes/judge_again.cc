@@ -9,8 +9,8 @@
 #include "base/blas.h"
 #include "base/limits.h"
 #include "exhume/error.h"
-#include "fit/normal_sums.h"
-#include "fit/output_mixing.h"
+#include "fit/residuals.h"
+#include "fit/sums.h"
 #include "judge/final_look.h"
 #include "judge/judge.h"
 #include "judge/one_layer.h"
@@ -35,7 +35,7 @@ class FoundAgain {
       return std::move(found_);
     }
     Fit& fit = found_.fit;
-    fit.model = to_signed_model(data_.coordinates().from_user(network_));
+    fit.model = to_signed_form(data_.coordinates().from_user(network_));
     if (rectifier_.name == "relu") fit.model = scale_units(std::move(fit.model));
     if (rectifier_.name != "relu") fit.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
     products_ = measure_again(fit, *data_.standard(), control_);
@@ -47,7 +47,7 @@ class FoundAgain {
       fit.structure = found_.look->units;
     }
     if (claim_.by_signs) measure_noise_route();
-    if (claim_.by_signs || fit.model.rectifier || fit.model.units() == 0 || fit.model.linear_term)
+    if (claim_.by_signs || fit.model.rectifier || fit.model.units() == 0 || !fit.model.plain)
       return std::move(found_);
     if (exact) {
       fit.signs.outcome = decide_signs(sign_free(fit.model), {}).outcome;
@@ -85,13 +85,12 @@ class FoundAgain {
   }
 
   // a max(z, 0) = a/2 |z| + a/2 z.
-  static SeparableModel sign_free(const SeparableModel& model) {
-    const Index k = model.units(), d = model.inputs();
-    SeparableModel out;
-    out.V = model.V;
+  static Form sign_free(const Form& model) {
+    const Index k = model.units(), d = model.inputs;
+    Form out = one_layer(model.V[0]);
     out.C.resize(out.features(), model.C.cols());
     out.C.topRows(k) = model.C.topRows(k) / 2;
-    out.C.bottomRows(d + 1) = model.V.transpose() * out.C.topRows(k);
+    out.C.bottomRows(d + 1) = model.V[0].transpose() * out.C.topRows(k);
     out.C.bottomRows(1) += model.C.bottomRows(1);
     return out;
   }
@@ -105,8 +104,8 @@ class FoundAgain {
     options.most_restarts = 0;
     options.rounding = data_.rounding();
     const Fit again =
-        fit_units(found_.fit.model.V, data_.standard(), options, control_.within(claim_.budget_seconds));
-    if (again.out_of_time || again.model.linear_term != found_.fit.model.linear_term) {
+        fit_units(found_.fit.model.V[0], data_.standard(), options, control_.within(claim_.budget_seconds));
+    if (again.out_of_time || again.model.plain != found_.fit.model.plain) {
       if (!again.out_of_time) found_.fit.signs = again.signs;
       return;
     }

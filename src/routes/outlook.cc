@@ -80,14 +80,13 @@ class Look {
  private:
   void ask_routes(Prepared& data) {
     const RecoverOptions options;
-    const LowestLayerOptions layer;
     StageClock clock;
     for (const Route& route : routes()) {
       if (route.finds != Finds::kNetwork || !route.automatic) continue;
       RouteOutlook said{route.name};
       try {
         if (route.demands != nullptr) route.demands(whole_, options);
-        Job job{data, options, layer, control_, clock};
+        Job job{.data = data, .options = options, .layer = nullptr, .control = control_, .clock = clock};
         if (route.applies != nullptr) {
           const Applies condition = route.applies(job);
           said.applies = condition.answer == Applicable::kYes;

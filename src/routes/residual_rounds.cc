@@ -6,7 +6,7 @@
 #include "base/blas.h"
 #include "base/in_time.h"
 #include "data/resident.h"
-#include "fit/less_model.h"
+#include "fit/residuals.h"
 #include "fit/unit_search.h"
 
 namespace exhume {
@@ -53,9 +53,7 @@ class Rounder {
       : standard_(standard), options_(options), control_(control) {}
 
   Rounds run(const Matrix& V) {
-    model_.activation = Activation::kAbsolute;
-    model_.linear_term = true;
-    model_.V = V;
+    model_ = one_layer(V);
     int fruitless = 0;
     bool tried = false;  // whether the last round added units that were tried, not found by moments
     result_.end = RoundsEnd::kStalled;
@@ -75,11 +73,11 @@ class Rounder {
       Matrix more = few ? tried_units() : new_units(round);
       if (more.rows() == 0 && !control_.out_of_time()) more = few ? new_units(round) : tried_units();
       if (more.rows() == 0) break;
-      Matrix all(model_.V.rows() + more.rows(), more.cols());
-      all << model_.V, more;
-      model_.V = std::move(all);
+      Matrix all(model_.V[0].rows() + more.rows(), more.cols());
+      all << model_.V[0], more;
+      model_.V[0] = std::move(all);
     }
-    result_.V = model_.V;
+    result_.V = model_.V[0];
     return result_;
   }
 
@@ -105,8 +103,8 @@ class Rounder {
     const Index wanted = std::max(kLeastPolishRows, rows_for(model_.units(), options_.rows_per_unknown));
     if (!rows_ || rows_->rows() < std::min(wanted, standard_->rows()))
       rows_ = spread_subset(*standard_, wanted + wanted / 4);  // a few units more need no new rows
-    PolishSummary summary = polish(model_, *rows_, few, control_);
-    model_ = std::move(summary.model);
+    Polished summary = polish(model_, *rows_, few, control_);
+    model_ = std::move(summary.form);
     result_.relative_mse = summary.relative_mse;
     result_.descent.insert(result_.descent.end(), summary.descent.begin(), summary.descent.end());
     control_.best(summary.relative_mse, model_.units());
@@ -123,7 +121,7 @@ class Rounder {
     some.damping = 1e-4;
     some.least_progress = kPolishProgress;
     some.patience = kPolishPatience;
-    model_ = polish(model_, *many_, some, control_).model;
+    model_ = polish(model_, *many_, some, control_).form;
     result_.relative_mse = fit_linear_part(model_, *rows_, some, control_);
   }
 
@@ -166,9 +164,9 @@ class Rounder {
     if (options_.spectral.hidden) keep = std::min(keep, *options_.spectral.hidden);
     weakest_ = keep > 0 ? worth(order[static_cast<size_t>(keep - 1)]) : 0;
     if (keep == model_.units()) return;
-    Matrix kept(keep, model_.V.cols());
-    for (Index i = 0; i < keep; ++i) kept.row(i) = model_.V.row(order[static_cast<size_t>(i)]);
-    model_.V = std::move(kept);
+    Matrix kept(keep, model_.V[0].cols());
+    for (Index i = 0; i < keep; ++i) kept.row(i) = model_.V[0].row(order[static_cast<size_t>(i)]);
+    model_.V[0] = std::move(kept);
     polish_units();
   }
 
@@ -177,11 +175,11 @@ class Rounder {
     const Vector worth = unit_worth(model_, *rows_, control_);
     const Index keep = (worth.array() > kIdle).count();
     if (keep == 0 || keep == model_.units()) return;
-    const SeparableModel all = model_;
+    const Form all = model_;
     const double left = result_.relative_mse;
-    model_.V.resize(keep, all.V.cols());
+    model_.V[0].resize(keep, all.V[0].cols());
     for (Index i = 0, to = 0; i < worth.size(); ++i) {
-      if (worth(i) > kIdle) model_.V.row(to++) = all.V.row(i);
+      if (worth(i) > kIdle) model_.V[0].row(to++) = all.V[0].row(i);
     }
     polish_units();
     if (over() && result_.end == RoundsEnd::kExact) return;
@@ -261,7 +259,7 @@ class Rounder {
   SamplePtr standard_, rows_, many_;
   const RoundsOptions& options_;
   const Control& control_;
-  SeparableModel model_;
+  Form model_;
   double weakest_ = 0;  // worth of the weakest unit that was kept
   Candidates tried_;    // by the last test for noise, for model_
   Rounds result_;

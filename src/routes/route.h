@@ -1,4 +1,4 @@
-// A route: a row of the table in routes/table.cc.
+// A route: a row of the table that modules fill (add_routes).
 //
 //     applies   may its assumption be made of these data?      asked when its turn comes
 //     start     rough units, or nothing                         (k', d+1) rows (w, b), signs open
@@ -14,22 +14,23 @@
 #include <vector>
 
 #include "base/stage_clock.h"
+#include "exhume/activation.h"
 #include "exhume/certificate.h"
 #include "judge/found.h"
 #include "judge/judged_network.h"
 #include "judge/prepared.h"
-#include "exhume/activation.h"
 #include "routes/finds.h"
-#include "routes/threshold/layer.h"
 
 namespace exhume {
+
+struct LowestLayerOptions;
 
 // What a route is given.
 struct Job {
   Prepared& data;
   const RecoverOptions& options;
-  const LowestLayerOptions& layer;  // of routes to a lowest layer
-  Control control;                  // with the time that this route may take
+  const LowestLayerOptions* layer = nullptr;  // of routes to a lowest layer (papers/threshold/layer.h)
+  Control control;                            // with the time that this route may take
   StageClock& clock;
   Rectifier rectifier = rectified_power(1);  // of options.activation
   bool named = false;                        // the user asked for this route
@@ -85,7 +86,9 @@ struct Route {
                   Checks& checks) = nullptr;
 };
 
-// Rows in the order in which they are tried.
+// Rows of a module, behind those that are there: called where modules register (base/module.h).
+void add_routes(const std::vector<Route>& rows);
+// All rows, in the order in which they are tried.
 [[nodiscard]] const std::vector<Route>& routes();
 
 }  // namespace exhume

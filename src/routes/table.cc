@@ -5,25 +5,25 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/module.h"
 #include "routes/route.h"
 
 namespace exhume {
 
-#define ROUTE(make) Route make();
-#include "routes/table.def"
-#undef ROUTE
+namespace {
+
+std::vector<Route>& table() {
+  static std::vector<Route> rows;
+  return rows;
+}
+
+}  // namespace
+
+void add_routes(const std::vector<Route>& rows) { table().insert(table().end(), rows.begin(), rows.end()); }
 
 const std::vector<Route>& routes() {
-  static const std::vector<Route> kTable = [] {
-    std::vector<Route> table = {
-#define ROUTE(make) make(),
-#include "routes/table.def"
-#undef ROUTE
-    };
-    std::erase_if(table, [](const Route& route) { return *route.name == 0; });  // what is not built
-    return table;
-  }();
-  return kTable;
+  register_modules();
+  return table();
 }
 
 const std::vector<RouteInfo>& route_table() {

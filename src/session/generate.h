@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/module.h"
 #include "exhume/control.h"
 #include "exhume/network.h"
 #include "exhume/samples.h"
@@ -18,7 +19,7 @@
 
 namespace exhume {
 
-// A first layer with thresholds under something else (routes/threshold/models.h).
+// A first layer with thresholds under something else (papers/threshold/models.h).
 struct ThresholdLayerOptions {
   std::string activation = "relu";  // relu, sign, sigmoid, exponential, square or absolute
   double threshold = 2;
@@ -70,7 +71,7 @@ struct Generated {
 // The ReLU-separability instance of the 6-CNF in a DIMACS file, as hard as the formula: two units with equal
 // output weights have these outputs exactly where it is satisfiable. Complements of clauses are added where
 // they are missing.
-[[nodiscard]] Generated generate_formula(const std::string& cnf);
+inline Slot<Generated(const std::string& cnf)> generate_formula{"the instance of a formula", "papers"};
 
 // x.npy, y.npy, and network.safetensors or units.safetensors: all or none. Throws WouldOverwrite where the
 // folder holds a result, unless `overwrite`; ResourceError where the disk is too small.
@@ -78,6 +79,7 @@ void write_generated(const Generated& made, const std::string& folder, bool over
                      const Control& control = {});
 
 // Of options.threshold: the samples and units.
-[[nodiscard]] Generated generate_threshold(const GenerateOptions& options, const Control& control);
+inline Slot<Generated(const GenerateOptions&, const Control&)> generate_threshold{
+    "a planted layer with thresholds", "papers"};
 
 }  // namespace exhume

@@ -18,7 +18,7 @@
 #include "routes/depth2.h"
 #include "routes/expected_cost.h"
 #include "session/device.h"
-#include "session/site_sums.h"
+#include "session/machines/site_sums.h"
 
 namespace exhume {
 namespace {

@@ -22,8 +22,9 @@ namespace exhume {
 
 struct RecoverJob {
   RecoverOptions options{};
-  std::vector<std::string> moments{};  // files with moments of several sites (session/site_sums.h): the start
-  std::string device = "auto";         // where heavy sums run: auto, cpu or cuda
+  std::vector<std::string>
+      moments{};  // files with moments of several sites (session/machines/site_sums.h): the start
+  std::string device = "auto";  // where heavy sums run: auto, cpu or cuda
   CheckpointOptions checkpoint{};
   DeliveryOptions delivery{};
   bool estimate = false;  // say what to expect where the run will be long

@@ -20,7 +20,7 @@
 #include "io/record_log.h"
 #include "io/safetensors.h"
 #include "io/signature.h"
-#include "report/extraction_check.h"
+#include "report/extract/extraction_check.h"
 #include "report/judgement_check.h"
 #include "report/report.h"
 #include "report/view.h"

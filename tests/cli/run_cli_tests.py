@@ -320,7 +320,7 @@ for line in sys.stdin:
                                   code=NOT_CERTIFIED)
         result = json.loads(stopped.stdout)
         self.assertEqual(result["status"], "refused")
-        self.assertIn("limit of 200 questions", result["reason"])
+        self.assertIn("limit of 200 queries", result["reason"])
         self.assertLessEqual(result["queries"], 200)
 
     def test_killed_and_resumed_asks_nothing_twice(self):

@@ -1,10 +1,10 @@
-# cmake -DBUILD=... -DSOURCE=... -DCXX=... [-DFLAGS=...] -DSTATIC=... -P run.cmake
+# cmake -DBUILD=... -DSOURCE=... -DEXAMPLES=... -DCXX=... [-DFLAGS=...] -DSTATIC=... -P run.cmake
 #
-# Installs the build into a stage, then builds and runs the consumer against it twice: through find_package and
-# through pkg-config.
+# Builds and runs the consumer against the tree that the test `install` made, twice: through find_package and through
+# pkg-config; then builds the examples and runs each on small data.
 set(work ${BUILD}/consumer)
 set(stage ${BUILD}/stage)
-file(REMOVE_RECURSE ${work} ${stage})
+file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 
 function(run)
@@ -15,8 +15,6 @@ function(run)
   endif()
   set(output "${output}" PARENT_SCOPE)
 endfunction()
-
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${stage})
 
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${work}/cmake -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${CXX}
     "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${stage})
@@ -42,3 +40,18 @@ separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 run(${CXX} -std=c++20 ${flags} ${SOURCE}/main.cc -o ${work}/by_pkg_config ${all} ${pkg})
 run(${work}/by_pkg_config)
 message("pkg-config: ${output}")
+
+run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${work}/examples -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX}
+    "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${stage})
+run(${CMAKE_COMMAND} --build ${work}/examples)
+set(exhume ${stage}/bin/exhume)
+run(${exhume} generate --inputs 4 --hidden 3 --outputs 2 --samples 2000 --seed 1 --quiet --out ${work}/data)
+run(${exhume} recover ${work}/data/x.npy ${work}/data/y.npy --quiet --out ${work}/result)
+run(${work}/examples/recover_file ${work}/data/x.npy ${work}/data/y.npy)
+message("recover_file: ${output}")
+run(${work}/examples/extract_function)
+message("extract_function: ${output}")
+run(${work}/examples/verify_folder ${work}/result)
+message("verify_folder: ${output}")
+run(${work}/examples/paper_algorithm)
+message("paper_algorithm: ${output}")

@@ -2,7 +2,7 @@
 """Extractions that are killed and go on: run_extract_kills.py PATH/TO/exhume [--kills N] [--seed S] [unittest arguments].
 
 A program that is asked keeps a record of all it was asked. An extraction is killed (SIGKILL) at random moments and goes on
-from its log. In the end it is the network of an extraction that was left alone, no question was asked twice but those that
+from its log. In the end it is the network of an extraction that was left alone, no query was asked twice but those that
 were on their way at a kill, and the limit was not passed. Standard library only.
 """
 
@@ -74,7 +74,7 @@ class ExtractKills(unittest.TestCase):
         return json.loads(run.stdout)["queries"], time.monotonic() - start
 
     def killed(self, limit, seconds, draw):
-        """Runs with kills, then one to the end: its result, and the questions that were on their way at a kill."""
+        """Runs with kills, then one to the end: its result, and the queries that were on their way at a kill."""
         on_their_way = []
         more = ["--log", "run.log", "--resume", "--queries", str(limit)]
         for _ in range(KILLS):
@@ -89,8 +89,8 @@ class ExtractKills(unittest.TestCase):
         return run, on_their_way
 
     def test_same_network_and_nothing_asked_twice(self):
-        questions, seconds = self.left_alone()
-        limit = 3 * questions
+        queries, seconds = self.left_alone()
+        limit = 3 * queries
         run, on_their_way = self.killed(limit, seconds, random.Random(SEED))
         self.assertEqual(run.returncode, 0, run.stderr)
         for name in ("network.safetensors", "network.onnx"):
@@ -100,15 +100,15 @@ class ExtractKills(unittest.TestCase):
         self.assertLessEqual(sum(map(len, asked)), limit)
         self.assertEqual(json.loads(run.stdout)["queries"], sum(map(len, asked)))
         # Left alone it asks some points more than once, to see whether it gets the same answer.
-        twice = lambda batches: sum(map(len, batches)) - len({question for batch in batches for question in batch})
+        twice = lambda batches: sum(map(len, batches)) - len({query for batch in batches for query in batch})
         alone = self.batches("alone")
         self.assertEqual({q for batch in asked for q in batch}, {q for batch in alone for q in batch})
         self.assertLessEqual(twice(asked) - twice(alone), sum(on_their_way))
         self.assertLessEqual(sum(on_their_way), KILLS * self.BATCH)
 
     def test_the_limit_holds_over_all_runs(self):
-        questions, seconds = self.left_alone()
-        limit = questions - 40
+        queries, seconds = self.left_alone()
+        limit = queries - 40
         run, _ = self.killed(limit, seconds, random.Random(SEED + 1))
         self.assertEqual(run.returncode, 3, run.stderr)
         self.assertLessEqual(sum(map(len, self.batches("record"))), limit)

@@ -19,7 +19,7 @@
 // What differs from the print, and why.
 // - Modes are written in isometric coordinates of symmetric tensors (linalg/symmetric_tensor.h), and
 //   Jennrich's step is the QZ algorithm on the compressed array, the best of several contractions
-//   (decompose/jennrich.h).
+//   (papers/depth2/jennrich.h).
 // - Any number of outputs m' >= 1: they join the third mode, which keeps all rank-one terms. The print has
 //   one. Algorithm 5 keeps to one, since Claim D.14 folds one linear part.
 // - The paper's eta are polynomials in unknown quantities. Here eta_1 is what noise alone shows: the largest

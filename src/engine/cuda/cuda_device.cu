@@ -218,8 +218,9 @@ class CudaDevice final : public Device {
          "a system");
   }
 
-  // One product may not fill the device: they go to a few queues, each with its own handle, to the one that has least to do.
-  // Every product is always made by the same one, so that its bits do not depend on who finishes first.
+  // One product may not fill the device: they go to a few queues, each with its own handle, to the one that
+  // has least to do. Every product is always made by the same one, so that its bits do not depend on who
+  // finishes first.
   int start_products(const std::vector<DeviceProduct>& all, Size queues) override {
     const auto used = static_cast<std::size_t>(std::clamp<Size>(queues, 1, kSides));
     must(cudaEventRecord(on().ready, on().stream), "waiting");

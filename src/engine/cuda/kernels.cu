@@ -60,9 +60,9 @@ struct Pair {
   }
 };
 
-// A few b and all their a an item, a thread a row: an entry of x is read once for several entries of Q, so that writing
-// these is all it costs. It runs beside products: few blocks, which suffice for the memory, with few registers, by
-// asking for many at once.
+// A few b and all their a an item, a thread a row: an entry of x is read once for several entries of Q, so
+// that writing these is all it costs. It runs beside products: few blocks, which suffice for the memory, with
+// few registers, by asking for many at once.
 constexpr int kPairColumns = 4;
 constexpr Size kPairGrid = 264;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -123,7 +123,8 @@ __device__ void sort2(Size& a, Size& b) {
   }
 }
 
-// Y(i, .) = M_i x_i + shift x_i: neighbouring threads have neighbouring starts, so that all reads are in line.
+// Y(i, .) = M_i x_i + shift x_i: neighbouring threads have neighbouring starts, so that all reads are in
+// line.
 __global__ void climb_product(DeviceView<double> P, double shift, DeviceView<double> X, const double* active,
                               double* Y) {
   const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x, a = blockIdx.y;

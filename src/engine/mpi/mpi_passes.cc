@@ -83,7 +83,8 @@ class MpiPasses final : public RankPasses {
   }
 
  private:
-  // Until it is done: looks often at first, then seldom, so that a rank which waits leaves its core to others.
+  // Until it is done: looks often at first, then seldom, so that a rank which waits leaves its core to
+  // others.
   void wait(MPI_Request& request) const {
     int done = 0;
     for (int looks = 0; true; ++looks) {

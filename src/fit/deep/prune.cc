@@ -5,23 +5,24 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/remembered.h"
-#include "fit/deep/rows.h"
+#include "model/form.h"
 
 namespace exhume {
 namespace {
 
 constexpr Index kMergeRows = 4096;      // from which features are compared
-constexpr double kTrialEquations = 12;  // an unknown
-// On which a trial is begun, equations an unknown and at least: what fails there fails on more.
+constexpr double kTrialEquations = 12;  // per unknown
+// On which a trial is begun, equations per unknown and at least: what fails there fails on more.
 constexpr double kFewEquations = 2;
 constexpr Index kLeastEquations = 1000;
 constexpr double kPromising = 1e-4;  // a trial below this is not given up for being slow
-// A plain network is one that others were pruned to, and as a rule the least: its units are tried with less patience.
+// A plain network is one that others were pruned to, and as a rule the least: its units are tried with less
+// patience.
 constexpr double kFarOff = 1e-3;
 constexpr double kCheapFlops = 1.5e9;               // of a step, up to which rows beyond those are taken too
 constexpr int kRounds = 6;                          // of rows brought forward
@@ -30,14 +31,7 @@ constexpr double kEnough = 1e-26;                   // relative mean squared res
 constexpr int kShareSteps = 60, kSingleSteps = 40;  // of a trial's polish
 constexpr std::size_t kTogether = 8;                // units that are tried singly at the same time
 
-std::vector<Index> by_increasing(const Vector& worth) {
-  std::vector<Index> order(static_cast<std::size_t>(worth.size()));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
-  return order;
-}
-
-DeepForm without(const DeepForm& form, std::size_t l, const std::set<Index>& gone) {
+Form without(const Form& form, std::size_t l, const std::set<Index>& gone) {
   std::vector<Index> kept;
   for (Index j = 0; j < form.V[l].rows(); ++j)
     if (!gone.contains(j)) kept.push_back(j);
@@ -46,13 +40,13 @@ DeepForm without(const DeepForm& form, std::size_t l, const std::set<Index>& gon
 
 class Pruning {
  public:
-  Pruning(const DeepPolished& start, DeepData& data, const PruneOptions& options, const Control& control)
+  Pruning(const Polished& start, DeepData& data, const PruneOptions& options, const Control& control)
       : data_(data), options_(options), control_(control), now_(start) {}
 
   Pruned run() {
-    in_shares();
+    prune_in_shares();
     bool minimal = noisy() || now_.relative_mse < options_.exact;
-    if (minimal && options_.singly) minimal = singly();
+    if (minimal && options_.singly) minimal = prune_singly();
     return {now_, minimal && !control_.out_of_time()};
   }
 
@@ -60,7 +54,7 @@ class Pruning {
   [[nodiscard]] bool enough() const { return options_.until && options_.until(now_.form); }
   [[nodiscard]] bool noisy() const { return options_.forgiven > 0; }
 
-  [[nodiscard]] DeepPolishOptions trial_options(int iterations) const {
+  [[nodiscard]] PolishOptions trial_options(int iterations) const {
     if (noisy()) return noisy_polish();
     DeepPolishOptions polishing;
     polishing.max_iterations = iterations;
@@ -73,7 +67,7 @@ class Pruning {
   }
 
   // Relative mean squared residual up to which a network with fewer units is as good.
-  [[nodiscard]] double limit(const DeepForm& fewer) const {
+  [[nodiscard]] double limit(const Form& fewer) const {
     if (!noisy()) return std::max(options_.exact, options_.loss * now_.relative_mse);
     const Index gone = now_.form.unknowns() + now_.form.C.size() - fewer.unknowns() - fewer.C.size();
     return now_.relative_mse * (1 + options_.forgiven * static_cast<double>(gone));
@@ -82,7 +76,7 @@ class Pruning {
   // Removes units and polishes the rest; true where it is as good as before, on all rows.
   bool try_without(std::size_t l, const std::set<Index>& gone) {
     if (static_cast<Index>(gone.size()) >= now_.form.V[l].rows() + (l > 0 ? 1 : 0)) return false;
-    DeepPolished trial{without(now_.form, l, gone), 0, 0, true};
+    Polished trial{without(now_.form, l, gone), 0, 0, true};
     if (!noisy() && now_.relative_mse < options_.exact) {
       trial = polish(trial.form, few_rows(trial.form), trial_options(kShareSteps), control_);
       if (!(trial.relative_mse < limit(trial.form))) return false;
@@ -91,17 +85,17 @@ class Pruning {
   }
 
   // Polishes it on all rows; where that is as good as before it takes the place of what there was.
-  bool holds_on_all(const DeepForm& fewer, int iterations) {
-    DeepPolished trial = noisy() ? polish(fewer, data_, trial_options(iterations), control_)
-                                 : polish_all(fewer, data_, kTrialEquations, limit(fewer),
-                                              trial_options(iterations), control_);
+  bool holds_on_all(const Form& fewer, int iterations) {
+    Polished trial = noisy() ? polish(fewer, data_, trial_options(iterations), control_)
+                             : polish_all(fewer, data_, kTrialEquations, limit(fewer),
+                                          trial_options(iterations), control_);
     if (!(trial.relative_mse < limit(trial.form))) return false;
     now_ = std::move(trial);
     report();
     return true;
   }
 
-  [[nodiscard]] DeepData few_rows(const DeepForm& form) const {
+  [[nodiscard]] DeepData few_rows(const Form& form) const {
     if (noisy()) return data_;
     const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data_.y.cols());
     const double needed = kFewEquations * (p / m + static_cast<double>(form.features()));
@@ -119,7 +113,7 @@ class Pruning {
     return unit_worth(now_.form, l, enough_rows(data_, now_.form, kTrialEquations), control_);
   }
 
-  void in_shares() {
+  void prune_in_shares() {
     const std::size_t depth = now_.form.depth();
     std::vector<double> share(depth, 0.5);
     std::vector<bool> refused(depth, false);  // since the last change, a single unit of the layer
@@ -129,7 +123,7 @@ class Pruning {
       const Index units = now_.form.V[layer].rows();
       const Index count = std::max<Index>(1, static_cast<Index>(share[layer] * static_cast<double>(units)));
       if (units > 0 && !refused[layer]) {
-        const std::vector<Index> order = by_increasing(worth(layer));
+        const std::vector<Index> order = increasing_order(worth(layer));
         const std::set<Index> gone(order.begin(), order.begin() + count);
         if (try_without(layer, gone)) {
           std::fill(refused.begin() + static_cast<std::ptrdiff_t>(now_.form.given), refused.end(), false);
@@ -143,34 +137,35 @@ class Pruning {
   }
 
   // Every unit of every layer; true where none could go, false where time or `until` ended it.
-  bool singly() {
+  bool prune_singly() {
     for (bool changed = true; changed;) {
       changed = false;
       if (enough()) return false;
       const std::size_t lowest = options_.given_too ? 0 : now_.form.given;
       for (std::size_t l = now_.form.depth(); l-- > lowest && !changed;) {
-        const std::vector<Index> order = by_increasing(worth(l));
+        const std::vector<Index> order = increasing_order(worth(l));
         for (std::size_t at = 0; at < order.size() && !changed; at += kTogether) {
           if (control_.out_of_time()) return false;
           const std::size_t end = std::min(at + kTogether, order.size());
-          changed = any_of(l, {order.begin() + static_cast<std::ptrdiff_t>(at),
-                               order.begin() + static_cast<std::ptrdiff_t>(end)});
+          changed = drop_any_of(l, {order.begin() + static_cast<std::ptrdiff_t>(at),
+                                    order.begin() + static_cast<std::ptrdiff_t>(end)});
         }
       }
     }
     return true;
   }
 
-  // Units of layer l, each tried alone and all at the same time on few rows; the first that can go on all goes.
-  bool any_of(std::size_t l, const std::vector<Index>& units) {
+  // Units of layer l, each tried alone and all at the same time on few rows; the first that can go on all
+  // goes.
+  bool drop_any_of(std::size_t l, const std::vector<Index>& units) {
     if (now_.form.V[l].rows() == 1 && l == 0) return false;
-    const std::vector<DeepPolished> trials = remembered(control_, "units singly", [&] {
-      std::vector<DeepPolished> tried(units.size());
+    const std::vector<Polished> trials = remembered(control_, "units singly", [&] {
+      std::vector<Polished> tried(units.size());
       Control alone = control_;
       if (!control_.device) alone.threads = 1;
       const auto one = [&](Index i) {
         const auto at = static_cast<std::size_t>(i);
-        DeepForm fewer = without(now_.form, l, {units[at]});
+        Form fewer = without(now_.form, l, {units[at]});
         if (l < fewer.given) fewer.given = 0;
         tried[at] = polish(fewer, few_rows(fewer), trial_options(kSingleSteps), alone);
       };
@@ -181,7 +176,7 @@ class Pruning {
       }
       return tried;
     });
-    return std::any_of(trials.begin(), trials.end(), [&](const DeepPolished& trial) {
+    return std::any_of(trials.begin(), trials.end(), [&](const Polished& trial) {
       return trial.relative_mse < limit(trial.form) && holds_on_all(trial.form, kSingleSteps);
     });
   }
@@ -189,14 +184,14 @@ class Pruning {
   DeepData& data_;
   const PruneOptions& options_;
   const Control& control_;
-  DeepPolished now_;
+  Polished now_;
 };
 
 }  // namespace
 
 namespace {
 
-Index how_many_rows(const DeepData& data, const DeepForm& form, double each) {
+Index how_many_rows(const DeepData& data, const Form& form, double each) {
   const auto p = static_cast<double>(form.unknowns()), m = static_cast<double>(data.y.cols());
   const double needed = each * (p / m + static_cast<double>(form.features()));
   const double cheap = kCheapFlops / (m * p * p + 1);
@@ -205,19 +200,19 @@ Index how_many_rows(const DeepData& data, const DeepForm& form, double each) {
 
 }  // namespace
 
-DeepData enough_rows(const DeepData& data, const DeepForm& form, double each) {
+DeepData enough_rows(const DeepData& data, const Form& form, double each) {
   const Index rows = how_many_rows(data, form, each);
   return {data.x.topRows(rows), data.y.topRows(rows)};
 }
 
-double step_flops(const DeepData& data, const DeepForm& form, double each) {
+double step_flops(const DeepData& data, const Form& form, double each) {
   const auto p = static_cast<double>(form.unknowns());
   return p * p * static_cast<double>(data.y.cols() * how_many_rows(data, form, each));
 }
 
-DeepPolished polish_all(const DeepForm& start, DeepData& data, double each, double exact,
-                        const DeepPolishOptions& options, const Control& control) {
-  DeepPolished out{start, 0, 0, true};
+Polished polish_all(const Form& start, DeepData& data, double each, double exact,
+                    const PolishOptions& options, const Control& control) {
+  Polished out{start, 0, 0, true};
   for (int round = 0;; ++round) {
     const DeepData rows = enough_rows(data, out.form, each);
     out = polish(out.form, rows, options, control);
@@ -230,12 +225,12 @@ DeepPolished polish_all(const DeepForm& start, DeepData& data, double each, doub
   }
 }
 
-DeepForm merge_units(const DeepForm& form, std::size_t l, double cosine, const DeepData& data,
-                     const Control& control) {
+Form merge_units(const Form& form, std::size_t l, double cosine, const DeepData& data,
+                 const Control& control) {
   const Index count = std::min(kMergeRows, data.rows()), m = data.y.cols();
-  DeepForm out = form;
+  Form out = form;
   normalise(out);
-  const DeepRows rows(out, data.x.topRows(count));
+  const FormRows rows(out, data.x.topRows(count));
   const Matrix Z = rows.Q(l).cwiseAbs();
   Matrix centred = Z.rowwise() - Z.colwise().mean();
   Vector strength = Vector::Zero(Z.cols());
@@ -243,7 +238,7 @@ DeepForm merge_units(const DeepForm& form, std::size_t l, double cosine, const D
   strength.array() *= centred.colwise().squaredNorm().transpose().array();
   centred.array().rowwise() /= centred.colwise().norm().array().max(kTiny);
   const Matrix G = centred.transpose() * centred;
-  std::vector<Index> order = by_increasing(-strength), kept;
+  std::vector<Index> order = increasing_order(-strength), kept;
   for (Index j : order) {
     const auto twin = std::find_if(kept.begin(), kept.end(), [&](Index r) { return G(j, r) > cosine; });
     if (twin == kept.end()) {
@@ -266,7 +261,7 @@ DeepForm merge_units(const DeepForm& form, std::size_t l, double cosine, const D
   return with_units(out, l, kept);
 }
 
-Pruned prune(const DeepPolished& start, DeepData& data, const PruneOptions& options, const Control& control) {
+Pruned prune(const Polished& start, DeepData& data, const PruneOptions& options, const Control& control) {
   return Pruning(start, data, options, control).run();
 }
 

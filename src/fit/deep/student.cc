@@ -7,18 +7,145 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
-#include <mutex>
+#include <memory>
+#include <numbers>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/blas.h"
+#include "base/order.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/remembered.h"
-#include "fit/deep/device_student.h"
-#include "fit/deep/schedule.h"
 
 namespace exhume {
+
+std::vector<Index> shuffled(Index count, const Stream& stream) {
+  std::vector<Index> order = numbers_below(count);
+  for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[stream.below(i + 1, i)]);
+  return order;
+}
+
+StudentData::StudentData(const SampleSource& samples, std::uint64_t seed, const Control& control) {
+  const Index n = samples.rows();
+  x.resize(n, samples.inputs());
+  y.resize(n, samples.outputs());
+  SampleBlock block;
+  for (Index at = 0; at < n; at += kBlockRows) {
+    control.check();
+    const Index count = std::min(kBlockRows, n - at);
+    samples.read(at, count, block);
+    x.middleRows(at, count) = block.x().cast<float>();
+    y.middleRows(at, count) = block.y().cast<float>();
+  }
+  shuffle(seed);
+}
+
+void StudentData::shuffle(std::uint64_t seed) {
+  const std::vector<Index> order = shuffled(rows(), Stream(seed, "student order"));
+  x = x(order, Eigen::all).eval();
+  y = y(order, Eigen::all).eval();
+}
+
+StudentData StudentData::with_hard_rows(const Form& form, double share, std::uint64_t seed,
+                                        const Control& control) const {
+  const Index n = rows();
+  Eigen::VectorXf left(n);
+  parallel_for((n + kBlockRows - 1) / kBlockRows, control, [&](Index b) {
+    const Index at = b * kBlockRows, count = std::min(kBlockRows, n - at);
+    const RowMatrix f = evaluate(form, x.middleRows(at, count).cast<double>());
+    left.segment(at, count) = (f.cast<float>() - y.middleRows(at, count)).rowwise().squaredNorm();
+  });
+  std::vector<Index> order = increasing_order(-left);
+  const Index hard = std::max<Index>(1, static_cast<Index>(share * static_cast<double>(n)));
+  order.resize(static_cast<std::size_t>(hard));
+  StudentData out;
+  out.x.resize(2 * n, x.cols());
+  out.y.resize(2 * n, y.cols());
+  out.x.topRows(n) = x;
+  out.y.topRows(n) = y;
+  for (Index i = 0; i < n; ++i) {
+    const Index from = order[static_cast<std::size_t>(i % hard)];
+    out.x.row(n + i) = x.row(from);
+    out.y.row(n + i) = y.row(from);
+  }
+  out.shuffle(seed);
+  return out;
+}
+
 namespace {
+
+// How a student learns: what training on the processor and on a device have in common.
+
+// Parts of the training at which it is looked up which rows are hard, and the share of rows that counts as
+// such.
+constexpr std::array<double, 3> kLookAt{0.4, 0.6, 0.8};
+constexpr double kHardShare = 0.02;
+constexpr Index kCheckEvery = 64;  // steps between looks at the control
+constexpr double kMeanOver = 100;  // steps over which the error is averaged
+constexpr float kFirstMean = 0.9F, kSecondMean = 0.999F, kEpsilon = 1e-8F;  // of Adam
+
+// Adam's rate at a step (a cosine from `rate` to nothing) and the root that corrects its second mean.
+struct Rate {
+  Rate(const StudentOptions& options, Index step) {
+    const double share = static_cast<double>(step) / static_cast<double>(options.steps);
+    const double t = static_cast<double>(step) + 1;
+    const double rate = options.rate * (0.5 * (1 + std::cos(std::numbers::pi * share)) + 5e-4);
+    scaled = static_cast<float>(rate / (1 - std::pow(kFirstMean, t)));
+    root = static_cast<float>(1 / std::sqrt(1 - std::pow(kSecondMean, t)));
+  }
+  float scaled = 0, root = 1;
+};
+
+// True where hard rows are looked up before this step.
+bool looks_at(Index step, Index steps) {
+  for (double part : kLookAt)
+    if (step != 0 && step == static_cast<Index>(part * static_cast<double>(steps))) return true;
+  return false;
+}
+
+// Units that are not learnt.
+struct Held {
+  Held(const Form& form, const StudentOptions& options) : units(options.held) {
+    while (layers < units.size() && units[layers] == form.V[layers].rows()) ++layers;
+  }
+  [[nodiscard]] Index of(std::size_t l) const { return l < units.size() ? units[l] : 0; }
+  std::vector<Index> units;  // the first ones of the lowest layers
+  std::size_t layers = 0;    // lowest ones that are held as a whole
+};
+
+// All parameters one after the other: V_1, ..., V_D (k_l x columns), C (q x m), column-major.
+struct Places {
+  explicit Places(const Form& form) : layout(form), m(form.C.cols()) {
+    for (const Matrix& v : form.V) {
+      at.push_back(size);
+      size += v.size();
+    }
+    top = size;
+    size += form.C.size();
+  }
+  // Where the parameters begin that are learnt.
+  [[nodiscard]] Index learnt_from(std::size_t frozen) const { return frozen < at.size() ? at[frozen] : top; }
+  [[nodiscard]] Eigen::VectorXf joined(const Form& form) const {
+    Eigen::VectorXf out(size);
+    for (std::size_t l = 0; l < form.depth(); ++l)
+      out.segment(at[l], form.V[l].size()) = form.V[l].reshaped().cast<float>();
+    out.tail(form.C.size()) = form.C.reshaped().cast<float>();
+    return out;
+  }
+  // The form with these parameters.
+  [[nodiscard]] Form parted(Form form, const Eigen::VectorXf& parameters) const {
+    for (std::size_t l = 0; l < form.depth(); ++l)
+      form.V[l].reshaped() = parameters.segment(at[l], form.V[l].size()).cast<double>();
+    form.C.reshaped() = parameters.tail(form.C.size()).cast<double>();
+    return form;
+  }
+
+  FormLayout layout;
+  std::vector<Index> at;
+  Index top = 0, size = 0, m = 0;
+};
 
 using Floats = Eigen::MatrixXf;
 using FloatMap = Eigen::Map<Floats>;
@@ -31,7 +158,7 @@ constexpr Index kPiece = 512;         // parameters that are updated at once
 // One chunk of a batch: its rows through the student and back.
 class Chunk {
  public:
-  Chunk(const DeepForm& form, const Places& places, Index rows)
+  Chunk(const Form& form, const Places& places, Index rows)
       : places_(places),
         P_(rows, places.layout.columns),
         g_(rows, places.layout.columns),
@@ -47,7 +174,7 @@ class Chunk {
   // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs). No gradient for
   // units that are held.
   void run(const StudentData& data, Index first, float* parameters, float share, const Held& held) {
-    const DeepLayout& layout = places_.layout;
+    const FormLayout& layout = places_.layout;
     const Index rows = P_.rows();
     P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, rows);
     const FloatMap C(parameters + places_.top, layout.columns, places_.m);
@@ -86,8 +213,8 @@ class Chunk {
   std::vector<Floats> Q_, S_;
 };
 
-// Together or alone, turn by turn, whichever was faster lately: where others keep the processor busy, threads wait for
-// each other longer than they work. The result is the same.
+// Together or alone, turn by turn, whichever was faster lately: where others keep the processor busy, threads
+// wait for each other longer than they work. The result is the same.
 class Pace {
  public:
   explicit Pace(bool only_alone) : only_alone_(only_alone), alone_(only_alone) {}
@@ -114,8 +241,7 @@ class Pace {
 
 class Training {
  public:
-  Training(const DeepForm& start, const StudentData& data, const StudentOptions& options,
-           const Control& control)
+  Training(const Form& start, const StudentData& data, const StudentOptions& options, const Control& control)
       : start_(start),
         data_(data),
         options_(options),
@@ -234,7 +360,7 @@ class Training {
 
   [[nodiscard]] Student result() const { return {places_.parted(start_, parameters_), mean_, in_time_}; }
 
-  const DeepForm& start_;
+  const Form& start_;
   const StudentData& data_;
   const StudentOptions& options_;
   const Control& control_;
@@ -254,8 +380,8 @@ class Training {
 
 }  // namespace
 
-DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths, std::uint64_t seed) {
-  DeepForm form;
+Form random_student(Index inputs, Index outputs, const std::vector<Index>& widths, std::uint64_t seed) {
+  Form form;
   form.inputs = inputs;
   const auto uniform = [&](Index rows, Index cols, std::uint64_t number) {
     RowMatrix entries(rows, cols);
@@ -271,7 +397,7 @@ DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& w
   return form;
 }
 
-Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+Student train(const Form& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
   Student student = remembered(control, "student", [&] {
@@ -284,6 +410,168 @@ Student train(const DeepForm& start, const StudentData& data, const StudentOptio
                 static_cast<double>(std::min(options.batch, data.rows())) *
                 static_cast<double>(Places(start).size));
   return student;
+}
+
+namespace {
+
+using DeviceFloats = DeviceMatrix<float>;
+using FloatView = DeviceView<float>;
+
+// Rows in the device's memory.
+struct Sent {
+  Sent(Device& device, const StudentData& data)
+      : x(device, data.x.rows(), data.x.cols()), y(device, data.y.rows(), data.y.cols()) {
+    upload(device, data.x.data(), data.x.rows(), x.view());
+    upload(device, data.y.data(), data.y.rows(), y.view());
+  }
+  DeviceFloats x, y;
+};
+
+class DeviceTraining {
+ public:
+  DeviceTraining(std::shared_ptr<Device> device, const Form& start, const StudentData& data,
+                 const StudentOptions& options, const Control& control)
+      : device_(std::move(device)),
+        start_(start),
+        data_(data),
+        options_(options),
+        control_(control),
+        places_(start),
+        held_(start, options),
+        batch_(std::min(options.batch, data.rows())),
+        sent_(std::make_unique<Sent>(*device_, data)),
+        parameters_(*device_, places_.size, 1),
+        gradient_(*device_, places_.size, 1),
+        mean_(*device_, places_.size, 1),
+        square_(*device_, places_.size, 1),
+        P_(*device_, batch_, places_.layout.columns),
+        g_(*device_, batch_, places_.layout.columns),
+        E_(*device_, batch_, places_.m),
+        squares_(*device_, 1, 1) {
+    const Eigen::VectorXf joined = places_.joined(start);
+    upload(*device_, joined.data(), joined.size(), parameters_.view());
+    device_->fill(mean_.view(), 0.0F);
+    device_->fill(square_.view(), 0.0F);
+    device_->fill(squares_.view(), 0.0);
+    for (const Matrix& v : start.V) {
+      Q_.emplace_back(*device_, batch_, v.rows());
+      S_.emplace_back(*device_, batch_, v.rows());
+    }
+    for (Index column : places_.layout.ones) device_->fill(P_.view().columns(column, 1), 1.0F);
+  }
+
+  Student run() {
+    Student out{start_, 1, true};
+    for (Index step = 0; step < options_.steps; ++step) {
+      if (options_.hard_rows && looks_at(step, options_.steps)) {
+        const StudentData emphasised = data_.with_hard_rows(
+            now(), kHardShare, options_.seed + static_cast<std::uint64_t>(step), control_);
+        sent_.reset();
+        sent_ = std::make_unique<Sent>(*device_, emphasised);
+      }
+      if (step % kCheckEvery == 0) {
+        control_.check();
+        control_.report("student", static_cast<double>(step) / static_cast<double>(options_.steps));
+        if (step > 0) tally();
+        if (control_.out_of_time()) {
+          out.in_time = false;
+          break;
+        }
+      }
+      learn(step);
+    }
+    tally();
+    out.form = now();
+    out.relative_mse = error_ < 0 ? 1 : error_;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] FloatView part(const DeviceFloats& of, Index at, Index rows, Index cols) const {
+    return {of.data() + at, rows, cols, rows};
+  }
+
+  void learn(Index step) {
+    const FormLayout& layout = places_.layout;
+    const Stream order(options_.seed, "student batches");
+    const Index rows = sent_->x.view().rows;
+    const auto first = static_cast<Index>(
+        order.below(static_cast<std::uint64_t>(rows - batch_ + 1), static_cast<std::uint64_t>(step)));
+    const FloatView P = P_.view(), g = g_.view(), E = E_.view();
+    const FloatView C = part(parameters_, places_.top, layout.columns, places_.m);
+    device_->copy(sent_->x.view().block(first, 0, batch_, layout.inputs.count),
+                  P.columns(layout.inputs.first, layout.inputs.count));
+    for (std::size_t l = 0; l < Q_.size(); ++l) {
+      const auto [to, units] = layout.hidden[l];
+      const auto [from, count] = layout.below[l];
+      device_->product(1, P.columns(from, count), false, part(parameters_, places_.at[l], units, count), true,
+                       0, Q_[l].view());
+      device_->activate(Device::Kind::kAbsolute, Q_[l].view(), P.columns(to, units));
+    }
+    device_->product(1, P, false, C, false, 0, E);
+    device_->residual(E, sent_->y.view().block(first, 0, batch_, places_.m),
+                      2.0F / static_cast<float>(batch_ * places_.m), squares_.view());
+    ++since_;
+    device_->product(1, P, true, E, false, 0, part(gradient_, places_.top, layout.columns, places_.m));
+    device_->product(1, E, false, C, true, 0, g);
+    for (std::size_t l = Q_.size(); l-- > held_.layers;) {
+      const auto [to, units] = layout.hidden[l];
+      const auto [from, count] = layout.below[l];
+      device_->slope(Device::Kind::kAbsolute, Q_[l].view(), g.columns(to, units), S_[l].view());
+      device_->product(1, S_[l].view(), true, P.columns(from, count), false, 0,
+                       part(gradient_, places_.at[l], units, count));
+      if (held_.of(l) > 0)
+        device_->fill(part(gradient_, places_.at[l], units, count).block(0, 0, held_.of(l), count), 0.0F);
+      if (l == held_.layers) break;
+      device_->product(1, S_[l].view(), false, part(parameters_, places_.at[l], units, count), false, 1,
+                       g.columns(from, count));
+    }
+    const Rate rate(options_, step);
+    const Index learnt = places_.learnt_from(held_.layers);
+    device_->adam(places_.size - learnt, parameters_.data() + learnt, gradient_.data() + learnt,
+                  mean_.data() + learnt, square_.data() + learnt,
+                  {rate.scaled, rate.root, kFirstMean, kSecondMean, kEpsilon});
+  }
+
+  // The mean squared error of the steps since the last look, averaged with those before.
+  void tally() {
+    if (since_ == 0) return;
+    double sum = 0;
+    download(*device_, squares_.view(), &sum, 1);
+    device_->fill(squares_.view(), 0.0);
+    const double now = sum / static_cast<double>(since_ * batch_ * places_.m);
+    const double share = std::min(1.0, static_cast<double>(since_) / kMeanOver);
+    error_ = error_ < 0 ? now : error_ + share * (now - error_);
+    since_ = 0;
+  }
+
+  [[nodiscard]] Form now() const {
+    Eigen::VectorXf joined(places_.size);
+    download(*device_, parameters_.view(), joined.data(), joined.size());
+    return places_.parted(start_, joined);
+  }
+
+  std::shared_ptr<Device> device_;
+  const Form& start_;
+  const StudentData& data_;
+  const StudentOptions& options_;
+  const Control& control_;
+  Places places_;
+  Held held_;
+  Index batch_;
+  std::unique_ptr<Sent> sent_;  // the rows, or with hard rows shown more
+  DeviceFloats parameters_, gradient_, mean_, square_, P_, g_, E_;
+  DeviceMatrix<double> squares_;
+  std::vector<DeviceFloats> Q_, S_;
+  Index since_ = 0;
+  double error_ = -1;
+};
+
+}  // namespace
+
+Student train_on_device(const std::shared_ptr<Device>& device, const Form& start, const StudentData& data,
+                        const StudentOptions& options, const Control& control) {
+  return DeviceTraining(device, start, data, options, control).run();
 }
 
 }  // namespace exhume

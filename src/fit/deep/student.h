@@ -1,6 +1,6 @@
-// A wide student: the sign-free deep form with more units than needed, by Adam in single precision.
+// A wide student: the sign-free form with more units than needed, by Adam in single precision.
 //
-//     minimise over V_1, ..., V_D, C     mean over rows | y - C^T F(x; V) |^2         (fit/deep/form.h)
+//     minimise over V_1, ..., V_D, C     mean over rows | y - C^T F(x; V) |^2         (model/form.h)
 //
 // A student of two to four times the teacher's widths finds, on the way to a relative error of 1e-6 or so, a
 // unit close to every unit of the teacher: a start for what merges, polishes and prunes (fit/deep/prune.h).
@@ -8,25 +8,65 @@
 //
 // Rows that are fitted worst are shown more often in the second half, because a unit that bends within a few
 // rows in a thousand is learnt from no others. Batches are windows of the rows in an order drawn once; the
-// rate falls by a cosine. A step is done in chunks of rows whose gradients are added in a fixed order: the same
-// seed gives the same bits on any number of threads.
+// rate falls by a cosine. A step is done in chunks of rows whose gradients are added in a fixed order: the
+// same seed gives the same bits on any number of threads.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "base/random.h"
+#include "engine/device.h"
 #include "exhume/control.h"
-#include "fit/deep/form.h"
-#include "fit/deep/student_data.h"
+#include "exhume/samples.h"
+#include "model/form.h"
 
 namespace exhume {
 
-// Entries uniform in +-1/sqrt(number of columns), as usual.
-[[nodiscard]] DeepForm random_student(Index inputs, Index outputs, const std::vector<Index>& widths,
-                                      std::uint64_t seed);
+// Samples as students see them: single precision, in an order drawn from the seed.
+class StudentData {
+ public:
+  StudentData(const SampleSource& samples, std::uint64_t seed, const Control& control);
+  [[nodiscard]] Index rows() const { return x.rows(); }
+  // The same rows, and as many again from those that the form fits worst.
+  [[nodiscard]] StudentData with_hard_rows(const Form& form, double share, std::uint64_t seed,
+                                           const Control& control) const;
 
-// Trains `start`, V and C.
-[[nodiscard]] Student train(const DeepForm& start, const StudentData& data, const StudentOptions& options,
+  Eigen::MatrixXf x, y;  // n x d, n x m
+
+ private:
+  StudentData() = default;
+  void shuffle(std::uint64_t seed);
+};
+
+// 0, ..., count - 1 in an order drawn from the stream, every one equally likely (Fisher and Yates).
+[[nodiscard]] std::vector<Index> shuffled(Index count, const Stream& stream);
+
+struct StudentOptions {
+  Index steps = 20'000;
+  Index batch = 512;
+  double rate = 1e-2;       // of Adam, at first
+  bool hard_rows = true;    // show rows that are fitted worst more often: not where these are the noisiest
+  std::vector<Index> held;  // of the lowest layers, first units that stay as they start: known ones
+  std::uint64_t seed = 0;
+};
+
+struct Student {
+  Form form;
+  double relative_mse = 0;  // over the last steps, of outputs with variance 1
+  bool in_time = true;      // false: the deadline came first
+};
+
+// Entries uniform in +-1/sqrt(number of columns), as usual.
+[[nodiscard]] Form random_student(Index inputs, Index outputs, const std::vector<Index>& widths,
+                                  std::uint64_t seed);
+
+// Trains `start`, V and C; on control's device where there is one, by the same steps in the same order.
+[[nodiscard]] Student train(const Form& start, const StudentData& data, const StudentOptions& options,
                             const Control& control);
+[[nodiscard]] Student train_on_device(const std::shared_ptr<Device>& device, const Form& start,
+                                      const StudentData& data, const StudentOptions& options,
+                                      const Control& control);
 
 }  // namespace exhume

@@ -7,35 +7,33 @@
 #include <numeric>
 #include <utility>
 
+#include "base/order.h"
 #include "base/random.h"
 #include "fit/deep/finish.h"
-#include "fit/deep/missing_unit.h"
-#include "fit/deep/most_rows.h"
 #include "fit/deep/prune.h"
-#include "fit/deep/shuffled.h"
+#include "fit/deep/rounding.h"
 #include "fit/deep/student.h"
-#include "fit/deep/to_rounding.h"
 
 namespace exhume {
 namespace {
 
 constexpr Index kMostRows = 200'000;      // that are polished and pruned on
 constexpr Index kCheckEach = 10;          // one row of so many is looked at but not fitted
-constexpr double kStudentEquations = 20;  // an unknown, of the first student
-constexpr double kFirstEquations = 8;     // an unknown, for the first polish
+constexpr double kStudentEquations = 20;  // per unknown, of the first student
+constexpr double kFirstEquations = 8;     // per unknown, for the first polish
 // Of one step of the polish that is still taken, and of one that costs less than the next student.
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
-// Units are left out before the polish as long as the error grows less than this, or stays below that; a few at a
-// time, one of so many.
+// Units are left out before the polish as long as the error grows less than this, or stays below that; a few
+// at a time, one of so many.
 constexpr double kLighter = 50, kLittleLighter = 4, kHardlyLighter = 1.2, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
 constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
-// Of the rows that were not fitted, those that may be off for a network to learn from them; how often it may, and the steps
-// after which such a polish has to fall.
+// Of the rows that were not fitted, those that may be off for a network to learn from them; how often it may,
+// and the steps after which such a polish has to fall.
 constexpr double kFewOff = 0.005;
 constexpr int kLooks = 3, kHope = 6;
-constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows a step, by width
+constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows per step, by width
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
 DeepData shuffled_rows(const SampleSource& samples, std::uint64_t seed) {
@@ -54,10 +52,10 @@ DeepData last_rows(DeepData& data) {
 }
 
 // The form without units, layers above the known ones, that it can do without: those worth least, a few at a
-// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that bend on few rows are worth
-// little and no other layer makes up for them, as long as it hardly grows.
-DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepData& data,
-                   const Control& control) {
+// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that
+// bend on few rows are worth little and no other layer makes up for them, as long as it hardly grows.
+Form drop_light_units(Form form, std::size_t known, double limit, const DeepData& data,
+                      const Control& control) {
   const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
   for (std::size_t l = form.depth(); l-- > known;) {
     const double most = l + 1 == form.depth() ? std::min(limit, kHardlyLighter * trained) : limit;
@@ -65,12 +63,10 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
       const DeepData rows = enough_rows(data, form, kFirstEquations);
       fit_linear_part(form, rows, control);
       const Vector worth = unit_worth(form, l, rows, control);
-      std::vector<Index> order(static_cast<std::size_t>(worth.size()));
-      std::iota(order.begin(), order.end(), Index{0});
-      std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) > worth(j); });
+      std::vector<Index> order = increasing_order(-worth);
       order.resize(order.size() - std::max<std::size_t>(1, order.size() / kAtOnce));
       std::sort(order.begin(), order.end());
-      DeepForm fewer = with_units(form, l, order);
+      Form fewer = with_units(form, l, order);
       if (!(fit_linear_part(fewer, rows, control) < most)) break;
       form = std::move(fewer);
     }
@@ -79,13 +75,13 @@ DeepForm lightened(DeepForm form, std::size_t known, double limit, const DeepDat
 }
 
 // The form with the first units of its lowest layers as they are known.
-void hold(const std::vector<Matrix>& known, DeepForm& form) {
+void hold(const std::vector<Matrix>& known, Form& form) {
   for (std::size_t l = 0; l < known.size(); ++l) form.V[l].topRows(known[l].rows()) = known[l];
 }
 
 }  // namespace
 
-DeepForm loose(DeepForm form) {
+Form free_all_layers(Form form) {
   form.given = 0;
   return form;
 }
@@ -107,14 +103,14 @@ Index Trials::first_width() const {
   const auto equations = static_cast<double>(data_.rows() * data_.y.cols());
   Index width = options_.depth > 2 ? 4 * options_.first_width / 3 : options_.first_width;
   for (; width > kLeastWidth; --width) {
-    const DeepForm form = random_student(
-        data_.x.cols(), 1, std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
+    const Form form = random_student(data_.x.cols(), 1,
+                                     std::vector<Index>(static_cast<std::size_t>(options_.depth), width), 0);
     if (kStudentEquations * static_cast<double>(form.unknowns()) <= equations) break;
   }
   return width;
 }
 
-Student Trials::taught(const Lesson& lesson, bool hard_rows) {
+Student Trials::train_student(const Lesson& lesson, bool hard_rows) {
   StudentOptions training;
   training.steps = static_cast<Index>(lesson.steps);
   training.batch =
@@ -123,7 +119,7 @@ Student Trials::taught(const Lesson& lesson, bool hard_rows) {
   for (const Matrix& known : lesson.known) training.held.push_back(known.rows());
   training.hard_rows = hard_rows;
   control_.report(fmt::format("student {}", fmt::join(lesson.widths, "-")), 0);
-  DeepForm start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
+  Form start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
   hold(lesson.known, start);
   Student student = train(start, single_, training, control_);
   attempts_.push_back({lesson.widths, student.relative_mse, 0});
@@ -132,8 +128,8 @@ Student Trials::taught(const Lesson& lesson, bool hard_rows) {
   return student;
 }
 
-Student Trials::learnt(const Lesson& lesson) {
-  Student student = taught(lesson, true);
+Student Trials::train_and_consider(const Lesson& lesson) {
+  Student student = train_student(lesson, true);
   const double trained = student.relative_mse;
   consider({student.form, trained, 0, true});
   if (trained > kTrained && lesson.known.empty() && rough_) rough_({student.form, trained, 0, true}, false);
@@ -141,21 +137,21 @@ Student Trials::learnt(const Lesson& lesson) {
 }
 
 ToRounding Trials::polish_on_known(const Student& student) {
-  DeepForm form = merge_units(student.form, student.form.depth() - 1, kTwins, data_, control_);
+  Form form = merge_units(student.form, student.form.depth() - 1, kTwins, data_, control_);
   if (flops(form) > kMiddleFlops)
-    form = lightened(form, 0, kLittleLighter * student.relative_mse, data_, control_);
+    form = drop_light_units(form, 0, kLittleLighter * student.relative_mse, data_, control_);
   return polish_and_consider(form, kSecondPolish, false);
 }
 
 double Trials::attempt(const Lesson& lesson) {
-  Student student = learnt(lesson);
+  Student student = train_and_consider(lesson);
   const double trained = student.relative_mse;
   if (!(trained > kTrained) && !control_.out_of_time())
     polish_student(std::move(student.form), trained, lesson);
   return trained;
 }
 
-void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson) {
+void Trials::polish_student(Form form, double trained, const Lesson& lesson) {
   const bool from_nothing = lesson.known.empty();
   if (lesson.fixed) form.given = lesson.known.size();
   for (std::size_t l = lesson.known.size(); l < form.depth(); ++l)
@@ -164,35 +160,36 @@ void Trials::polish_student(DeepForm form, double trained, const Lesson& lesson)
   std::vector<Index> before;
   for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
     const bool all = lighter == 0;
-    // On a layer that is given there are few unknowns, and units that bend on few rows are worth little: they stay.
+    // On a layer that is given there are few unknowns, and units that bend on few rows are worth little: they
+    // stay.
     if (lesson.fixed && lighter == kLighter) continue;
     double limit = from_nothing ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
     if (lesson.fixed) limit = kHardlyLighter * trained;
     // The next students may agree with this one, which costs less than a polish of all units.
     if (all && from_nothing && attempts_.size() < kStudentsFirst) break;
     if (!all && !from_nothing && !before.empty()) continue;
-    const DeepForm begin = all ? form : lightened(form, lesson.known.size(), limit, data_, control_);
+    const Form begin = all ? form : drop_light_units(form, lesson.known.size(), limit, data_, control_);
     if (begin.widths() == before) continue;
     if (!before.empty() && flops(begin) > (all ? most_flops() : kMiddleFlops)) continue;
     before = begin.widths();
     double left =
         polish_and_consider(begin, all ? kSecondPolish : kFirstPolish, from_nothing).fit.relative_mse;
     if (lesson.fixed && !ended() && !(left < options_.exact))
-      left = polish_and_consider(loose(begin), kSecondPolish, false).fit.relative_mse;
+      left = polish_and_consider(free_all_layers(begin), kSecondPolish, false).fit.relative_mse;
     if (ended() || control_.out_of_time() || left < options_.exact) break;
   }
 }
 
-DeepPolished Trials::attempt_from(const DeepPolished& start, int rounds) {
+Polished Trials::attempt_from(const Polished& start, int rounds) {
   attempts_.push_back({start.form.widths(), start.relative_mse, 0});
   return polish_and_consider(start.form, rounds, false).fit;
 }
 
 double Trials::most_flops() const { return control_.device ? kDeviceFlops : kDenseFlops; }
 
-double Trials::flops(const DeepForm& form) const { return step_flops(data_, form, kFirstEquations); }
+double Trials::flops(const Form& form) const { return step_flops(data_, form, kFirstEquations); }
 
-ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool from_nothing) {
+ToRounding Trials::polish_and_consider(const Form& start, int rounds, bool from_nothing) {
   ToRounding out = to_rounding(start, data_, kFirstEquations, options_.exact, rounds, control_);
   double& best = attempts_.back().polished;
   best = best == 0 ? out.fit.relative_mse : std::min(best, out.fit.relative_mse);
@@ -201,9 +198,9 @@ ToRounding Trials::polish_and_consider(const DeepForm& start, int rounds, bool f
   return out;
 }
 
-// A network that is exact on the rows that were fitted and off on a few others: these show a weight that those leave open,
-// and have a say from now on. False where there are none, or many.
-bool Trials::learns_from_unseen(DeepPolished& polished) {
+// A network that is exact on the rows that were fitted and off on a few others: these show a weight that
+// those leave open, and have a say from now on. False where there are none, or many.
+bool Trials::learns_from_unseen(Polished& polished) {
   const std::vector<Index> off = not_reproduced(polished.form, check_, options_.exact, control_);
   const double share = static_cast<double>(off.size()) / static_cast<double>(check_.rows());
   if (off.empty() || share > kFewOff || control_.out_of_time()) return false;
@@ -218,16 +215,16 @@ bool Trials::learns_from_unseen(DeepPolished& polished) {
 }
 
 // Keeps what is best on rows that were not fitted. `left`: rows that it does not reproduce.
-void Trials::consider(const DeepPolished& polished, const std::vector<Index>& left, bool minimal) {
+void Trials::consider(const Polished& polished, const std::vector<Index>& left, bool minimal) {
   DeepFound now;
-  now.form = loose(polished.form);
+  now.form = free_all_layers(polished.form);
   now.relative_mse = polished.relative_mse;
   now.exact = polished.relative_mse < options_.exact;
   if (now.exact) {
-    now = finished(polished, data_, {options_.exact, minimal}, control_);
-    DeepPolished again{now.form, now.relative_mse, 0, true};
+    now = finish(polished, data_, {options_.exact, minimal}, control_);
+    Polished again{now.form, now.relative_mse, 0, true};
     for (int i = 0; i < kLooks && now.exact && learns_from_unseen(again); ++i) {
-      if (!now.plain) now = finished(again, data_, {options_.exact, now.minimal}, control_);
+      if (!now.plain) now = finish(again, data_, {options_.exact, now.minimal}, control_);
       if (now.plain && again.form.plain) now.form = again.form;
       again = {now.form, now.relative_mse, 0, true};
     }
@@ -237,12 +234,13 @@ void Trials::consider(const DeepPolished& polished, const std::vector<Index>& le
   }
   if (!left.empty()) {
     if (std::optional<DeepFound> most =
-            finished_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
+            finish_on_most(polished.form, left, data_, {options_.exact, minimal}, control_))
       now = std::move(*most);
   }
   const double error = unseen_error(now);
   const bool confirmed = now.exact && error < options_.exact;
-  // Of two that are exact the one that leaves fewer rows, then the plain one, and otherwise the smaller error.
+  // Of two that are exact the one that leaves fewer rows, then the plain one, and otherwise the smaller
+  // error.
   const bool fewer = confirmed && confirmed_ && now.left < found_.left;
   const bool plainer = fewer || (confirmed && now.plain && !found_.plain && now.left <= found_.left);
   const bool worse =

@@ -1,4 +1,5 @@
-// What a search has tried: students trained, polished, judged on rows that were not fitted, and the best of it.
+// What a search has tried: students trained, polished, judged on rows that were not fitted, and the best of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +9,10 @@
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
-#include "fit/deep/polish.h"
-#include "fit/deep/search_options.h"
-#include "fit/deep/student_data.h"
-#include "fit/deep/to_rounding.h"
+#include "fit/deep/found.h"
+#include "fit/deep/rounding.h"
+#include "fit/deep/student.h"
+#include "fit/polish.h"
 
 namespace exhume {
 
@@ -27,8 +28,8 @@ struct Lesson {
   std::vector<Index> widths;
   double steps = kFirstSteps;
   std::uint64_t number = 0;  // of the student: another number, another start
-  // First units of the lowest layers, up to scale and sign, that it does not have to learn; all of them, or there are some
-  // beside them.
+  // First units of the lowest layers, up to scale and sign, that it does not have to learn; all of them, or
+  // there are some beside them.
   std::vector<Matrix> known;
   bool fixed = false;  // nor the polish to mend
 };
@@ -36,23 +37,23 @@ struct Lesson {
 class Trials {
  public:
   // A student that knew no layer and did not end in an exact network: as trained, or as polished.
-  using Rough = std::function<void(const DeepPolished&, bool polished)>;
+  using Rough = std::function<void(const Polished&, bool polished)>;
 
   Trials(const SampleSource& standard, const DeepSearchOptions& options, const Control& control);
 
   // Trains a student and polishes what it found; returns the student's error.
   double attempt(const Lesson& lesson);
   // Trains a student without a polish of what it found.
-  Student learnt(const Lesson& lesson);
+  Student train_and_consider(const Lesson& lesson);
   // Polishes a student that knew the layers below the last.
   ToRounding polish_on_known(const Student& student);
   // Polishes a start that is the `trained` part of an attempt of its own, and considers what comes of it.
-  DeepPolished attempt_from(const DeepPolished& start, int rounds);
+  Polished attempt_from(const Polished& start, int rounds);
   // Trains without a polish.
-  [[nodiscard]] Student taught(const Lesson& lesson, bool hard_rows);
+  [[nodiscard]] Student train_student(const Lesson& lesson, bool hard_rows);
   // Takes what was fitted in noise for the answer.
   void settle(DeepFound in_noise);
-  void tell_rough(Rough rough) { rough_ = std::move(rough); }
+  void on_rough(Rough rough) { rough_ = std::move(rough); }
 
   [[nodiscard]] const DeepSearchOptions& options() const { return options_; }
   [[nodiscard]] const Control& control() const { return control_; }
@@ -69,13 +70,13 @@ class Trials {
   [[nodiscard]] DeepFound result(bool out_of_time);
 
  private:
-  void polish_student(DeepForm form, double trained, const Lesson& lesson);
-  ToRounding polish_and_consider(const DeepForm& start, int rounds, bool from_nothing);
-  void consider(const DeepPolished& polished, const std::vector<Index>& left = {}, bool minimal = false);
-  bool learns_from_unseen(DeepPolished& polished);
+  void polish_student(Form form, double trained, const Lesson& lesson);
+  ToRounding polish_and_consider(const Form& start, int rounds, bool from_nothing);
+  void consider(const Polished& polished, const std::vector<Index>& left = {}, bool minimal = false);
+  bool learns_from_unseen(Polished& polished);
   [[nodiscard]] double unseen_error(const DeepFound& found) const;
   [[nodiscard]] double most_flops() const;
-  [[nodiscard]] double flops(const DeepForm& form) const;
+  [[nodiscard]] double flops(const Form& form) const;
 
   const DeepSearchOptions& options_;
   const Control& control_;
@@ -90,6 +91,6 @@ class Trials {
 };
 
 // A layer that is given may be so to few digits: the form with all layers free.
-[[nodiscard]] DeepForm loose(DeepForm form);
+[[nodiscard]] Form free_all_layers(Form form);
 
 }  // namespace exhume

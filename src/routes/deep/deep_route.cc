@@ -1,4 +1,4 @@
-// The row of the table for networks of several hidden layers (judge/deep_layers.h).
+// The row of the table for networks of several hidden layers (judge/deep/deep_layers.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 #include "exhume/error.h"
 #include "fit/deep/search.h"
-#include "judge/deep_layers.h"
-#include "judge/deep_noise.h"
+#include "judge/deep/deep_layers.h"
+#include "judge/deep/deep_noise.h"
 #include "routes/fitted.h"
 
 namespace exhume {

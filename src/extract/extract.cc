@@ -1,0 +1,461 @@
+#include "exhume/extract.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/blas.h"
+#include "base/json.h"
+#include "base/stage_clock.h"
+#include "exhume/error.h"
+#include "exhume/version.h"
+#include "extract/layer_schedule.h"
+#include "extract/moves/complete_network.h"
+#include "extract/moves/confirm.h"
+#include "extract/moves/fill_columns.h"
+#include "extract/moves/fill_deep_columns.h"
+#include "extract/moves/find_missed_units.h"
+#include "extract/moves/find_single_layer.h"
+#include "extract/moves/probe.h"
+#include "extract/moves/sharpen_single_layer.h"
+#include "extract/moves/sign_single_layer.h"
+
+namespace exhume {
+namespace {
+
+// Queries of several layers. Tuned on the networks of docs/extract.md: within a third of what was measured.
+struct EstimateLimits {
+  double checks = 1500, plane = 150, weight = 8, weight_of_output = 20;
+};
+constexpr EstimateLimits kEstimate;
+
+std::string header(Index inputs, const std::string& oracle, const ExtractOptions& options) {
+  const Json json = {{"format", 1},
+                     {"version", kVersion},
+                     {"oracle", oracle},
+                     {"inputs", inputs},
+                     {"seed", options.seed},
+                     {"low", number(options.box.low)},
+                     {"high", number(options.box.high)},
+                     {"fresh", options.fresh},
+                     {"dimensions", options.dimensions}};
+  return to_line(json);
+}
+
+ExtractOptions options_of(const Json& head) {
+  ExtractOptions options;
+  const auto whole = [&](const char* key) {
+    const Json& value = at(head, key);
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
+      throw DataError(
+          fmt::format("the log's header has no {}; it is not that of an extraction of this version", key));
+    return value.get<std::uint64_t>();
+  };
+  options.seed = whole("seed");
+  options.fresh = static_cast<Index>(whole("fresh"));
+  options.dimensions = static_cast<Index>(whole("dimensions"));
+  if (at(head, "low").is_number()) options.box = {number_of(at(head, "low")), number_of(at(head, "high"))};
+  return options;
+}
+
+// Chosen by experience on random and digit-trained networks; not derived, but where said.
+struct SchedulerLimits {
+  // Answers coarser than that lose kinks far out, and probabilities underflow there: lines end nearer by.
+  double coarse = 1e-12, near = 12;
+  // Signs are read off ratios that weights give to about this many times the relative noise.
+  double sign_noise = 1e9, tight_signs = 1e-6, loose_signs = 0.05;
+  std::uint64_t averaged_rows = 1u << 25;  // numbers of random inputs that nothing else uses
+  // Dimensions of the space in which several hidden layers are looked for, at most; where few inputs are
+  // left, all.
+  Index most_dimensions = 48;
+  double nearly_all = 1.5;
+  // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
+  double beyond_planes = 2, quantile = 0.9, least_spread = 1e-3;
+};
+constexpr SchedulerLimits kScheduler;
+
+// The deadline came: it ends an extraction, and changes nothing else.
+class OutOfTime : public std::runtime_error {
+ public:
+  explicit OutOfTime(Move next)
+      : std::runtime_error(fmt::format("the time ended before the move '{}'", to_string(next))) {}
+};
+
+// Which move comes next, from the first query to the verdict.
+//
+//     probe -> find single layer -+-> fill columns -> [average] -> find missed units -> sign -> confirm
+//                                 |
+//                                 +-> several layers, up to three attempts:
+//                                     search layers -> [fill deep columns] -> complete -> confirm
+class Extraction {
+ public:
+  Extraction(OraclePtr oracle, Index inputs, std::string name, const ExtractOptions& options, QueryLog& log,
+             LogContents earlier, const Control& control)
+      : options_(options),
+        log_(log),
+        frame_(std::make_shared<const Frame>(inputs, std::min(options.dimensions, inputs), options.seed,
+                                             options.box)),
+        meter_(std::move(oracle), *frame_, options.queries, log, std::move(earlier), control) {
+    result_.oracle = std::move(name);
+    result_.certificate.seed = options.seed;
+    result_.limit = options.queries;
+    result_.box = options.box;
+    result_.certificate.route = "queries";
+  }
+
+  ExtractResult run() {
+    const SingleThreadedBlas single;
+    try {
+      work();
+    } catch (const OutOfQueries& out) {
+      refuse(fmt::format(
+          "the limit of {} queries was reached: {} left for the stage '{}', which asks {} more{}",
+          options_.queries, out.left, to_string(out.stage), out.wanted,
+          expected_ > 0 ? fmt::format("; about {} would do for the network found so far", expected_) : ""));
+    } catch (const NoLogit& sure) {
+      refuse(sure.what());
+    } catch (const OutOfTime& out) {
+      refuse(out.what());
+    }
+    result_.queries = result_.certificate.rows = result_.certificate.samples = meter_.asked();
+    result_.sent = meter_.sent();
+    for (const StageCount& each : meter_.stages())
+      result_.stages.push_back({std::string(to_string(each.stage)), each.queries});
+    result_.certificate.timings = clock_.laps();
+    for (const MoveRecord& each : moves_)
+      result_.moves.push_back({std::string(to_string(each.move)), each.why, each.queries});
+    result_.log = log_.bytes();
+    result_.log_digest = log_.digest();
+    return std::move(result_);
+  }
+
+ private:
+  void refuse(std::string reason) {
+    result_.certificate.status = Status::kRefused;
+    result_.certificate.reason = std::move(reason);
+    result_.network = {};
+  }
+
+  void note(Move move, std::string why) {
+    if (meter_.control().out_of_time()) throw OutOfTime(move);
+    moves_.push_back({move, std::move(why), meter_.answered()});
+  }
+
+  void work() {
+    note(Move::kProbe, "nothing is known");
+    const Probe probe = probe_oracle(meter_, options_.seed);
+    clock_.lap("probe");
+    if (!probe.refusal.empty()) {
+      refuse(probe.refusal);
+      return;
+    }
+    if (probe.reading != Reading::kPlain) result_.reading = "logits";
+    noise_ = probe.noise;
+    const bool coarse = noise_.relative > kScheduler.coarse;
+
+    note(Move::kFindSingleLayer, fmt::format("answers are exact to {:.1e}", noise_.relative));
+    SingleLayerOptions within;
+    within.seed = options_.seed;
+    within.noise = noise_;
+    if (probe.reading != Reading::kPlain || coarse) within.farthest = kScheduler.near;
+    const SingleLayer restricted = find_single_layer(meter_, within);
+    clock_.lap("subspace");
+    result_.line = restricted.line;
+    result_.kinks = restricted.kinks;
+    expected_ =
+        estimate_queries(frame_->inputs(), restricted.model.units(), meter_.outputs(), frame_->dimensions());
+    meter_.expect(expected_);
+    if (restricted.deeper || (!restricted.complete && !coarse)) {
+      find_several_layers(within.farthest, deep_dimensions(static_cast<Index>(restricted.kinks.size())),
+                          restricted.deeper ? "units bend f by other amounts elsewhere"
+                                            : "one hidden layer does not explain the subspace");
+    } else if (restricted.complete) {
+      complete_single_layer(restricted, coarse);
+    } else {
+      refuse(
+          fmt::format("no network of one hidden layer was found within a subspace of {} dimensions: {} units "
+                      "leave up to {:.1e} times the answers' rounding after {} lines; it may be deeper than "
+                      "one hidden layer",
+                      frame_->dimensions(), restricted.model.units(), restricted.worst, restricted.lines));
+    }
+  }
+
+  void complete_single_layer(const SingleLayer& restricted, bool coarse) {
+    note(Move::kFillColumns, fmt::format("{} units explain the subspace", restricted.model.units()));
+    ColumnsOptions columns_options;
+    columns_options.seed = options_.seed;
+    columns_options.noise = noise_;
+    columns_options.scale = restricted.scale;
+    SeparableModel model = fill_columns(meter_, restricted.model, columns_options);
+    clock_.lap("columns");
+
+    result_.spread = model.units() > 0 ? spread_of_planes(model.V.col(model.inputs())) : 1;
+    if (coarse) average(model, kScheduler.averaged_rows);
+    note(Move::kFindMissedUnits, "all weights are known of the units that the subspace shows");
+    MissedOptions missed_options;
+    missed_options.seed = options_.seed;
+    missed_options.noise = noise_;
+    missed_options.spread = result_.spread;
+    result_.found_outside = find_missed_units(meter_, model, missed_options);
+    clock_.lap("search");
+    if (coarse && result_.found_outside > 0) average(model, 2 * kScheduler.averaged_rows);
+
+    note(Move::kSignSingleLayer,
+         fmt::format("{} units, {} of them outside the subspace", model.units(), result_.found_outside));
+    const double tolerance = std::min(
+        kScheduler.loose_signs, std::max(kScheduler.tight_signs, kScheduler.sign_noise * noise_.relative));
+    SignedNetwork found = resolve_network_signs(model, tolerance);
+    result_.network = canonical(found.network);
+    result_.activation = found.activation;
+    result_.slope = found.slope;
+    result_.signs_identifiable = found.signs_identifiable;
+    clock_.lap("signs");
+    judge();
+  }
+
+  void average(SeparableModel& model, std::uint64_t first) {
+    note(Move::kAverage, "answers are coarse");
+    model = average_weights(meter_, model, {options_.seed, result_.spread, first});
+    clock_.lap("average");
+  }
+
+  // Of random inputs where there is no box: some times what nine in ten planes do not exceed, as a distance
+  // from 0.
+  [[nodiscard]] static double spread_of_planes(const Vector& constants) {
+    Vector far = constants.cwiseAbs();
+    std::sort(far.data(), far.data() + far.size());
+    const auto at = static_cast<Index>(kScheduler.quantile * static_cast<double>(far.size() - 1));
+    return std::max(kScheduler.least_spread, kScheduler.beyond_planes * far(at));
+  }
+
+  // Of the space in which several hidden layers are looked for. A line meets every plane of the first layer
+  // once, so that it has at least as many kinks as there are planes. In as many dimensions the planes'
+  // normals are independent: slopes tell the weights on them, and every pattern of the first layer can be
+  // reached. Many would be expensive.
+  [[nodiscard]] Index deep_dimensions(Index kinks) const {
+    const Index least = frame_->dimensions(), d = frame_->inputs();
+    if (kinks > kScheduler.most_dimensions) return least;
+    return kScheduler.nearly_all * static_cast<double>(kinks) > static_cast<double>(d)
+               ? d
+               : std::max(kinks, least);
+  }
+
+  // A unit that hardly acts in one subspace may act in another: where an attempt fails the next one turns the
+  // frame. An attempt must not depend on the limit, which a replay does not know.
+  void find_several_layers(double farthest, Index dimensions, const std::string& why) {
+    std::optional<ExtractResult> uncertified;
+    // Where queries or time end, what was found before is kept.
+    const auto keep_or_throw = [&] {
+      if (!uncertified) throw;
+      result_ = std::move(*uncertified);
+    };
+    for (std::uint32_t turn = 0; turn < kMostAttempts; ++turn) {
+      try {
+        note(Move::kTurnFrame, turn == 0 ? why : result_.certificate.reason);
+        attempt_several_layers(farthest, dimensions, turn);
+      } catch (const OutOfQueries&) {
+        return keep_or_throw();
+      } catch (const OutOfTime&) {
+        return keep_or_throw();
+      }
+      if (result_.certificate.status == Status::kCertified) return;
+      result_.certificate.tried.push_back({fmt::format("attempt {}", turn + 1), result_.certificate.reason});
+      if (result_.certificate.status == Status::kUncertified && !uncertified) uncertified = result_;
+      if (uncertified) uncertified->certificate.tried = result_.certificate.tried;
+      result_.certificate.assumptions.clear();
+    }
+    if (uncertified) result_ = std::move(*uncertified);
+  }
+
+  // In the inputs themselves, or in the subspace with all other columns afterwards.
+  void attempt_several_layers(double farthest, Index dimensions, std::uint32_t turn) {
+    const Frame turned = frame_->turned(turn, dimensions);
+    const Space space{&meter_, &turned, noise_, frame_->box().bounded() || dimensions == frame_->inputs()};
+    LayerSearch search{space, sub_seed(options_.seed, "attempt", turn), 40, {}, {}};
+    search.farthest = std::min(search.farthest, farthest);
+    // In a subspace the next attempt has planes of its own.
+    if (space.whole && !space.bounded()) {
+      search.evidence = std::move(evidence_);
+      search.hypothesis.planes = std::move(planes_);
+    }
+    search_layers(search, moves_);
+    evidence_ = search.evidence.measured();
+    planes_ = search.hypothesis.planes;
+    clock_.lap("layers");
+    if (!evidence_.first_kinks.empty()) {
+      result_.line = evidence_.first_line;
+      result_.kinks = evidence_.first_kinks;
+    }
+    if (search.hypothesis.exact) {
+      complete_several_layers(search);
+      return;
+    }
+    const std::vector<Index> widths = search.hypothesis.widths_so_far();
+    refuse(fmt::format(
+        "no network was found that answers the queries: of its layers {} units were found, "
+        "and they leave {:.1e} of the outputs' variance; a layer may hold units that bend too "
+        "rarely, or the oracle is no ReLU network",
+        widths.empty() ? "no" : fmt::format("{}", fmt::join(widths, "-")), search.hypothesis.left));
+  }
+
+  void complete_several_layers(LayerSearch& search) {
+    const Hypothesis& found = search.hypothesis;
+    DeepForm form = found.network;
+    RowMatrix asked = search.evidence.u, answers = search.evidence.y;
+    if (!search.space.whole) {
+      if (!found.plain) {
+        refuse(fmt::format(
+            "a network of {} units was found within a subspace of {} dimensions, but its units' signs are "
+            "open there; ask in a box, or in another subspace with another seed",
+            fmt::join(found.widths_so_far(), "-"), search.dimensions()));
+        return;
+      }
+      note(Move::kFillDeepColumns,
+           fmt::format("{} units answer the sample of the subspace", fmt::join(found.widths_so_far(), "-")));
+      FilledColumns columns = fill_deep_columns(search);
+      form = std::move(columns.form);
+      asked = std::move(columns.x);
+      answers = std::move(columns.y);
+      clock_.lap("columns");
+    }
+    if (found.plain && asked.rows() > 0) {
+      note(Move::kCompleteNetwork,
+           fmt::format("{} units answer all queries so far", fmt::join(form.widths(), "-")));
+      const Space whole{&meter_, search.space.frame, noise_, true};
+      form = complete_network(whole, search.evidence, form, std::move(asked), std::move(answers), search.seed)
+                 .form;
+      clock_.lap("climbs");
+    }
+    result_.network = canonical(to_network(form));
+    result_.signs_identifiable = found.plain;
+    result_.activation = found.plain ? "relu" : "relu with skip terms";
+    const Vector& constants = result_.network.layers.front().b;
+    if (constants.size() > 0) result_.spread = spread_of_planes(constants);
+    judge();
+  }
+
+  void judge() {
+    note(Move::kConfirm, "a network is there");
+    Confirmation seen = confirm(meter_, frame_, result_.network,
+                                {options_.seed, options_.fresh, fresh_asked_, result_.spread,
+                                 result_.reading == "logits", result_.signs_identifiable},
+                                result_.certificate);
+    fresh_asked_ += static_cast<std::uint64_t>(seen.fresh);
+    result_.fresh = seen.fresh;
+    result_.precision = std::move(seen.precision);
+    result_.logged_worst = seen.logged_worst;
+    result_.fresh_worst = seen.fresh_worst;
+    result_.fresh_relative_mse = seen.fresh_relative_mse;
+    result_.unseen_share = seen.unseen_share;
+    result_.predicted = std::move(seen.predicted);
+    result_.observed = std::move(seen.observed);
+    clock_.lap("checks");
+  }
+
+  const ExtractOptions& options_;
+  QueryLog& log_;
+  std::shared_ptr<const Frame> frame_;
+  Meter meter_;
+  AnswerNoise noise_;
+  Index expected_ = 0;
+  // Of the attempt before.
+  QueryEvidence evidence_;
+  Matrix planes_;
+  std::uint64_t fresh_asked_ = 0;  // so far: no attempt is judged by queries of another
+  StageClock clock_;
+  MoveLog moves_;
+  ExtractResult result_;
+};
+
+}  // namespace
+
+void ExtractOptions::validate() const {
+  box.validate();
+  if (queries < 0)
+    throw std::invalid_argument(
+        fmt::format("queries is {}, but must be at least 1, or 0 for no limit", queries));
+  if (fresh < 1) throw std::invalid_argument(fmt::format("fresh is {}, but must be at least 1", fresh));
+  if (dimensions < 1)
+    throw std::invalid_argument(fmt::format("dimensions is {}, but must be at least 1", dimensions));
+  if (resume && log.empty()) throw std::invalid_argument("to go on from a log, name it");
+}
+
+Index estimate_queries(Index inputs, Index hidden, Index outputs, Index dimensions) {
+  const auto d = static_cast<double>(inputs), k = static_cast<double>(hidden),
+             m = static_cast<double>(outputs);
+  const double s = std::min(static_cast<double>(dimensions), d);
+  const double points = std::ceil(1.3 * (k + m) / m) + 2;
+  const double within = k * (8 + s + 2) + 2 * (k * (s + 1) + (k + s + 1) * m) / m;
+  const double alone = 2 * std::floor(points / static_cast<double>(kPointsPerWeakUnit));  // of weak units
+  return static_cast<Index>(within + points * (d - s + 1) + alone * (d - s) + 700);
+}
+
+Index estimate_deep_queries(Index inputs, const std::vector<Index>& widths, Index outputs, Index dimensions) {
+  if (widths.empty()) throw std::invalid_argument("widths is empty, but must name at least one hidden layer");
+  const auto d = static_cast<double>(inputs), m = static_cast<double>(outputs);
+  const double s = std::min(static_cast<double>(dimensions), d), first = static_cast<double>(widths.front());
+  double pairs = 0, below = first;
+  for (std::size_t l = 1; l < widths.size(); ++l) {
+    pairs += static_cast<double>(widths[l]) * below;
+    below += static_cast<double>(widths[l]);
+  }
+  return static_cast<Index>(kEstimate.checks + kEstimate.plane * first +
+                            (kEstimate.weight + kEstimate.weight_of_output / m) * pairs +
+                            (2.7 * first / m + 4) * (d - s));
+}
+
+ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, const Control& control) {
+  options.validate();
+  const Index inputs = oracle->inputs();
+  if (inputs < 1) throw std::invalid_argument("the oracle has no inputs");
+  const std::string head = header(inputs, oracle->name(), options);
+  LogContents earlier;
+  std::string resumed;
+  std::optional<QueryLog> log;
+  if (options.log.empty()) {
+    log.emplace(head);
+  } else if (options.resume && std::filesystem::exists(options.log)) {
+    earlier = read_query_log(options.log);
+    if (const std::string other = header_difference(earlier.header, head, "the log"); !other.empty()) {
+      throw DataError(
+          fmt::format("{} belongs to another extraction: {}; give the same options, or another log",
+                      options.log.string(), other));
+    }
+    Index answered = 0;
+    for (const LoggedBlock& block : earlier.blocks) answered += block.queries.count();
+    resumed = fmt::format("{} answers taken from {}", answered, options.log.string());
+    if (earlier.dropped > 0)
+      resumed += fmt::format("; {} bytes of an unfinished record dropped", earlier.dropped);
+    if (earlier.lost > 0)
+      resumed += fmt::format("; {} queries left without their answers being kept", earlier.lost);
+    log.emplace(earlier, options.log);
+  } else {
+    log.emplace(head, options.log);
+  }
+  ExtractResult result =
+      Extraction(oracle, inputs, oracle->name(), options, *log, std::move(earlier), control).run();
+  result.resumed = std::move(resumed);
+  return result;
+}
+
+ExtractResult replay_extraction(const std::string& bytes, const Control& control) {
+  LogContents contents = parse_query_log(bytes, "the log of queries");
+  const Json head = parsed(contents.header);
+  const ExtractOptions options = options_of(head);
+  options.validate();
+  const double inputs = number_of(at(head, "inputs"));
+  if (!(inputs >= 1 && inputs < 1e9)) throw DataError("the log's header has no inputs");
+  QueryLog log(contents.header);
+  return Extraction(nullptr, static_cast<Index>(inputs), words(at(head, "oracle")), options, log,
+                    std::move(contents), control)
+      .run();
+}
+
+}  // namespace exhume
