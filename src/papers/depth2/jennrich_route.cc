@@ -8,7 +8,7 @@ namespace {
 Start hermite_tensors(Job& job) {
   return start_in_time(job, "Hermite tensors", [&](const SamplePtr& standard, const Control& control) {
     Start start;
-    start.V = jennrich_start(standard, job.options.hidden, job.options.seed, control);
+    start.V = jennrich_start(standard, job.options.hidden(), job.options.seed, control);
     return start;
   });
 }
