@@ -1,10 +1,10 @@
-// Paper threshold: the lowest layer of a network with high thresholds, whatever lies above it; and halfspaces.
+// Paper threshold: the lowest layer of a network with high thresholds, whatever lies above it; halfspaces.
 //
-//   Theorem 1, Claim 2   StartMethod           directions from moments: tensor power method, or Algorithms one by one and
-//                                              simultaneous of the paper's landscape
-//   Theorem 5            lowest_layer          each unit on the rows where it is alone: directions and thresholds, exact
-//   Theorem 6            halfspaces            unions and intersections of halfspaces from labels
-//   Appendix E           lowest_layer_features what the rest of the network is to be fitted on
+//   Theorem 1, Claim 2   StartMethod             directions from moments: the power method, or the paper's two
+//                                                landscapes, one unit at a time or all at once
+//   Theorem 5            lowest_layer            each unit on the rows where it is alone, with its threshold
+//   Theorem 6            halfspaces              unions and intersections of halfspaces, from labels
+//   Appendix E           lowest_layer_features   what the rest of the network is to be fitted on
 //
 //     f(x) = P(u(w_1.x - t_1), ..., u(w_k.x - t_k)),    x Gaussian,   u = ReLU, sign or sigmoid,   P unknown
 //
