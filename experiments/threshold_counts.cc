@@ -6,8 +6,7 @@
 
 #include "base/random.h"
 #include "papers/threshold/detectors.h"
-#include "papers/threshold/halfspaces.h"
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 #include "papers/threshold/structure.h"
 #include "papers/threshold/unit_fit.h"
 #include "report/svg.h"

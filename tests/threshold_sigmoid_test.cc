@@ -7,7 +7,7 @@
 #include "exhume/network.h"
 #include "normal_rows.h"
 #include "papers/threshold/biased.h"
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 #include "papers/threshold/models.h"
 #include "papers/threshold/sigmoid_fit.h"
 #include "refusal.h"

@@ -23,7 +23,7 @@ enum class Status {
   kEstimated,    // nothing in what is left speaks against the network plus independent noise; what is stated
                  // holds if that is so
   kUncertified,  // a result is returned, but the first failed check is named in `reason`
-  kRefused,      // the question is ill-posed; no result
+  kRefused,      // the problem is ill-posed; no result
 };
 [[nodiscard]] const char* to_string(Status status);
 // Certified or estimated: what is stated may be used, as it is worded.

@@ -32,7 +32,7 @@ class Control {
  public:
   using Clock = std::chrono::steady_clock;
 
-  int threads = 1;                                        // workers; 0 means one a core
+  int threads = 1;                                        // workers; 0 means one per core
   std::function<void(const Progress&)> on_progress;       // empty: silent
   std::function<bool()> should_stop;                      // true ends the work with Interrupted
   Clock::time_point deadline = Clock::time_point::max();  // searches stop here and return their best

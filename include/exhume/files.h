@@ -25,7 +25,8 @@ namespace exhume {
 // not ReLUs.
 [[nodiscard]] Network open_network(const std::filesystem::path& path);
 
-// Into a .safetensors, .npz or .onnx file, whole or not at all. Throws std::invalid_argument for another ending.
+// Into a .safetensors, .npz or .onnx file, whole or not at all. Throws std::invalid_argument for another
+// ending.
 void save_network(const std::filesystem::path& path, const Network& network);
 
 }  // namespace exhume

@@ -1,6 +1,6 @@
 // The matrix types that all layers share.
 //
-// Samples are stored one a row, row-major, as files and NumPy hold them. Everything else (weights, moments,
+// Samples are stored one per row, row-major, as files and NumPy hold them. Everything else (weights, moments,
 // bases) is column-major, as BLAS likes it. Both are double precision.
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -132,11 +133,10 @@ void bind_samples(nb::module_& m) {
       "read_tensors",
       [](const std::string& path) {
         const Tensors tensors = read_safetensors(path);
-        nb::dict arrays;
+        std::map<std::string, nb::object> arrays;
         for (const StoredTensor& t : tensors.list) {
-          arrays[t.name.c_str()] = t.shape.size() == 2
-                                       ? nb::cast(array(RowMatrix(tensors.matrix(t.name, path))))
-                                       : nb::cast(array(tensors.vector(t.name, path)));
+          arrays[t.name] = t.shape.size() == 2 ? nb::cast(array(RowMatrix(tensors.matrix(t.name, path))))
+                                               : nb::cast(array(tensors.vector(t.name, path)));
         }
         return std::pair(arrays, tensors.metadata);
       },

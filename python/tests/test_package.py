@@ -144,3 +144,10 @@ def test_every_route_of_the_table_has_a_name_here():
 def test_the_module_is_the_command_line_and_warns_of_nothing():
     done = run("-W", "error", "-m", "exhume", "--version")
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.strip() == f"exhume {exhume.__version__}"
+
+
+def test_python_starts_no_program(root):
+    sources = {path.name: path.read_text() for path in (root / "python/package/exhume").glob("*.py")}
+    assert not [name for name, text in sources.items() if "subprocess" in text or "os.system" in text]
+    # Only the command line itself hands over to the program, and comes back never.
+    assert [name for name, text in sources.items() if "os.exec" in text] == ["__main__.py"]

@@ -41,8 +41,7 @@
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
 #include "exhume/recover.h"
-#include "papers/threshold/halfspaces.h"
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 
 namespace exhume {
 

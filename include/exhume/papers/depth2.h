@@ -55,8 +55,8 @@ struct SymmetricTensor {
   Matrix entries;       // N(d, p) x m
 };
 
-// Hermite coefficients E[f He_p(x)] of a network as symmetric tensors: exact ones, and estimates from samples.
-// Above this many inputs orders 5 and 6 are refused.
+// Hermite coefficients E[f He_p(x)] of a network as symmetric tensors: exact ones, and estimates from
+// samples. Above this many inputs orders 5 and 6 are refused.
 inline constexpr Index kMostInputsOfOrder6 = 8;
 
 struct HermiteTensors {

@@ -72,11 +72,16 @@ def _files(path: pathlib.Path, certificate: dict[str, Any]) -> list[tuple[str, b
     return [(name, (path / name).read_bytes()) for name in names if (path / name).is_file()]
 
 
+def _tensors(path: pathlib.Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The arrays of a .safetensors file, and its metadata."""
+    return _core.read_tensors(os.fspath(path))
+
+
 def _network(path: pathlib.Path, certificate: dict[str, Any]) -> Network | RectifiedNetwork | None:
     if certificate["status"] == "refused":
         return None
     if (path / "rectified.safetensors").exists():
-        arrays, metadata = _core.read_tensors(os.fspath(path / "rectified.safetensors"))
+        arrays, metadata = _tensors(path / "rectified.safetensors")
         activation = metadata["activation"].removeprefix("rectified ")
         return RectifiedNetwork(arrays["W"], arrays["b"], arrays["A"], arrays["c"], activation)
     return Network.load(path / "network.safetensors")
@@ -109,7 +114,7 @@ def _result(path: pathlib.Path, text: str, certificate: dict[str, Any]) -> Resul
 
 
 def _lowest_layer(path: pathlib.Path, _text: str, certificate: dict[str, Any]) -> LowestLayer:
-    arrays, _ = _core.read_tensors(os.fspath(path / "units.safetensors"))
+    arrays, _ = _tensors(path / "units.safetensors")
     assumptions = [
         Assumption(*(row[key] for key in Assumption._fields)) for row in certificate["assumptions"]
     ]

@@ -214,7 +214,7 @@ class Network:
 
     def to_dict(self) -> dict[str, Floats]:
         """The arrays by their names in files: W, b, A, c, L; of other depths layers.0.W, ..., A, c, L."""
-        arrays = {}
+        arrays: dict[str, Floats] = {}
         for number, layer in enumerate(self._layers):
             if number + 1 == len(self._layers):
                 names = ("A", "c", "L")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, cast, overload
 
 from . import _core
 from ._network import Network
@@ -242,17 +242,15 @@ def verify(
         signer = "" if key is None else os.fspath(key)
         wanted = None if target is None else _quoted([target] if isinstance(target, str) else list(target))
         path = os.fspath(network)
-        document: dict[str, Any] = _core.verify_folder(
-            path, files, wanted, tolerance, network_only, signer, threads
-        )
-        return document
+        found = _core.verify_folder(path, files, wanted, tolerance, network_only, signer, threads)
+        return cast(dict[str, Any], found)
     if key is not None or tolerance is not None or network_only or target is not None:
         raise ValueError(
             "target, key, tolerance and network_only are about a folder or a file; give its path"
         )
     with opened(x, y, threads) as samples:
-        found = _core.verify(network._core, samples, threads)
-    return Verification(*(getattr(found, field) for field in Verification._fields))
+        checked = _core.verify(network._core, samples, threads)
+    return Verification(*(getattr(checked, field) for field in Verification._fields))
 
 
 def _quoted(names: list[str]) -> str:

@@ -52,40 +52,27 @@ def weights_of(
     network: Any, errors: Any, inputs: Names, outputs: Names, unknown: float = 0.0
 ) -> Iterator[Weight]:
     """All parameters, hidden layers first, with their standard errors; `unknown` where `errors` is None."""
-    last = len(getattr(network, "layers", ())) - 1
     spreads = {} if errors is None else errors.to_dict()
     for part, values in network.to_dict().items():
         if not isinstance(values, np.ndarray):
             continue
         spread = spreads.get(part)
-        axes = _axes(part, last)
+        axes = _axes(part)
         for place in np.ndindex(values.shape):
             named = [_label(axis, number, inputs, outputs) for axis, number in zip(axes, place)]
             at = dict(zip(axes, named))
             error = unknown if spread is None else float(spread[place])
-            yield Weight(
-                part,
-                tuple(named),
-                at.get("unit"),
-                at.get("input", at.get("below")),
-                at.get("output"),
-                float(values[place]),
-                error,
-            )
+            on = at.get("unit"), at.get("input", at.get("below")), at.get("output")
+            yield Weight(part, tuple(named), *on, float(values[place]), error)
 
 
-def _axes(part: str, last: int) -> tuple[str, ...]:
+def _axes(part: str) -> tuple[str, ...]:
     """What the dimensions of a part run over."""
     if part.startswith("layers."):
         _, layer, kind = part.split(".")
         return ("unit",) if kind == "b" else ("unit", "input" if layer == "0" else "below")
-    return {
-        "W": ("unit", "input"),
-        "b": ("unit",),
-        "A": ("output", "unit"),
-        "c": ("output",),
-        "L": ("output", "input"),
-    }[part]
+    of_outputs = {"A": ("output", "unit"), "c": ("output",), "L": ("output", "input")}
+    return {"W": ("unit", "input"), "b": ("unit",), **of_outputs}[part]
 
 
 def _label(axis: str, number: int, inputs: Names, outputs: Names) -> Any:
@@ -102,7 +89,7 @@ def coefficients(weights: Iterator[Weight], confidence: float) -> list[Coefficie
 
 
 def frame(weights: Iterator[Weight], confidence: float, noisy: bool) -> Any:
-    """A pandas data frame, one row a parameter; errors, intervals, z and p where there is noise."""
+    """A pandas data frame, one row per parameter; errors, intervals, z and p where there is noise."""
     try:
         import pandas
     except ImportError:
@@ -112,14 +99,7 @@ def frame(weights: Iterator[Weight], confidence: float, noisy: bool) -> Any:
     reach = deviations(confidence)
     rows = []
     for w in weights:
-        row = {
-            "name": w.name,
-            "part": w.part,
-            "unit": w.unit,
-            "input": w.input,
-            "output": w.output,
-            "value": w.value,
-        }
+        row = {name: getattr(w, name) for name in ("name", "part", "unit", "input", "output", "value")}
         if noisy:
             known = w.error > 0
             z = w.value / w.error if known else math.nan
