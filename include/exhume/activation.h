@@ -13,7 +13,7 @@
 
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 struct Rectifier {
   std::string name;

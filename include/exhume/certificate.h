@@ -16,7 +16,7 @@
 
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 enum class Status {
   kCertified,    // all rows reproduced to their stored precision, weights determined: every check passed

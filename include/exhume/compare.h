@@ -10,7 +10,7 @@
 
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 struct CompareOptions {
   bool free_signs = false;  // let units be turned around, at the price of a linear term

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string_view>
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 class Device;  // engine/device.h
 class Passes;  // base/passes.h

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 class DataError : public std::runtime_error {
  public:

@@ -25,7 +25,7 @@
 #include "exhume/network.h"
 #include "exhume/oracle.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 struct ExtractOptions {
   Index queries = 0;  // most queries; 0 for no limit

@@ -13,7 +13,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
 [[nodiscard]] SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,

@@ -16,7 +16,7 @@
 #include "exhume/control.h"
 #include "exhume/samples.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // How the inputs are distributed, by small tests.
 struct Inspection {

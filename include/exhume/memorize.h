@@ -23,7 +23,7 @@
 #include "exhume/papers/memorize.h"
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 enum class MemorizeMethod { kClosedForm, kPgd, kPgdPrinted, kAdam };
 [[nodiscard]] const char* to_string(MemorizeMethod method);  // "closed", "pgd", "pgd-printed", "adam"

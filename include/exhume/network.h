@@ -18,7 +18,7 @@
 
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 struct Layer {
   Matrix W;  // k_l x k_{l-1}

@@ -15,7 +15,7 @@
 
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 struct RecoverOptions {
   static constexpr Index kImplied = 0, kAnyDepth = -1, kMostLayers = 8;

@@ -17,7 +17,7 @@
 #include "exhume/network.h"
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // A failure that may not come again: a connection that was lost, a service that asked to wait.
 class OracleFault : public std::runtime_error {

@@ -16,7 +16,7 @@
 #include "exhume/result.h"
 #include "exhume/samples.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant
 // column, too few rows), std::invalid_argument for bad options, Interrupted.

@@ -15,7 +15,7 @@
 #include "exhume/network.h"
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // How far the weights are determined by the function, to first order: a network of as many units near this
 // one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta

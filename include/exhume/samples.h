@@ -20,7 +20,7 @@
 
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // A run of consecutive rows. Either points into somebody's memory (`view`) or holds its own (`allocate`).
 class SampleBlock {

@@ -6,7 +6,7 @@
 
 #include <Eigen/Core>
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 using Index = Eigen::Index;
 using Matrix = Eigen::MatrixXd;

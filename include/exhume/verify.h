@@ -17,7 +17,7 @@
 #include "exhume/control.h"
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // How well a network meets samples.
 struct Verification {

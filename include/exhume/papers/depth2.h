@@ -45,7 +45,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // A symmetric tensor of order p over R^d by its (d+p-1 choose p) free entries T(i_1 <= ... <= i_p) in
 // colexicographic order, one column per output.

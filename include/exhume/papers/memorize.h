@@ -9,7 +9,7 @@
 #include "exhume/control.h"
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // Networks with quadratic units, in two or three layers: what `memorize` makes (paper memorize, section 2.2).
 //

@@ -22,7 +22,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // The sign patterns of a row space (paper rectified, Lemma 1).
 //

@@ -26,7 +26,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // How vectors z_i are found in a span of z_i z_i^T: the subspace power method, two random members and their
 // generalised eigenvectors (as printed), a CP decomposition of random members, or the joint diagonalisation

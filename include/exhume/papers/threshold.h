@@ -39,7 +39,7 @@
 #include "exhume/samples.h"
 #include "exhume/types.h"
 
-namespace exhume {
+namespace [[gnu::visibility("default")]] exhume {
 
 // How step 1 finds directions.
 enum class StartMethod { kTensor, kOneByOne, kSimultaneous };
