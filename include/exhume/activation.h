@@ -13,7 +13,8 @@
 
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 struct Rectifier {
   std::string name;
@@ -43,3 +44,4 @@ void activate(const Rectifier& rectifier, const Eigen::Ref<const Matrix>& Z, Eig
               Eigen::Ref<Matrix> slopes);
 
 }  // namespace exhume
+#pragma GCC visibility pop

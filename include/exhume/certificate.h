@@ -16,7 +16,8 @@
 
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 enum class Status {
   kCertified,    // all rows reproduced to their stored precision, weights determined: every check passed
@@ -111,3 +112,4 @@ class Checks {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

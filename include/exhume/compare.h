@@ -10,7 +10,8 @@
 
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 struct CompareOptions {
   bool free_signs = false;  // let units be turned around, at the price of a linear term
@@ -50,3 +51,4 @@ struct NetworkComparison {
                                         const CompareOptions& options = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -13,7 +13,8 @@
 #include <mutex>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 class Device;  // engine/device.h
 class Passes;  // base/passes.h
@@ -79,3 +80,4 @@ class Control {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

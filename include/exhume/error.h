@@ -10,7 +10,8 @@
 #include <stdexcept>
 #include <string>
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 class DataError : public std::runtime_error {
  public:
@@ -28,3 +29,4 @@ class Interrupted : public std::runtime_error {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -25,7 +25,8 @@
 #include "exhume/network.h"
 #include "exhume/oracle.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 struct ExtractOptions {
   Index queries = 0;  // most queries; 0 for no limit
@@ -100,3 +101,4 @@ struct ExtractResult {
 [[nodiscard]] ExtractResult replay_extraction(const std::string& log, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -13,7 +13,8 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
 [[nodiscard]] SamplePtr open_samples(const std::filesystem::path& x, const std::filesystem::path& y,
@@ -30,3 +31,4 @@ namespace [[gnu::visibility("default")]] exhume {
 void save_network(const std::filesystem::path& path, const Network& network);
 
 }  // namespace exhume
+#pragma GCC visibility pop

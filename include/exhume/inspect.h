@@ -16,7 +16,8 @@
 #include "exhume/control.h"
 #include "exhume/samples.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // How the inputs are distributed, by small tests.
 struct Inspection {
@@ -55,3 +56,4 @@ struct Outlook {
                               const std::vector<std::string>& output_names = {}, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -23,7 +23,8 @@
 #include "exhume/papers/memorize.h"
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 enum class MemorizeMethod { kClosedForm, kPgd, kPgdPrinted, kAdam };
 [[nodiscard]] const char* to_string(MemorizeMethod method);  // "closed", "pgd", "pgd-printed", "adam"
@@ -94,3 +95,4 @@ struct MemorizeResult {
                                       const MemorizeOptions& options = {}, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -18,7 +18,8 @@
 
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 struct Layer {
   Matrix W;  // k_l x k_{l-1}
@@ -104,3 +105,4 @@ struct AlignOptions {
 [[nodiscard]] std::vector<Index> optimal_assignment(const Matrix& cost);
 
 }  // namespace exhume
+#pragma GCC visibility pop

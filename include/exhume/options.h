@@ -15,7 +15,8 @@
 
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 struct RecoverOptions {
   static constexpr Index kImplied = 0, kAnyDepth = -1, kMostLayers = 8;
@@ -48,3 +49,4 @@ struct RecoverOptions {
 [[nodiscard]] std::vector<Index> parse_widths(std::string_view text);
 
 }  // namespace exhume
+#pragma GCC visibility pop

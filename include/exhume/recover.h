@@ -16,7 +16,8 @@
 #include "exhume/result.h"
 #include "exhume/samples.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant
 // column, too few rows), std::invalid_argument for bad options, Interrupted.
@@ -24,3 +25,4 @@ namespace [[gnu::visibility("default")]] exhume {
                              const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

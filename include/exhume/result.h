@@ -15,7 +15,8 @@
 #include "exhume/network.h"
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // How far the weights are determined by the function, to first order: a network of as many units near this
 // one that differs from it by epsilon (root of E|f - f'|^2 over the samples' inputs) has weights within delta
@@ -91,3 +92,4 @@ struct Result {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

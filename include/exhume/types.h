@@ -6,7 +6,8 @@
 
 #include <Eigen/Core>
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 using Index = Eigen::Index;
 using Matrix = Eigen::MatrixXd;
@@ -18,3 +19,4 @@ using ConstRows = Eigen::Map<const RowMatrix>;
 inline constexpr double kTiny = 1e-300;
 
 }  // namespace exhume
+#pragma GCC visibility pop

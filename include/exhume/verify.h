@@ -17,7 +17,8 @@
 #include "exhume/control.h"
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // How well a network meets samples.
 struct Verification {
@@ -69,3 +70,4 @@ struct VerifyResult {
 [[nodiscard]] VerifyResult verify(const VerifyOptions& options, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

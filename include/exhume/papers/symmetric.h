@@ -26,7 +26,8 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // How vectors z_i are found in a span of z_i z_i^T: the subspace power method, two random members and their
 // generalised eigenvectors (as printed), a CP decomposition of random members, or the joint diagonalisation
@@ -144,3 +145,4 @@ struct SymmetricNetwork {
                                                  const Control& control);
 
 }  // namespace exhume
+#pragma GCC visibility pop

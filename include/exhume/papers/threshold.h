@@ -39,7 +39,8 @@
 #include "exhume/samples.h"
 #include "exhume/types.h"
 
-namespace [[gnu::visibility("default")]] exhume {
+#pragma GCC visibility push(default)
+namespace exhume {
 
 // How step 1 finds directions.
 enum class StartMethod { kTensor, kOneByOne, kSimultaneous };
@@ -173,3 +174,4 @@ using UnitProfiles = std::vector<UnitProfile>;
                                       const Eigen::Ref<const RowMatrix>& x);
 
 }  // namespace exhume
+#pragma GCC visibility pop
