@@ -16,6 +16,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 enum class Status {
@@ -111,3 +112,4 @@ class Checks {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

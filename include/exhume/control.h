@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 class Device;  // engine/device.h
@@ -79,3 +80,4 @@ class Control {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -25,6 +25,7 @@
 #include "exhume/network.h"
 #include "exhume/oracle.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct ExtractOptions {
@@ -100,3 +101,4 @@ struct ExtractResult {
 [[nodiscard]] ExtractResult replay_extraction(const std::string& log, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

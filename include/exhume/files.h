@@ -13,6 +13,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
@@ -30,3 +31,4 @@ namespace exhume {
 void save_network(const std::filesystem::path& path, const Network& network);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -23,6 +23,7 @@
 #include "exhume/papers/memorize.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 enum class MemorizeMethod { kClosedForm, kPgd, kPgdPrinted, kAdam };
@@ -94,3 +95,4 @@ struct MemorizeResult {
                                       const MemorizeOptions& options = {}, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

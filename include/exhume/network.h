@@ -18,6 +18,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct Layer {
@@ -104,3 +105,4 @@ struct AlignOptions {
 [[nodiscard]] std::vector<Index> optimal_assignment(const Matrix& cost);
 
 }  // namespace exhume
+#pragma GCC visibility pop

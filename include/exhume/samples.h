@@ -20,6 +20,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // A run of consecutive rows. Either points into somebody's memory (`view`) or holds its own (`allocate`).
@@ -122,3 +123,4 @@ using OutputChange = std::function<void(const Eigen::Ref<const RowMatrix>&, RowM
 [[nodiscard]] SamplePtr load(const SampleSource& source);
 
 }  // namespace exhume
+#pragma GCC visibility pop

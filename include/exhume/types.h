@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 using Index = Eigen::Index;
@@ -18,3 +19,4 @@ using ConstRows = Eigen::Map<const RowMatrix>;
 inline constexpr double kTiny = 1e-300;
 
 }  // namespace exhume
+#pragma GCC visibility pop

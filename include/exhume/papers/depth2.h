@@ -45,6 +45,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // A symmetric tensor of order p over R^d by its (d+p-1 choose p) free entries T(i_1 <= ... <= i_p) in
@@ -201,3 +202,4 @@ struct RegressionResult {
                                                   const Control& control);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "exhume/control.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // Networks with quadratic units, in two or three layers: what `memorize` makes (paper memorize, section 2.2).
@@ -360,3 +361,4 @@ struct Descent {
                               Index units, const DescentOptions& options, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -22,6 +22,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // The sign patterns of a row space (paper rectified, Lemma 1).
@@ -432,3 +433,4 @@ struct IndistinguishablePair {
 [[nodiscard]] IndistinguishablePair indistinguishable_pair(double a);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -26,6 +26,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // How vectors z_i are found in a span of z_i z_i^T: the subspace power method, two random members and their
@@ -144,3 +145,4 @@ struct SymmetricNetwork {
                                                  const Control& control);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -39,6 +39,7 @@
 #include "exhume/samples.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // How step 1 finds directions.
@@ -173,3 +174,4 @@ using UnitProfiles = std::vector<UnitProfile>;
                                       const Eigen::Ref<const RowMatrix>& x);
 
 }  // namespace exhume
+#pragma GCC visibility pop
