@@ -54,7 +54,7 @@ void polytopes(Bench& bench) {
       const Errors e = errors(found.layer.W, found.layer.t, model);
       SampleBlock fresh;
       threshold_samples(model, {.samples = 100000, .seed = bench.seed(s) + 7919})->read(0, 100000, fresh);
-      const Vector labels = halfspace_labels(found, fresh.x());
+      const Vector labels = halfspace_labels(found.layer, *found.set, fresh.x());
       const double agreement = (labels.array() == fresh.y().col(0).array()).cast<double>().mean();
       bench.row(flips > 0 ? "intersection with flips" : "intersection", s,
                 errors(found.layer.start, Vector(), model).angle, e.angle, e.threshold, agreement);

@@ -10,6 +10,7 @@
 #include "certify/certificate_check.h"
 #include "certify/certify.h"
 #include "data/planted.h"
+#include "exhume/error.h"
 #include "exhume/recover.h"
 #include "io/digest.h"
 #include "report/report.h"

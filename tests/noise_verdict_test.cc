@@ -56,7 +56,7 @@ TEST(NoiseVerdict, PlainNoiseIsEstimated) {
     const Noisy data = noisy_data(5, 4, 2, 8000, seed);
     const Result result = recovered(data.x, data.y + 0.1 * data.noise);
     EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
-    EXPECT_NE(result.conclusion.find("If the samples are those"), std::string::npos);
+    EXPECT_NE(result.certificate.conclusion.find("If the samples are those"), std::string::npos);
     EXPECT_LT(worst_deviation(result, data.network), 5) << seed;
   }
 }
@@ -145,7 +145,7 @@ TEST(NoiseVerdict, AUnitTooManyIsSeen) {
   const Noisy data = noisy_data(5, 3, 1, 8000, 65);
   RecoverOptions options;
   options.widths = {4};
-  EXPECT_EQ(recovered(data.x, data.y + 0.1 * data.noise, options).status, Status::kUncertified);
+  EXPECT_EQ(recovered(data.x, data.y + 0.1 * data.noise, options).certificate.status, Status::kUncertified);
 }
 
 TEST(NoiseVerdict, SharedNoiseIsUsed) {
@@ -172,7 +172,7 @@ TEST(NoiseVerdict, NoiseInTheInputsIsNotNoise) {
   const Noisy data = noisy_data(5, 4, 1, 20000, 68);
   RowMatrix moved(20000, 5);
   Stream(68, "moved").fill_normal(0, moved);
-  EXPECT_EQ(recovered(data.x + 0.2 * moved, data.y).status, Status::kUncertified);
+  EXPECT_EQ(recovered(data.x + 0.2 * moved, data.y).certificate.status, Status::kUncertified);
 }
 
 // y - f has variance 1 and f is the network: only what is added may show.

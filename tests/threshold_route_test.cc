@@ -191,7 +191,7 @@ TEST(Halfspaces, AnIntersectionComesBackWithItsOffsets) {
     EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
     SampleBlock fresh;
     threshold_samples(model, {.samples = 50000, .seed = 4100})->read(0, 50000, fresh);
-    const Vector labels = halfspace_labels(found, fresh.x());
+    const Vector labels = halfspace_labels(found.layer, *found.set, fresh.x());
     EXPECT_GT((labels.array() == fresh.y().col(0).array()).cast<double>().mean(), 0.995);
   }
 }

@@ -164,7 +164,8 @@ Form to_plain_form(const Network& network) {
   form.inputs = network.inputs();
   for (const Layer& layer : network.layers) {
     Matrix row(layer.W.rows(), layer.W.cols() + 1);
-    row << layer.W, layer.b;
+    row.leftCols(layer.W.cols()) = layer.W;  // which may have no columns
+    row.rightCols(1) = layer.b;
     form.V.push_back(std::move(row));
   }
   form.C = form.V.back().transpose();
@@ -213,12 +214,13 @@ Form to_sign_free_form(const Network& network) {
 Form to_signed_form(const Network& network) {
   if (!network.has_skip_terms()) return to_plain_form(network);
   const Index d = network.inputs(), k = network.hidden();
-  Matrix V(k, d + 1);
-  V << network.W(), network.b();
-  Form form = one_layer(std::move(V));
+  Form form = one_layer(Matrix(k, d + 1));
+  form.V[0] << network.W(), network.b();
   form.turned = true;
   form.C.resize(form.features(), network.outputs());
-  form.C << network.A().transpose(), network.L().transpose(), network.c().transpose();
+  form.C.topRows(k) = network.A().transpose();
+  form.C.middleRows(k, d) = network.L().transpose();
+  form.C.bottomRows(1) = network.c().transpose();
   return form;
 }
 

@@ -13,7 +13,7 @@ struct SeparableModel {
 
   SeparableModel() = default;
   SeparableModel(const Form& form)  // NOLINT: the same thing
-      : activation(form.activation()), linear_term(!form.plain), V(form.V[0]), C(form.C) {}
+      : activation(form.activation()), linear_term(!form.plain), V(form.V.at(0)), C(form.C) {}
   operator Form() const {  // NOLINT: the same thing
     Form form = one_layer(V);
     form.C = C;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/module.h"
 #include "exhume/error.h"
 
 namespace exhume {
@@ -54,6 +55,9 @@ Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options
       if (stands(deeper.certificate.status) || better) best = std::move(deeper);
     } catch (const DataError& refusal) {  // too few rows for several layers: the shallower result stands
       tried.push_back({"deep", std::string("does not apply: ") + refusal.what()});
+      at.layers = kDeepest;
+    } catch (const MissingModule& missing) {
+      tried.push_back({"deep", missing.what()});
       at.layers = kDeepest;
     }
     best.certificate.tried = std::move(tried);

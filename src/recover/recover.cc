@@ -1,8 +1,10 @@
 #include "exhume/recover.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/blas.h"
+#include "base/module.h"
 #include "judge/final_look.h"
 #include "judge/judge.h"
 #include "judge/one_layer.h"
@@ -35,6 +37,9 @@ void refuse(Found found, const SampleSource& samples, Result& result) {
 
 Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {
   const bool deep = options.depth() > 1;
+  const auto finds_deep = [](const Route& route) { return route.finds == Finds::kDeepNetwork; };
+  if (deep && std::none_of(routes().begin(), routes().end(), finds_deep))
+    throw MissingModule("recovery of several hidden layers", "deep");
   Result result;
   result.activation = options.activation;
   StageClock clock;

@@ -9,4 +9,10 @@ enum class Finds {
   kLowestLayer,  // lowest_layer, halfspaces
 };
 
+[[nodiscard]] constexpr const char* to_string(Finds finds) {
+  return finds == Finds::kLowestLayer   ? "lowest layer"
+         : finds == Finds::kDeepNetwork ? "deep network"
+                                        : "network";
+}
+
 }  // namespace exhume
