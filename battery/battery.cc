@@ -2,7 +2,7 @@
 //
 //   exhume_battery [seeds a kind] [first seed] [--only WORD] [--markdown FILE] [--jobs N]
 //
-// Ends with 1 where a certificate was false, where more than one estimate in 1,000 was, or where less than 97% of
+// Ends with 1 where a certificate was false, where over one estimate in 1,000 was, or where less than 97% of
 // the recoverable instances were certified or estimated. judge.h says what is false.
 #include <fmt/format.h>
 

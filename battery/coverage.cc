@@ -2,9 +2,9 @@
 //
 //   exhume_coverage [runs] [first seed]
 //
-// In turn d, k, m, n and the noise vary. For every run that stands: is E|f - fhat|^2, measured on fresh inputs,
-// within the stated bound (confidence 0.999)? Which share of the weights lies within 1.96 of their standard
-// errors (0.95)?
+// In turn d, k, m, n and the noise vary. For every run that stands: is E|f - fhat|^2, measured on fresh
+// inputs, within the stated bound (confidence 0.999)? Which share of the weights lies within 1.96 of their
+// standard errors (0.95)?
 #include <fmt/format.h>
 
 #include <cmath>

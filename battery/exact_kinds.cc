@@ -44,7 +44,8 @@ Instance far_columns(std::uint64_t seed) {
   return samples_of(network, std::move(drawn));
 }
 
-// Handwritten digits, in eight random mixtures of their pixels. There are no others: the fresh rows are these.
+// Handwritten digits, in eight random mixtures of their pixels. There are no others: the fresh rows are
+// these.
 Instance digits(std::uint64_t seed) {
   const SamplePtr all = load(*read_samples_npz(std::string(EXHUME_DATA) + "/digits.npz"));
   SampleBlock block;

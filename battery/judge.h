@@ -1,6 +1,6 @@
 // What recover said of an instance, and whether it is true.
 //
-//     certified   true where the outputs are a network's as they were stored, its weights lie within the stated
+//     certified   true where the outputs are a network's as they were stored, its weights lie in the stated
 //                 error (no less than 1e-7) of those recovered, and E|f - fhat|^2 on fresh inputs within the
 //                 stated bound
 //     estimated   true where E|f - fhat|^2 lies within the stated bound and, if the data are a network of no

@@ -1,5 +1,5 @@
-// Kinds outside the class: functions that no single layer of ReLUs is, and noise that is not independent of the
-// inputs.
+// Kinds outside the class: functions that no single layer of ReLUs is, and noise that is not independent of
+// the inputs.
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -100,7 +100,7 @@ Instance random_labels(Seed seed) {
   return out;
 }
 
-// Three levels of questions x_a > t, eight values.
+// Three levels of comparisons x_a > t, eight values.
 Instance tree(Seed seed) {
   const Vector level = Stream(seed, "thresholds").uniform_vector(7, -0.7, 0.7);
   const Matrix value = Stream(seed, "leaves").normal_matrix(8, 1);

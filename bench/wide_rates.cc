@@ -2,9 +2,11 @@
 //
 //   exhume_wide_rates [auto|cpu|cuda|host] [INPUTS,INPUTS,...] [VARIANT,VARIANT,...]
 //
-// One line a size and, on a device, a way of doing it (moments/device_order4.h; `plan` is the one that is used): inputs, rows, seconds, useful TFLOP/s (one multiply and one add for every entry with its indices in order),
-// those carried out, and the dgemm's. On the processor: two threads, and two dgemm of one thread each. Some moments are
-// checked against plain sums first. host: the code of devices on the processor, with few rows, for this check alone.
+// One line a size and, on a device, a way of doing it (moments/device_order4.h; `plan` is the one that is
+// used): inputs, rows, seconds, useful TFLOP/s (one multiply and one add for every entry with its indices in
+// order), those carried out, and the dgemm's. On the processor: two threads, and two dgemm of one thread
+// each. Some moments are checked against plain sums first. host: the code of devices on the processor, with
+// few rows, for this check alone.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 #include "papers/threshold/refine.h"
 #include "report/svg.h"
 #include "threshold_bench.h"

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "fit/errors.h"
-#include "model/form.h"
 #include "fit/deep/layers.h"
-#include "fit/polish.h"
 #include "fit/deep/prune.h"
 #include "fit/deep/search.h"
-#include "fit/signs.h"
 #include "fit/deep/student.h"
+#include "fit/errors.h"
+#include "fit/polish.h"
+#include "fit/signs.h"
+#include "model/form.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
@@ -276,8 +276,8 @@ TEST(DeepDetermined, SaysWhichLayerIsOpen) {
 }
 
 TEST(DeepDetermined, ARowOnTheKinkShowsNoWeight) {
-  // The first unit of layer 2 is on only where the first below is off: its weight w on that one is open, up to where it would
-  // switch on at a row.
+  // The first unit of layer 2 is on only where the first below is off: its weight w on that one is open, up
+  // to where it would switch on at a row.
   RowMatrix x = Stream(3, "x").normal_matrix(900, 2).cwiseAbs();
   for (Index i = 0; i < x.rows(); ++i) {
     if (i % 3 != 0) x(i, 0) *= -1;

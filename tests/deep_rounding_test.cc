@@ -5,12 +5,12 @@
 #include <functional>
 
 #include "fit/deep/finish.h"
-#include "fit/deep/rounding.h"
 #include "fit/deep/plain.h"
+#include "fit/deep/rounding.h"
 #include "fit/deep/search.h"
 #include "fit/deep/student.h"
-#include "fit/signs.h"
 #include "fit/deep/trials.h"
+#include "fit/signs.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 
@@ -85,7 +85,8 @@ TEST(DeepMostRows, ReadsAMissingUnitBelowTheLastLayer) {
   const std::optional<Form> more =
       add_missing_unit(without, 1, data.take_out(left), most_off(planted.data(), kExact));
   ASSERT_TRUE(more);
-  // Read off the rows on which all units above are on the same side: there it is the unit, whatever weights are open.
+  // Read off the rows on which all units above are on the same side: there it is the unit, whatever weights
+  // are open.
   const RowMatrix x = rows_of(planted.data(), left).x;
   const Vector q = FormRows(whole, x).Q(1).col(2).normalized();
   const Vector found = FormRows(*more, x).Q(1).rightCols(1).normalized();

@@ -9,8 +9,8 @@
 #include "engine/open_device.h"
 #include "exhume/error.h"
 #include "fit/deep/student.h"
-#include "fit/polish.h"
 #include "fit/form_sums.h"
+#include "fit/polish.h"
 #include "random_deep.h"
 
 namespace exhume::device_test {

@@ -31,8 +31,8 @@ TEST(ExpectedCost, IsWithinAFactorOfThreeOfWhatWasMeasured) {
   }
 }
 
-// 784 inputs, 10 outputs and a million rows were recovered there; the normal matrix of as many units as directions is never
-// formed.
+// 784 inputs, 10 outputs and a million rows were recovered there; the normal matrix of as many units as
+// directions is never formed.
 TEST(ExpectedCost, LargeNormalMatricesAreNotCounted) {
   ProblemSize digits = on_two_cores(1'000'000, 784, 10);
   digits.device = true;

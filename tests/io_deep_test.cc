@@ -1,4 +1,5 @@
-// Networks of several hidden layers in files: names, shapes, what is refused, and the names of other programs.
+// Networks of several hidden layers in files: names, shapes, what is refused, and the names of other
+// programs.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -150,7 +150,7 @@ TEST(Moments, SumsOfIntegersAreExactWhateverTheSplit) {
 }
 
 TEST(Moments, SecondMomentsOfIntegersAreExact) {
-  // A power of two of rows a block, so that means are exact; sums of squares of multiples of 1 / 8192 stay
+  // A power of two of rows per block, so that means are exact; sums of squares of multiples of 1 / 8192 stay
   // below 2^53 in that unit squared.
   const Index rows = 2 * kBlockRows, d = 3, m = 2;
   const RowMatrix x = integers(rows, d, 22), y = integers(rows, m, 23);
@@ -198,7 +198,8 @@ TEST(Moments, HermiteMomentsOfIntegersAreExact) {
           }
           const Index at = symmetric_position(a, a);
           EXPECT_EQ(second(at, o), two / 256) << a;
-          // In the order of its indices a sum of order 3 may carry a root of two after all: rounded there and back.
+          // In the order of its indices a sum of order 3 may carry a root of two after all: rounded there and
+          // back.
           EXPECT_NEAR(third(at, o * d + c), three / 256, c < a ? 1e-13 : 0) << a << " " << c;
           EXPECT_EQ(fourth(at, o * symmetric_size(d) + symmetric_position(c, c)), four / 256)
               << a << " " << c;

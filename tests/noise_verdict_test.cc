@@ -273,7 +273,8 @@ class CountedClock final : public Passes {
   Clock::time_point now_;
 };
 
-// Wherever the time ends, that is what is said, and nothing about the data. It once crashed before the first polish.
+// Wherever the time ends, that is what is said, and nothing about the data. It once crashed before the first
+// polish.
 TEST(NoiseVerdict, TimeThatEndsIsNotBlamedOnTheData) {
   constexpr int kFewestStops = 8;  // budgets that end within the search, of those that are tried
   const Noisy data = noisy_data(6, 6, 3, 5000, 85);

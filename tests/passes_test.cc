@@ -74,7 +74,8 @@ std::string network_of(const SamplePtr& samples, const Control& control) {
   return network_bytes(result.network);
 }
 
-// A cluster in this process: partitions that begin at the given rows, any of `count` workers serves any of them.
+// A cluster in this process: partitions that begin at the given rows, any of `count` workers serves any of
+// them.
 class Cluster {
  public:
   Cluster(SamplePtr samples, std::vector<Index> starts, std::size_t count)

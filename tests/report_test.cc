@@ -390,8 +390,8 @@ TEST(ReportHtml, LeavesOutWhatACertificateLacks) {
   EXPECT_TRUE(well_formed(to_html(R"({"status": "uncertified"})")));
   EXPECT_TRUE(
       well_formed(to_html(R"({"status": "certified", "pictures": {"weights": [[1], [], 3], "units": [7],
-      "descent": [null], "singular_values": "x", "heldout": {"observed": [1], "predicted": []}}, "timings": [1],
-      "assumptions": [[]], "tried": {"a": 1}})")));
+      "descent": [null], "singular_values": "x", "heldout": {"observed": [1], "predicted": []}},
+      "timings": [1], "assumptions": [[]], "tried": {"a": 1}})")));
 }
 
 TEST(ReportHtml, RefusesWhatIsNoCertificate) {

@@ -77,7 +77,8 @@ TEST(ResidualRounds, FindsUnitsAHundredfoldApart) {
   }
 }
 
-// Where rows lie on a device and inputs are many, units are polished on more of them before moments are taken.
+// Where rows lie on a device and inputs are many, units are polished on more of them before moments are
+// taken.
 TEST(ResidualRounds, FindTheSameUnitsOnADevice) {
   const Network network = trained_like(12, 12, 1);
   const SamplePtr samples = samples_of(network, 40000, 1);

@@ -161,8 +161,8 @@ TEST(Recover, RoundedOutputsAreCertifiedToTheirPrecision) {
   }
 }
 
-// One row in ten lets no unit act here, and their rounding errors are one; signs that a polish would only swap
-// are no rivals.
+// One row in ten lets no unit act here, and their rounding errors are one; signs that a polish would only
+// swap are no rivals.
 TEST(StoredPrecision, SixDecimalsOfSixOutputsAreCertified) {
   for (std::uint64_t seed = 91; seed < 103; ++seed) {
     const PlantedData data = planted_data(6, 6, 6, 4000, seed);

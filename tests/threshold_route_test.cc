@@ -1,4 +1,4 @@
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,10 @@
 #include "base/random.h"
 #include "exhume/error.h"
 #include "exhume/network.h"
-#include "papers/threshold/halfspaces.h"
+#include "papers/threshold/alone.h"
 #include "papers/threshold/models.h"
+#include "papers/threshold/profiles.h"
+#include "papers/threshold/step_one.h"
 #include "refusal.h"
 
 namespace exhume::threshold_route_test {

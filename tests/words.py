@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 MOST_COLUMNS = 110
-CODE = (".h", ".cc", ".cu", ".def", ".in")
+CODE = (".h", ".cc", ".cu")
 PAGES = (".md",)
 FREE = {"CHANGELOG.md"}
 

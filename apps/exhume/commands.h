@@ -1,4 +1,5 @@
-// Commands by name. A module lists its own (base/module.h); cmake/modules.cmake joins the lists of those that are built.
+// Commands by name. A module lists its own (base/module.h); cmake/modules.cmake joins the lists of those that
+// are built.
 #pragma once
 
 #include <memory>

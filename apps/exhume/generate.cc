@@ -10,7 +10,6 @@
 
 #include "command.h"
 #include "data/input_distribution.h"
-#include "io/open.h"
 #include "session/overwrite.h"
 
 namespace exhume::cli {
@@ -34,7 +33,7 @@ class Generate final : public Command {
     app->add_option("--amplitudes", options_.amplitudes,
                     "Entries of A: normal, or signs (size in [0.5, 1.5], random sign) [normal]")
         ->check(CLI::IsMember({"normal", "signs"}).description(""));
-    add_file(*app, "--network", file_,
+    add_file(*app, "--network", options_.network_file,
              "Sample this network instead of a random one (.safetensors, .npz, .onnx)");
     app->add_flag("--orthonormal", options_.orthonormal, "W and A orthonormal instead of random");
     app->add_option("--weights-condition", options_.weights_condition,
@@ -49,7 +48,7 @@ class Generate final : public Command {
     app->add_option("--distribution", options_.distribution,
                     "Distribution of the inputs: " + known + " [gaussian]")
         ->check(CLI::IsMember(distribution_names()).description(""));
-    add_file(*app, "--rows", rows_,
+    add_file(*app, "--rows", options_.rows_file,
              "Table of data rows for --distribution rows, each drawn with a random sign");
     app->add_option("--perturb-inputs", options_.perturb_inputs,
                     "Replace a row with probability LAMBDA by Q z, Q a random square matrix [0]");
@@ -95,9 +94,6 @@ Examples:
     }
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
     if (model_ == "threshold") options_.threshold = threshold_;
-    if (!file_.empty()) options_.network = open_network(file_);
-    if (!rows_.empty())
-      options_.rows = std::make_shared<const RowMatrix>(read_all(*open_table(rows_, session.control)));
     const Generated made = generate(options_, session.control);
     write_generated(made, out_, session.force, session.control);
     say(session, made);
@@ -168,7 +164,7 @@ Examples:
   const CLI::Option* samples_ = nullptr;
   GenerateOptions options_;
   ThresholdLayerOptions threshold_;
-  std::string model_ = "network", rows_, file_, cnf_, out_;
+  std::string model_ = "network", cnf_, out_;
 };
 
 }  // namespace

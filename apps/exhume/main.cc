@@ -60,7 +60,15 @@ void join_job(const Command& command, Session& session) {
   session.json = false;
 }
 
-int run(Command& command, Session& session) {
+// The library names options as its fields are called; here they have dashes.
+std::string with_flag(const CLI::App& app, const std::string& sentence) {
+  std::string word = sentence.substr(0, sentence.find(' '));
+  std::replace(word.begin(), word.end(), '_', '-');
+  return app.get_option_no_throw("--" + word) == nullptr ? sentence
+                                                         : "--" + word + sentence.substr(word.size());
+}
+
+int run(Command& command, const CLI::App& app, Session& session) {
   std::optional<ProgressLine> line;
   session.control.should_stop = interrupted;
   int code = kInternalError;
@@ -96,7 +104,7 @@ int run(Command& command, Session& session) {
     complaint = fmt::format("{}; give --out another name, or --force", error.what());
   } catch (const std::invalid_argument& error) {
     code = kUsage;
-    complaint = error.what();
+    complaint = with_flag(app, error.what());
   } catch (const std::exception& error) {
     complaint =
         fmt::format("internal error ({}); please report it with the command and the version", error.what());
@@ -174,7 +182,7 @@ internal error; 130 interrupted.)");
   std::signal(SIGPIPE, SIG_DFL);  // a reader that went away ends us quietly, as it does any Unix program
   catch_interrupts();
   for (const Listed& entry : entries) {
-    if (entry.app->parsed()) return run(*entry.command, session);
+    if (entry.app->parsed()) return run(*entry.command, *entry.app, session);
   }
   return kInternalError;
 }

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <stdexcept>
-
 #include "command.h"
 #include "deliver.h"
 #include "report/view.h"
@@ -22,16 +20,6 @@ std::vector<std::string> route_names() {
     if (route.finds == Finds::kNetwork) names.push_back(route.name);
   }
   return names;
-}
-
-// A mistake in an option that the library names without its dashes.
-template <class Parse>
-auto parse_option(Parse parse, const std::string& text) {
-  try {
-    return parse(text);
-  } catch (const std::invalid_argument& mistake) {
-    throw std::invalid_argument(fmt::format("--{}", mistake.what()));
-  }
 }
 
 class Recover final : public Command {
@@ -103,8 +91,8 @@ Examples:
   int run(const Session& session) override {
     samples_.check();
     RecoverOptions& options = job_.options;
-    options.widths = parse_option(parse_widths, hidden_);
-    if (!layers_.empty()) options.layers = parse_option(parse_layers, layers_);
+    options.widths = parse_widths(hidden_);
+    if (!layers_.empty()) options.layers = parse_layers(layers_);
     if (!first_layer_.empty()) options.first_layer = read_first_layer(first_layer_);
     options.route = route_name(options.route, method_);
     job_.checkpoint.restart = session.force;

@@ -38,7 +38,7 @@ Exhume beside what people use today: the same samples, the same seconds, the sam
 """
 
 NUMBERS = [("cpu_seconds", "seconds", "{:.2g}"), ("heldout_error", "error", "{:.1e}"), ("weight_error", "weights", "{:.1e}"),
-           ("cramer_rao", "× Cramér–Rao", "{:.2f}"), ("coverage", "coverage of 95%", "{:.0%}"), ("queries", "questions", "{:,.0f}"),
+           ("cramer_rao", "× Cramér–Rao", "{:.2f}"), ("coverage", "coverage of 95%", "{:.0%}"), ("queries", "queries", "{:,.0f}"),
            ("memory_mb", "memory, MB", "{:.0f}")]
 
 

@@ -23,7 +23,8 @@ int main() {
   const exhume::ExtractResult found =
       exhume::extract(exhume::function_oracle(service, 3, "the service"), options);
 
-  std::printf("%s after %td queries: %s\n", to_string(found.status), found.queries, found.reason.c_str());
+  std::printf("%s after %td queries: %s\n", to_string(found.certificate.status), found.queries,
+              found.certificate.reason.c_str());
   const exhume::Network& network = found.network;
   for (exhume::Index unit = 0; unit < network.hidden(); ++unit) {
     std::printf("unit %td:", unit);
@@ -31,5 +32,5 @@ int main() {
       std::printf(" %+.6f", network.W()(unit, input));
     std::printf(", bias %+.6f, times %+.6f\n", network.b()(unit), network.A()(0, unit));
   }
-  return found.status == exhume::Status::kCertified ? 0 : 3;
+  return found.certificate.status == exhume::Status::kCertified ? 0 : 3;
 }

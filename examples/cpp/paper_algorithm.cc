@@ -1,4 +1,5 @@
-// paper_algorithm: Algorithm 1 of paper symmetric by itself. A single unit y = max(w.x, 0) on symmetric inputs is
+// paper_algorithm: Algorithm 1 of paper symmetric by itself. A single unit y = max(w.x, 0) on symmetric
+// inputs is
 //
 //     w = 2 E[x x^T]^-1 E[y x],
 //

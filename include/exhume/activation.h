@@ -13,6 +13,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct Rectifier {
@@ -43,3 +44,4 @@ void activate(const Rectifier& rectifier, const Eigen::Ref<const Matrix>& Z, Eig
               Eigen::Ref<Matrix> slopes);
 
 }  // namespace exhume
+#pragma GCC visibility pop

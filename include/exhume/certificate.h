@@ -16,6 +16,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 enum class Status {
@@ -23,7 +24,7 @@ enum class Status {
   kEstimated,    // nothing in what is left speaks against the network plus independent noise; what is stated
                  // holds if that is so
   kUncertified,  // a result is returned, but the first failed check is named in `reason`
-  kRefused,      // the question is ill-posed; no result
+  kRefused,      // the problem is ill-posed; no result
 };
 [[nodiscard]] const char* to_string(Status status);
 // Certified or estimated: what is stated may be used, as it is worded.
@@ -111,3 +112,4 @@ class Checks {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct CompareOptions {
@@ -50,3 +51,4 @@ struct NetworkComparison {
                                         const CompareOptions& options = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

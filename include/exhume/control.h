@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 class Device;  // engine/device.h
@@ -32,7 +33,7 @@ class Control {
  public:
   using Clock = std::chrono::steady_clock;
 
-  int threads = 1;                                        // workers; 0 means one a core
+  int threads = 1;                                        // workers; 0 means one per core
   std::function<void(const Progress&)> on_progress;       // empty: silent
   std::function<bool()> should_stop;                      // true ends the work with Interrupted
   Clock::time_point deadline = Clock::time_point::max();  // searches stop here and return their best
@@ -79,3 +80,4 @@ class Control {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

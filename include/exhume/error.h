@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 class DataError : public std::runtime_error {
@@ -28,3 +29,4 @@ class Interrupted : public std::runtime_error {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -25,6 +25,7 @@
 #include "exhume/network.h"
 #include "exhume/oracle.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct ExtractOptions {
@@ -89,7 +90,7 @@ struct ExtractResult {
 // weight between two hidden layers and from each to all below it, 150 for every unit of the first, (2.7 k_1 /
 // m + 4) (d - s) for its weights.
 [[nodiscard]] Index estimate_deep_queries(Index inputs, const std::vector<Index>& widths, Index outputs,
-                                             Index dimensions = 10);
+                                          Index dimensions = 10);
 
 // Throws DataError where the oracle or the log cannot be used, std::invalid_argument for bad options,
 // Interrupted (the log then holds all that was asked).
@@ -100,3 +101,4 @@ struct ExtractResult {
 [[nodiscard]] ExtractResult replay_extraction(const std::string& log, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // Inputs in one file (n x d), outputs in another (n x m, or n numbers); the formats may differ.
@@ -25,7 +26,9 @@ namespace exhume {
 // not ReLUs.
 [[nodiscard]] Network open_network(const std::filesystem::path& path);
 
-// Into a .safetensors, .npz or .onnx file, whole or not at all. Throws std::invalid_argument for another ending.
+// Into a .safetensors, .npz or .onnx file, whole or not at all. Throws std::invalid_argument for another
+// ending.
 void save_network(const std::filesystem::path& path, const Network& network);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 #include "exhume/control.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // How the inputs are distributed, by small tests.
@@ -55,3 +56,4 @@ struct Outlook {
                               const std::vector<std::string>& output_names = {}, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

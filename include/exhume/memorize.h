@@ -23,6 +23,7 @@
 #include "exhume/papers/memorize.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 enum class MemorizeMethod { kClosedForm, kPgd, kPgdPrinted, kAdam };
@@ -78,7 +79,7 @@ struct MemorizeResult {
   double accuracy = 1, given_accuracy = 1;
   double capacity = 0;            // largest n these layers could fit
   ClosedForm closed_form;         // also for descents, which need its sigma; `forms` are left out
-  std::vector<Descent> descents;  // one an output
+  std::vector<Descent> descents;  // one per output
   std::vector<SecondOrder> stationarity;
   double tolerance = 0;
   double seconds = 0;
@@ -94,3 +95,4 @@ struct MemorizeResult {
                                       const MemorizeOptions& options = {}, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct Layer {
@@ -45,8 +46,8 @@ struct Network {
   // Throws std::invalid_argument unless the shapes fit together and every entry is finite.
   void validate() const;
 
-  // The weights of one hidden layer by their names. Throws std::logic_error for any other depth. An empty network
-  // has empty ones, and becomes one of one hidden layer where the writable ones are asked for.
+  // The weights of one hidden layer by their names. Throws std::logic_error for any other depth. An empty
+  // network has empty ones, and becomes one of one hidden layer where the writable ones are asked for.
   [[nodiscard]] const Matrix& W() const { return one_hidden_layer()[0].W; }
   [[nodiscard]] const Vector& b() const { return one_hidden_layer()[0].b; }
   [[nodiscard]] const Matrix& A() const { return one_hidden_layer()[1].W; }
@@ -104,3 +105,4 @@ struct AlignOptions {
 [[nodiscard]] std::vector<Index> optimal_assignment(const Matrix& cost);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 struct RecoverOptions {
@@ -48,3 +49,4 @@ struct RecoverOptions {
 [[nodiscard]] std::vector<Index> parse_widths(std::string_view text);
 
 }  // namespace exhume
+#pragma GCC visibility pop

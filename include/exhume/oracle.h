@@ -17,6 +17,7 @@
 #include "exhume/network.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // A failure that may not come again: a connection that was lost, a service that asked to wait.
@@ -58,3 +59,4 @@ using AnswerFunction = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>
                                         std::string name = "a function", Index batch_rows = 4096);
 
 }  // namespace exhume
+#pragma GCC visibility pop

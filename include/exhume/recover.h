@@ -16,6 +16,7 @@
 #include "exhume/result.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // Recovers the network behind `samples`. Throws DataError where the data cannot be used at all (constant
@@ -24,3 +25,4 @@ namespace exhume {
                              const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

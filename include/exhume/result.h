@@ -15,6 +15,7 @@
 #include "exhume/network.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // How far the weights are determined by the function, to first order: a network of as many units near this
@@ -91,3 +92,4 @@ struct Result {
 };
 
 }  // namespace exhume
+#pragma GCC visibility pop

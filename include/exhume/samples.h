@@ -4,7 +4,8 @@
 // random access and thread-safe, so that workers read their own blocks and a second pass costs nothing but
 // time. Memory does not grow with n unless the source itself lives in memory.
 //
-// Rows may lie elsewhere, on other machines (`distant`): then a process reads those it holds, and what is announced.
+// Rows may lie elsewhere, on other machines (`distant`): then a process reads those it holds, and what is
+// announced.
 //
 // Sources compose: `training_rows(s)` leaves out the held-out rows of s, `affine(s)` shows s in other
 // coordinates. Results depend only on the rows and their order, never on how they are stored.
@@ -19,6 +20,7 @@
 
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // A run of consecutive rows. Either points into somebody's memory (`view`) or holds its own (`allocate`).
@@ -121,3 +123,4 @@ using OutputChange = std::function<void(const Eigen::Ref<const RowMatrix>&, RowM
 [[nodiscard]] SamplePtr load(const SampleSource& source);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -1,11 +1,12 @@
 // The matrix types that all layers share.
 //
-// Samples are stored one a row, row-major, as files and NumPy hold them. Everything else (weights, moments,
+// Samples are stored one per row, row-major, as files and NumPy hold them. Everything else (weights, moments,
 // bases) is column-major, as BLAS likes it. Both are double precision.
 #pragma once
 
 #include <Eigen/Core>
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 using Index = Eigen::Index;
@@ -18,3 +19,4 @@ using ConstRows = Eigen::Map<const RowMatrix>;
 inline constexpr double kTiny = 1e-300;
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "exhume/control.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // How well a network meets samples.
@@ -69,3 +70,4 @@ struct VerifyResult {
 [[nodiscard]] VerifyResult verify(const VerifyOptions& options, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -10,8 +10,7 @@
 
 #include "arrays.h"
 #include "call.h"
-#include "papers/threshold/halfspaces.h"
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 #include "samples.h"
 #include "session/delivery.h"
 

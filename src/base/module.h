@@ -1,9 +1,9 @@
 // Modules: parts of the library and of the command line that a program may be built without.
 //
-// A module is every source below a folder of its name (cmake/modules.cmake); what lies in none of them is the core. The
-// core knows a module by what it registers, and by nothing else: rows of the table of routes (routes/route.h), commands,
-// and functions that fill a Slot. The core declares the slot and calls it like a function; where the module was not built,
-// the call throws MissingModule, whose sentence says how to get it.
+// A module is every source below a folder of its name (cmake/modules.cmake); what lies in none of them is the
+// core. The core knows a module by what it registers, and by nothing else: rows of the table of routes
+// (routes/route.h), commands, and functions that fill a Slot. The core declares the slot and calls it like a
+// function; where the module was not built, the call throws MissingModule, whose sentence says how to get it.
 #pragma once
 
 #include <stdexcept>
@@ -21,7 +21,8 @@ class MissingModule : public std::invalid_argument {
 
 // Names of the modules that this program was built with. Written by cmake/modules.cmake, as is
 [[nodiscard]] const std::vector<std::string>& modules();
-// this, which lets each of them register what it has: once, whoever calls first. Whoever looks something up calls it.
+// this, which lets each of them register what it has: once, whoever calls first. Whoever looks something up
+// calls it.
 void register_modules();
 
 template <class Signature>

@@ -52,8 +52,8 @@ struct CertificateParts {
 // The digest anew, after a change to `json`.
 void seal(Document& document);
 
-// No file that the certificate speaks of is larger, by the rows and the shape that it states: as text with 256
-// bytes per number, or in an archive with other arrays.
+// No file that the certificate speaks of is larger, by the rows and the shape that it states: as text with
+// 256 bytes per number, or in an archive with other arrays.
 [[nodiscard]] std::uint64_t most_bytes(const Document& document);
 
 // Version, machine and time, for a certificate that is about to be written; `threads` that worked on it, 0

@@ -15,7 +15,7 @@
 // f_o(x_i) (fit/standard_errors.h). Outputs that were not only stored but computed in single precision are
 // further off; there
 //
-//     e_io = (d + k + 4) 2^-24 S_io,      root mean square of y - f at most 2^-24 (d + k + 4)^(1/2) that of S:
+//     e_io = (d + k + 4) 2^-24 S_io,   root mean square of y - f at most 2^-24 (d + k + 4)^(1/2) that of S:
 //
 // the first bounds every evaluation in that precision, in whatever order it adds; the second what such errors
 // make together, being of either sign.

@@ -30,7 +30,7 @@ namespace exhume {
 [[nodiscard]] bool has_repeated_rows(const SampleSource& samples, const Control& control);
 
 // The samples without repetitions of a whole row (x, y), by a 64-bit hash of its bytes; the first one stays.
-// One pass, and some 50 bytes a row while it looks.
+// One pass, and some 50 bytes per row while it looks.
 [[nodiscard]] SamplePtr distinct_rows(const SamplePtr& samples, const Control& control);
 
 }  // namespace exhume

@@ -73,8 +73,7 @@ double sorted_along(const Form& model, const SampleSource& residual, double& dir
 
 }  // namespace
 
-ResidualLook look_at_residual(const Form& model, const SamplePtr& standard,
-                              const Control& control) {
+ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, const Control& control) {
   constexpr double kShare = kResidualFalseAlarm / kTests;
   const Index m = standard->outputs();
   const double n = static_cast<double>(standard->rows());

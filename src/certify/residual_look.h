@@ -5,17 +5,17 @@
 // none.
 //
 //   units         no unit |w.x + b| beside those of the model explains more than chance (fit/unit_search.h)
-//   polynomials   r is uncorrelated with every Hermite polynomial of degree 2 and 3 of the standardised inputs:
+//   polynomials   r is uncorrelated with every Hermite polynomial of degree 2 and 3 of standardised inputs:
 //                     t = sum r h(x) / (sum r^2 h(x)^2)^(1/2)       standard normal for noise, the largest of
 //                 all of them; above 2e9 terms only h(x_a), h(x_a, x_b) and h(x_a, x_a, x_b)
 //   bins          rows sorted into up to 256 bins along every unit, every input, the fitted outputs and |x|:
-//                     sum over bins of (sum r)^2 / sum r^2          chi-squared, one degree of freedom a bin,
+//                     sum over bins of (sum r)^2 / sum r^2          chi-squared, one degree of freedom each,
 //                 also with 8 and 64 of them joined: clipped outputs and smooth functions that many units
 //                 approximate show here
 //                 8 x 8 bins along every pair of inputs and units show functions of two directions, as far as
 //                 1e9 entries go
-//   spread        the variance of r is the same in all bins: noise in the inputs, or noise that grows with the
-//                 signal, shows here
+//   spread        the variance of r is the same in all bins: noise in the inputs, or noise that grows with
+//                 the signal, shows here
 //   neighbours    rows with similar inputs have unrelated residuals: for a Gaussian kernel K,
 //                     Z = sum_{i != j} K(x_i, x_j) r_i r_j / sqrt(2 sum K^2 r_i^2 r_j^2)
 //                 is standard normal for noise and grows with n for any function of x (Zheng, 1996); three

@@ -4,7 +4,7 @@
 //   mixture          z + s 1             s = +-1, probability 1/2 each (paper symmetric, Section 4.2)
 //   random-mixture   z + s mu            mu standard normal, drawn once (Section 4.3)
 //   cube             uniform             on [-sqrt 3, sqrt 3]^d
-//   laplace          sqrt(e) z           e exponential, one a row: the multivariate Laplace distribution
+//   laplace          sqrt(e) z           e exponential, one per row: the multivariate Laplace distribution
 //   t5               z_j sqrt(3 / c_j)   c_j chi-squared with 5 degrees, one an entry: Student's t5
 //   rows             s r                 r a random row of a given table: any data set made symmetric
 //   exponential      e_j - 1             not symmetric: for tests of the test

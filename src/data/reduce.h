@@ -2,10 +2,11 @@
 //
 //     value = merge over blocks b of add(empty, rows [4096 b, 4096 (b + 1)))
 //
-// The same bits for any number of threads and, where control.passes has them (base/passes.h), of processes; and memory
-// that does not grow with the number of rows. What a Value is made of is told to base/packed.h.
+// The same bits for any number of threads and, where control.passes has them (base/passes.h), of processes;
+// and memory that does not grow with the number of rows. What a Value is made of is told to base/packed.h.
 //
-// Values of all types go through one pass that does not know them (Summand, PassWork): compiled once, not once a type.
+// Values of all types go through one pass that does not know them (Summand, PassWork): compiled once, not
+// once a type.
 #pragma once
 
 #include <memory>

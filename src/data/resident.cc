@@ -11,7 +11,8 @@
 namespace exhume {
 namespace {
 
-// Multiplications of the moments of order 4 (n m r^4 / 12) from which a device is faster, with what it takes to start it.
+// Multiplications of the moments of order 4 (n m r^4 / 12) from which a device is faster, with what it takes
+// to start it.
 constexpr double kLeastWork = 2e11;
 constexpr double kMostActive = 64;
 // Rows and their views take at most this share of a device's memory; moments need the rest.

@@ -2,9 +2,9 @@
 //
 //     X: n x d, Y: n x m, column-major; the even rows of the source first, then the odd ones
 //
-// Such samples are read as any others: a pass that knows nothing of devices runs on the processor. One that does
-// asks for `rows_on_device`. Views of them (projected inputs, residuals as outputs) are made with `on_device`: the view that the
-// processor would read, and the same rows as the device holds them.
+// Such samples are read as any others: a pass that knows nothing of devices runs on the processor. One that
+// does asks for `rows_on_device`. Views of them (projected inputs, residuals as outputs) are made with
+// `on_device`: the view that the processor would read, and the same rows as the device holds them.
 #pragma once
 
 #include <functional>
@@ -40,13 +40,13 @@ struct DeviceStrip {
 // Strips of at most so many rows, the even half first. Looks at `control` before each.
 void for_strips(const DeviceRows& rows, Index most, const Control& control,
                 const std::function<void(const DeviceStrip&)>& use);
-// As many rows as fit into the memory that passes take for a strip, with so many numbers each: many, so that sums are
-// seldom read and written again.
+// As many rows as fit into the memory that passes take for a strip, with so many numbers each: many, so that
+// sums are seldom read and written again.
 inline constexpr double kStripBytes = 1.0 * (1ULL << 30U);
 [[nodiscard]] Index strip_rows(const Device& device, Index numbers, double most_bytes = kStripBytes);
 
-// The samples, in the memory of control's device too where there is one, nobody shares the passes, so much work is worth
-// the way and there is room. Elsewhere the samples as they are.
+// The samples, in the memory of control's device too where there is one, nobody shares the passes, so much
+// work is worth the way and there is room. Elsewhere the samples as they are.
 [[nodiscard]] SamplePtr resident(const SamplePtr& samples, const Control& control);
 // The rows in the memory of control's device, whatever it is worth.
 [[nodiscard]] DeviceRows send_rows(const SampleSource& samples, const Control& control);

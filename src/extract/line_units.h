@@ -36,7 +36,8 @@ LineUnits units_of_line(const Space& space, const LineTask& task, SeparableModel
 // A line through p along v, as far as the box allows, or `farthest` to either side where there is none.
 [[nodiscard]] LineTask line_through(const Space& space, const Vector& p, const Vector& v, double farthest);
 
-// Where Jacobians are asked for: between kinks, and beyond the outermost ones as far as kinks are apart from each other.
+// Where Jacobians are asked for: between kinks, and beyond the outermost ones as far as kinks are apart from
+// each other.
 struct Gap {
   double middle = 0, half = 0;  // t, and half the width
 };

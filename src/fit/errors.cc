@@ -256,8 +256,8 @@ void fix_scales(const Form& form, Matrix& A) {
 
 }  // namespace
 
-Network weight_errors(const Network& network, const DeepData& rows, Index fitted,
-                          const Vector& weights, const Control& control) {
+Network weight_errors(const Network& network, const DeepData& rows, Index fitted, const Vector& weights,
+                      const Control& control) {
   const Form form = to_plain_form(network);
   Sandwich sums = sandwich(form, rows, weights, control);
   fix_scales(form, sums.A);

@@ -67,7 +67,7 @@ class Curvature {
 // terms. rows: some of those that it was fitted to, in its own coordinates, of `fitted` in all; weights: w,
 // of size m. Empty where A is singular.
 [[nodiscard]] Network weight_errors(const Network& network, const DeepData& rows, Index fitted,
-                                        const Vector& weights, const Control& control);
+                                    const Vector& weights, const Control& control);
 
 // How far the rows determine the weights, layer by layer, to first order. H = J^T P J / n, J the Jacobian by
 // the entries of all V_l (rows of unit norm), P the projection off what C may take up: the curvature of the

@@ -36,7 +36,7 @@ struct Found {
   std::vector<double> start_descent{};           // of the start
   Vector gaps;                                   // exact finish: of every start
   std::vector<std::pair<Index, Index>> support;  // entries (row, output) that were hit by noise
-  std::shared_ptr<LowestLayer> layer;            // of routes to a lowest layer (papers/threshold/layer.h)
+  std::shared_ptr<LowestLayer> layer;            // of routes to a lowest layer (exhume/papers/threshold.h)
   std::optional<DeepFound> deep;  // of routes to several hidden layers; standardised coordinates
 };
 

@@ -183,7 +183,7 @@ class OneLayer final : public JudgedNetwork {
         certificate.assumed.end(),
         {fmt::format("the network behind the samples has at most {} units, in one layer", k),
          "rows are independent draws of the input distribution that the conclusion is about",
-         "units that bend nowhere among the samples, if any, are not part of the question"});
+         "units that bend nowhere among the samples, if any, are not part of the problem"});
   }
 
  private:

@@ -40,9 +40,8 @@
 #include "certify/certificate_json.h"
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
+#include "exhume/papers/threshold.h"
 #include "exhume/recover.h"
-#include "papers/threshold/halfspaces.h"
-#include "papers/threshold/lowest_layer.h"
 
 namespace exhume {
 

@@ -38,13 +38,13 @@ header p.reason { margin: 0; max-width: 60em; color: var(--c-soft); overflow-wra
 .estimated { color: var(--p-good); background: var(--p-good-soft); }
 .uncertified { color: var(--p-warn); background: var(--p-warn-soft); }
 .refused { color: var(--p-bad); background: var(--p-bad-soft); }
-section { background: var(--c-paper); border: 1px solid var(--p-edge); border-radius: 12px;
-  padding: 18px 20px 20px;
+section { background: var(--c-paper); border: 1px solid var(--p-edge); border-radius: 12px;)css"
+                               R"css( padding: 18px 20px 20px;
   min-width: 0; }
 h2 { margin: 0 0 4px; font-size: 17px; font-weight: 650; }
 section > p { margin: 0 0 12px; color: var(--c-soft); font-size: 14.5px; overflow-wrap: anywhere; }
-dl.facts { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: 1px; margin: 0;
-  background: var(--p-edge);
+dl.facts { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: 1px; margin: 0;)css"
+                               R"css( background: var(--p-edge);
   border: 1px solid var(--p-edge); border-radius: 12px; overflow: hidden; }
 dl.facts div { flex: 1 1 230px; background: var(--c-paper); padding: 12px 20px; }
 dl.facts dt { font-size: 13px; color: var(--c-soft); }

@@ -20,8 +20,8 @@ constexpr const char* kStyle = R"css(:root {
 .chart text { font: 12.5px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   fill: var(--c-soft); font-variant-numeric: tabular-nums; }
 .chart .label { fill: var(--c-ink); }
-.chart .note { fill: var(--c-ink); paint-order: stroke; stroke: var(--c-paper); stroke-width: 4px;
-  stroke-linejoin: round; }
+.chart .note { fill: var(--c-ink); paint-order: stroke; stroke: var(--c-paper); stroke-width: 4px;)css"
+                               R"css( stroke-linejoin: round; }
 .chart .grid { stroke: var(--c-grid); stroke-width: 1; }
 .chart .axis, .chart .tick { stroke: var(--c-axis); stroke-width: 1; }
 .chart .rule { stroke: var(--c-soft); stroke-width: 1.2; stroke-dasharray: 5 4; fill: none; }

@@ -14,7 +14,7 @@ namespace {
 constexpr double kRounds = 2, kSteps = 15, kProducts = 120, kPasses = 8;
 constexpr double kEquations = 5;          // for every unknown
 constexpr double kShareOfProducts = 0.7;  // of a product's speed that passes reach
-// Of a device: flops a second, seconds until it has started, bytes a second on the way there.
+// Of a device: flops per second, seconds until it has started, bytes per second on the way there.
 constexpr double kDeviceFlops = 3e13, kDeviceStart = 0.7, kDeviceBytes = 4e9;
 constexpr double kMostActiveOnDevice = 256;
 constexpr double kMostGram =

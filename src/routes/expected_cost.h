@@ -1,6 +1,6 @@
 // What recovering one hidden layer will take, before anything is read but the shape of the samples.
 //
-//     moments    2 rounds of n m' (r^4 / 12 + 7 r^3 / 2) flops   r = min(d, largest active subspace), m' outputs
+//     moments    2 rounds of n m' (r^4 / 12 + 7 r^3 / 2) flops   r = min(d, active directions), m' outputs
 //     polish     2 x 15 steps of n' (k (d+1))^2 flops, or 120 products of 4 n' k (d + m) each, the lesser
 //     passes     8 of 2 n (d + m)^2 flops on the processor
 //

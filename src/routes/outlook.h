@@ -1,6 +1,6 @@
 // What can be expected of samples before anything is fitted (exhume/inspect.h), in terms of numbered columns.
 //
-//     shape, repeats, stored precision, distribution of the inputs     certify/inspect.h, certify/stored_precision.h
+//     shape, repeats, stored precision, inputs     certify/inspect.h, certify/stored_precision.h
 #pragma once
 
 #include <vector>

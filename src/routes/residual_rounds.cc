@@ -35,10 +35,10 @@ constexpr double kIdle = 1e-18;
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
 // Few units are missing where little of the variance is left, and no more than kFewUnits units as weak as the
-// weakest found would explain, or kMostNew where there are so many inputs that moments are expensive: of a trained
-// network half of the units may be worth a hundredth of the variance together. Of those that are tried then,
-// so many are looked at, and those added that score at least this share of the best; where that leaves more
-// than a share of the residual, moments are next.
+// weakest found would explain, or kMostNew where there are so many inputs that moments are expensive: of a
+// trained network half of the units may be worth a hundredth of the variance together. Of those that are
+// tried then, so many are looked at, and those added that score at least this share of the best; where that
+// leaves more than a share of the residual, moments are next.
 constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
 constexpr Index kFewUnits = 4;
 constexpr Index kMostTried = 64;

@@ -29,7 +29,7 @@ struct LowestLayerOptions;
 struct Job {
   Prepared& data;
   const RecoverOptions& options;
-  const LowestLayerOptions* layer = nullptr;  // of routes to a lowest layer (papers/threshold/layer.h)
+  const LowestLayerOptions* layer = nullptr;  // of routes to a lowest layer (exhume/papers/threshold.h)
   Control control;                            // with the time that this route may take
   StageClock& clock;
   Rectifier rectifier = rectified_power(1);  // of options.activation

@@ -88,7 +88,8 @@ Network given_network(const GenerateOptions& o) {
                  {"inputs", o.inputs.has_value()},
                  {"outputs", o.outputs.has_value()}});
   refuse_beside("network", "", about_one_layer(o));
-  return o.network->depth() > 0 ? *o.network : to_one_layer(*o.network);
+  Network network = o.network ? *o.network : open_network(o.network_file);
+  return network.depth() > 0 ? network : to_one_layer(network);
 }
 
 Network random_network(const GenerateOptions& o) {
@@ -148,15 +149,19 @@ Generated generate(const GenerateOptions& options, const Control& control) {
     }
     return generate_threshold(options, control);
   }
+  const bool given = options.network || !options.network_file.empty();
   Generated made;
-  made.network = perturb_network(options.network ? given_network(options) : random_network(options),
-                                 options.perturb, options.seed);
+  made.network = perturb_network(given ? given_network(options) : random_network(options), options.perturb,
+                                 options.seed);
   SamplingOptions sampling;
   sampling.samples = options.samples;
   sampling.distribution = parse_distribution(options.distribution);
-  if ((options.rows == nullptr) == (sampling.distribution == Distribution::kRows))
+  const bool table = options.rows || !options.rows_file.empty();
+  if (table != (sampling.distribution == Distribution::kRows))
     throw std::invalid_argument("rows and the distribution rows go together: give both or neither");
   sampling.rows = options.rows;
+  if (!options.rows_file.empty())
+    sampling.rows = std::make_shared<const RowMatrix>(read_all(*open_table(options.rows_file, control)));
   sampling.perturb_inputs = options.perturb_inputs;
   sampling.mean = options.mean;
   sampling.condition = options.condition;

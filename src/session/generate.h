@@ -34,8 +34,9 @@ struct GenerateOptions {
   Index samples = 0;  // n >= 1
   std::uint64_t seed = 0;
 
-  // The network: a given one,
+  // The network: a given one, or its file (.safetensors, .npz, .onnx),
   std::optional<Network> network{};
+  std::string network_file{};
   // or a random one.
   std::optional<Index> inputs{}, hidden{}, outputs{};
   std::vector<Index> layers{};   // units of several hidden layers, instead of `hidden`
@@ -51,7 +52,8 @@ struct GenerateOptions {
 
   // The inputs and the noise (data/planted.h).
   std::string distribution = "gaussian";
-  std::shared_ptr<const RowMatrix> rows{};  // the table of the distribution `rows`
+  std::shared_ptr<const RowMatrix> rows{};  // the table of the distribution `rows`,
+  std::string rows_file{};                  // or its file
   double perturb_inputs = 0;  // replaces a row with this probability by Q z, Q a random square matrix
   double mean = 0, condition = 1, noise = 0, noise_relative = 0;
 

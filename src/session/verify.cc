@@ -117,7 +117,7 @@ class Verifier {
   void check_signature(const std::optional<PublicKey>& key, const std::string& text) {
     if (text.empty()) {
       if (key)
-        throw std::invalid_argument("a key checks the signature of a certificate, and there is none here");
+        throw std::invalid_argument("key checks the signature of a certificate, and there is none here");
       return;
     }
     const fs::path path = folder_ / kSignatureFile;

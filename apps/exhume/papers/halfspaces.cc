@@ -1,5 +1,5 @@
 // exhume halfspaces: the union or intersection of halfspaces behind labels.
-#include "papers/threshold/halfspaces.h"
+#include "exhume/papers/threshold.h"
 
 #include "command.h"
 #include "deliver.h"

@@ -3,7 +3,7 @@
 
 #include "command.h"
 #include "deliver.h"
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 #include "sample_arguments.h"
 #include "session/papers/layer_files.h"
 

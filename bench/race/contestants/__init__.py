@@ -60,7 +60,7 @@ _ALL = [
     Contestant("ridge", "ridge", "scikit-learn ridge regression"),
     Contestant("bootstrap", "bootstrap", "bootstrap of SciPy LM"),
     Contestant("art", "art_extraction", "adversarial-robustness-toolbox", ART),
-    Contestant("recover-random", "exhume", "Exhume recover, random questions",
+    Contestant("recover-random", "exhume", "Exhume recover, random queries",
                setting={"questions": "random"}),
     Contestant("fastica", "fastica", "scikit-learn FastICA"),
     Contestant("scipy-lp", "linear_programs", "SciPy linear programs"),

@@ -4,11 +4,11 @@ from .. import planted
 
 TITLE = "Two hidden layers that can be asked"
 ABOUT = ("A d-k-k-1 network behind an interface. Exhume finds depth and widths; ART has no attack on two hidden layers; the students get 20,000 "
-         "random questions and the widths.")
+         "random queries and the widths.")
 VARIANTS = {"5-5-5-1": {"d": 5, "k": 5}, "10-10-10-1": {"d": 10, "k": 10}}
 CONTESTANTS = ["exhume", "art", "sklearn-lbfgs", "torch-lbfgs-4x"]
 QUICK = {"contestants": ["exhume", "art", "sklearn-lbfgs"], "limit": 3}
-WHY = ("Narrow second layers have units that act on few inputs. Exhume refuses where its questions do not meet "
+WHY = ("Narrow second layers have units that act on few inputs. Exhume refuses where its queries do not meet "
        "them; a student that was trained on random answers always returns something, to two or three digits.")
 
 

@@ -3,8 +3,8 @@
 from .. import planted
 
 TITLE = "A network that can be asked"
-ABOUT = ("One hidden layer behind an interface that answers any question in double precision. Exhume finds the width itself, the others are told it. "
-         "`recover` and the students get 20 random questions for every parameter.")
+ABOUT = ("One hidden layer behind an interface that answers any query in double precision. Exhume finds the width itself, the others are told it. "
+         "`recover` and the students get 20 random queries for every parameter.")
 VARIANTS = {"d = 10, k = 5, m = 3": {"d": 10, "k": 5, "m": 3}, "d = 20, k = 20, m = 5": {"d": 20, "k": 20, "m": 5}}
 CONTESTANTS = ["exhume", "recover-random", "art", "sklearn-lbfgs", "torch-lbfgs-4x"]
 QUICK = {"contestants": ["exhume", "recover-random", "art", "sklearn-lbfgs"], "limit": 3}

@@ -45,6 +45,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // A symmetric tensor of order p over R^d by its (d+p-1 choose p) free entries T(i_1 <= ... <= i_p) in
@@ -55,8 +56,8 @@ struct SymmetricTensor {
   Matrix entries;       // N(d, p) x m
 };
 
-// Hermite coefficients E[f He_p(x)] of a network as symmetric tensors: exact ones, and estimates from samples.
-// Above this many inputs orders 5 and 6 are refused.
+// Hermite coefficients E[f He_p(x)] of a network as symmetric tensors: exact ones, and estimates from
+// samples. Above this many inputs orders 5 and 6 are refused.
 inline constexpr Index kMostInputsOfOrder6 = 8;
 
 struct HermiteTensors {
@@ -201,3 +202,4 @@ struct RegressionResult {
                                                   const Control& control);
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "exhume/control.h"
 #include "exhume/types.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // Networks with quadratic units, in two or three layers: what `memorize` makes (paper memorize, section 2.2).
@@ -18,7 +19,7 @@ namespace exhume {
 //
 //   R: k x d   first layer, random and fixed; empty (0 x 0) in two layers, and then z = x
 //   p: power of the first layer
-//   W: r x k   (k = d in two layers) the trained layer, one unit a row
+//   W: r x k   (k = d in two layers) the trained layer, one unit per row
 //   A: m x r   signs: entry (o, i) is +1 or -1 where unit i belongs to output o, and 0 elsewhere
 //
 // An output o is thus a quadratic form of z, f_o(x) = z^T M_o z with M_o = W^T diag(A_o) W symmetric, and
@@ -36,7 +37,7 @@ struct QuadraticNetwork {
   [[nodiscard]] Index features() const { return W.cols(); }  // k
   [[nodiscard]] Index hidden() const { return W.rows(); }    // r
   [[nodiscard]] Index outputs() const { return A.rows(); }
-  // Numbers that training chose: W, and one sign a unit. R is random and not counted; see random_parameters.
+  // Numbers that training chose: W, and one sign per unit. R is random and not counted (random_parameters).
   [[nodiscard]] Index parameters() const { return W.size() + W.rows(); }
   [[nodiscard]] Index random_parameters() const { return R.size(); }
   // Throws std::invalid_argument unless the shapes fit together and every entry is finite.
@@ -130,17 +131,17 @@ struct Conflict {
 // Wanted: symmetric M_o with z_j^T M_o z_j = y_jo for every row j and output o. Among them the one of least
 // Frobenius norm is a combination of the rows' own rank-one matrices:
 //
-//   M_o = sum_j alpha_jo z_j z_j^T,     K alpha = Y,     K_ij = (z_i . z_j)^2       K: n x n;  alpha, Y: n x m
+//   M_o = sum_j alpha_jo z_j z_j^T,     K alpha = Y,     K_ij = (z_i . z_j)^2     K: n x n;  alpha, Y: n x m
 //
-// and its eigenvectors are the units (set_quadratic_forms): at most k an output, where Lemma 1 asks for 2k + 2.
+// and its eigenvectors are the units (set_quadratic_forms): k per output at most, Lemma 1 asks for 2k + 2.
 //
 //   Cholesky         K is formed in place, in the only n^2 numbers there are, scaled to unit diagonal (rows
 //                    divided by their norms), and factored; n^3 / 3 operations. The default.
-//   pivoted          QR with column pivoting of Phi = [z_j (x) z_j], whose condition number is the root of K's:
+//   pivoted          QR with column pivoting of Phi = [z_j (x) z_j], of condition number the root of K's:
 //                    where K is not numerically positive definite or the fit is not good, if Phi fits in
 //                    memory. Where K is not definite and Phi does not fit: Cholesky with complete pivoting,
 //                    which fits the rows it found independent.
-//   conj. gradients  where K does not fit in memory: K v = values(gram(v)) at 4 n k^2 operations, never formed.
+//   conj. gradients  where K does not fit in memory: K v = values(gram(v)), 4 n k^2 operations, never formed.
 //
 // All end with iterative refinement of M itself, not of alpha: the residual y_j - z_j^T M z_j is what the
 // network will leave, its correction is small, and so the error goes down to eps cond(Phi), not to
@@ -162,7 +163,7 @@ struct ClosedFormOptions {
 };
 
 struct ClosedForm {
-  std::vector<Matrix> forms;  // M_o: k x k, one an output
+  std::vector<Matrix> forms;  // M_o: k x k, one per output
   double relative_error = 0;  // sum of squared residuals / sum of squared deviations of y from its mean
   KernelSolver solver = KernelSolver::kAuto;  // the one that gave `forms`
   Index rank = 0;  // columns of Phi found independent; n unless the rows are not in general position
@@ -206,7 +207,8 @@ struct ClosedForm {
 // and along a line W - t G the outputs are quadratic in t, so any number of trial steps costs O(n) each.
 //
 // The landscape. lambda_min(Hess f) >= -||M||_2 always, with equality if r >= 2k + 2 (Lemma 3), and
-// f <= n k ||M||_2^2 / (4 sigma^2) (Lemma 4). So a second-order stationary point is a global minimum (Lemma 1):
+// f <= n k ||M||_2^2 / (4 sigma^2) (Lemma 4). So a second-order stationary point is a global minimum
+// (Lemma 1):
 //
 //   lambda_min(Hess f(W)) >= -eps   =>   f(W) <= n k eps^2 / (4 sigma^2).
 
@@ -359,3 +361,4 @@ struct Descent {
                               Index units, const DescentOptions& options, const Control& control = {});
 
 }  // namespace exhume
+#pragma GCC visibility pop

@@ -3,7 +3,7 @@
 //   Lemma 1            sign_patterns          the sign patterns of a row space
 //   Algorithms 1, 2    recover_any_inputs     exact, whatever the inputs, few units
 //   Algorithms 3, 5    pattern_finish         exact, from rough directions
-//   Algorithm 6        recover_signs          noise: signs by projection residuals; fit_noisy is the fit that follows
+//   Algorithm 6        recover_signs          noise: signs by projection residuals; then fit_noisy
 //   Algorithm 7        recover_few_outputs    exact, fewer outputs than units
 //   Algorithm 8        fit_arbitrary_noise    noise of any kind, by enumeration within a budget
 //   Section 3          relu_separability, indistinguishable_pair: where recovery is hard or impossible
@@ -22,6 +22,7 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // The sign patterns of a row space (paper rectified, Lemma 1).
@@ -432,3 +433,4 @@ struct IndistinguishablePair {
 [[nodiscard]] IndistinguishablePair indistinguishable_pair(double a);
 
 }  // namespace exhume
+#pragma GCC visibility pop

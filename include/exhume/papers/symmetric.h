@@ -10,9 +10,11 @@
 //   Algorithm 4   m >= k: outputs reduced to P^T y, P the top k left singular vectors of E[yx^T] from the
 //                 first half; Algorithm 3 on the second half
 //
-// Where k < d nothing is reduced in these, as printed. Theorem 4: exact moments and full-rank A, W, E[xx^T], N return the same function.
-//   symmetric_network   the same made practical: inputs and outputs reduced and whitened, the linear part of y
-//                 regressed beside even functions of x, the detector refined with the units found
+// Where k < d nothing is reduced in these, as printed. Theorem 4: exact moments and full-rank A, W, E[xx^T],
+// N return the same function.
+//
+//   symmetric_network   the same made practical: inputs and outputs reduced and whitened, the linear part of
+//                 y regressed beside even functions of x, the detector refined with the units found
 #pragma once
 
 #include <cstdint>
@@ -24,10 +26,12 @@
 #include "exhume/network.h"
 #include "exhume/samples.h"
 
+#pragma GCC visibility push(default)
 namespace exhume {
 
 // How vectors z_i are found in a span of z_i z_i^T: the subspace power method, two random members and their
-// generalised eigenvectors (as printed), a CP decomposition of random members, or the joint diagonalisation of a basis.
+// generalised eigenvectors (as printed), a CP decomposition of random members, or the joint diagonalisation
+// of a basis.
 enum class SpanMethod { kPower, kRandomPair, kAls, kJointDiagonalisation };
 [[nodiscard]] const char* to_string(SpanMethod method);
 // "power", "random-pair", "als" or "joint-diagonalisation"; anything else throws std::invalid_argument.
@@ -141,3 +145,4 @@ struct SymmetricNetwork {
                                                  const Control& control);
 
 }  // namespace exhume
+#pragma GCC visibility pop

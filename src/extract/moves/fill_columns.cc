@@ -43,7 +43,7 @@ struct FillColumnsLimits {
   double coarse = 1e-12, holds_coarse = 30;  // the same of coarse answers: steps then stay safe
   int pattern_rounds = 20;
   // Weak units.
-  double weak_error = 1e-12;  // of weights, from which on a unit is asked about alone
+  double weak_error = 1e-12;  // of weights, from which on a unit is queried by itself
   double weak_step = 10;      // h over the distance of the planes, times d^(1/2)
   int weak_places = 12;       // tried for a pair
   double of_margin = 0.1,
@@ -189,7 +189,7 @@ class ColumnSolver {
  private:
   [[nodiscard]] bool coarse() const { return options_.noise.relative > kColumns.coarse; }
 
-  // How many units may be asked about alone.
+  // How many units may be queried by itself.
   [[nodiscard]] Index most_weak() const {
     return coarse() || frame_.box().bounded() ? 0 : std::min(k_, points_.rows() / kPointsPerWeakUnit);
   }
@@ -385,7 +385,7 @@ class ColumnSolver {
     inverse_ = norms.cwiseInverse().asDiagonal() *
                (svd.V * svd.values.cwiseMax(1e-12).cwiseInverse().asDiagonal() * svd.U.transpose());
     // The error to be expected of every unit's weights, of unit norm in all: steps as long as the worst of
-    // those asks for that are not asked about alone.
+    // those asks for that are not queried by itself.
     errors_ = inverse_.topRows(k_).rowwise().norm().cwiseQuotient(
         sharpest * std::sqrt(static_cast<double>(d_)) * spread_);
     if (k_ == 0) return;

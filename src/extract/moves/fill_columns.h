@@ -19,7 +19,7 @@
 // again with shorter steps.
 //
 // These equations tell c_j W_ji, with one error for all units: where an amplitude is a thousandth of the
-// others', so are the digits. Such a unit j is asked about alone. From x = x0 + B^T u + h B_i with z_j(x) = 0
+// others', so are the digits. Such a unit j is queried by itself. From x = x0 + B^T u + h B_i with z_j(x) = 0
 // to either side, along the unit vector w_j of the subspace and not as far as any other plane,
 //
 //     f(x + T w_j) - f(x - T w_j) = 2 T g_j + c_j (|T + tau| - |T - tau|) = 2 T g_j + 2 c_j tau,
@@ -37,7 +37,7 @@
 
 namespace exhume {
 
-// One unit for so many points may be asked about alone, which costs as much as two of them.
+// One unit for so many points may be queried by itself, which costs as much as two of them.
 inline constexpr Index kPointsPerWeakUnit = 40;
 
 struct ColumnsOptions {

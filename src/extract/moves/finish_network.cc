@@ -30,7 +30,8 @@ void leave_twins(LayerSearch& search) {
   }
 }
 
-// The network that was surprised, fitted to these queries too: weights that were open where nothing was asked.
+// The network that was surprised, fitted to these queries too: weights that were open where nothing was
+// asked.
 bool learn_from_surprises(LayerSearch& search) {
   for (int round = 0; round < kFinish.lessons && search.hypothesis.nearly; ++round) {
     const DeepForm start = *search.hypothesis.nearly;

@@ -179,8 +179,8 @@ bool add_kinks_at_breaks(LayerSearch& search, const TracedUnit& found, std::uint
   return any;
 }
 
-// Adds a unit to the layer that it belongs to, and drops what lies above it: returns its level. A unit that stands on
-// nothing of the layer below belongs to that layer.
+// Adds a unit to the layer that it belongs to, and drops what lies above it: returns its level. A unit that
+// stands on nothing of the layer below belongs to that layer.
 std::size_t place_unit(Hypothesis& known, std::size_t level, FoundUnit unit) {
   std::size_t to = level;
   Vector row = unit.row;

@@ -1,5 +1,5 @@
-// What moves polish with: outputs, layers and networks fitted to the sample (extract/form_fit.h), and queries at which
-// weights act that hardly did so far. Each says what it changes.
+// What moves polish with: outputs, layers and networks fitted to the sample (extract/form_fit.h), and queries
+// at which weights act that hardly did so far. Each says what it changes.
 #pragma once
 
 #include "extract/hypothesis.h"

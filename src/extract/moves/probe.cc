@@ -138,7 +138,8 @@ RowMatrix steps_from(const Frame& frame, const RowMatrix& x, std::uint64_t seed)
   return u;
 }
 
-// What answers along the steps say: at how many places they curve or do not change at all, and what rounding leaves.
+// What answers along the steps say: at how many places they curve or do not change at all, and what rounding
+// leaves.
 struct AlongSteps {
   int curved = 0, constant = 0;
   double rounding = 0;  // median over the places

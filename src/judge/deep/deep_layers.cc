@@ -110,7 +110,7 @@ class DeepLayers final : public JudgedNetwork {
         behind,
         "no network of these widths that is far from this one has the same outputs: no theorem says so",
         "rows are independent draws of the input distribution that the conclusion is about",
-        "units that are linear or dead on all samples, if any, are not part of the question"};
+        "units that are linear or dead on all samples, if any, are not part of the problem"};
   }
 
  private:

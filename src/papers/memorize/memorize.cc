@@ -258,8 +258,8 @@ void descend_outputs(MemorizeResult& result, const RowMatrix& z, const MemorizeO
   }
 }
 
-// What would bring the rows into general position. Powers of features make long rows outweigh short ones by the
-// ratio of their lengths to the power 2p, more than doubles hold; normalised rows do without.
+// What would bring the rows into general position. Powers of features make long rows outweigh short ones by
+// the ratio of their lengths to the power 2p, more than doubles hold; normalised rows do without.
 std::string position_remedy(const MemorizeResult& result, const MemorizeOptions& options) {
   constexpr double kUneven = 1.5;
   const Vector lengths = result.inputs.rowwise().norm();

@@ -5,7 +5,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kRows = 1024;  // rows a block: a few hundred kilobytes of Z at the usual widths
+constexpr Index kRows = 1024;  // rows per block: a few hundred kilobytes of Z at the usual widths
 
 struct Grams {
   std::vector<Matrix> sum;

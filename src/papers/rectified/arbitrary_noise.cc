@@ -203,8 +203,7 @@ ArbitraryNoiseFit fit_arbitrary_noise(const SamplePtr& samples, const ArbitraryN
 
   Form model = one_layer(Matrix::Zero(static_cast<Index>(chosen.size()), d + 1));
   model.plain = true;
-  for (size_t i = 0; i < chosen.size(); ++i)
-    model.V[0].row(static_cast<Index>(i)).head(d) = W.row(chosen[i]);
+  for (size_t i = 0; i < chosen.size(); ++i) model.V[0].row(static_cast<Index>(i)).head(d) = W.row(chosen[i]);
   PolishOptions polish_options;
   polish_options.block_rows = kBlockRows;
   if (options.polish) {

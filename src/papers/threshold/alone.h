@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "exhume/control.h"
+#include "exhume/papers/threshold.h"
 #include "exhume/samples.h"
 #include "exhume/types.h"
 
@@ -26,13 +27,6 @@ struct LowestUnits {
   Vector t;  // k
 };
 
-struct RestLevel {
-  double value = 0;      // c_0
-  double share = 0;      // of the rows that equal it
-  double noise_sd = 0;   // 1.4826 times the median absolute deviation; 0 where exact
-  double tolerance = 0;  // |f - c_0| above it means that a unit is active (exact), or is far above the noise
-  bool exact = false;    // at least a fifth of the rows equal c_0
-};
 // From at most 65,536 rows spread over the samples; one output.
 [[nodiscard]] RestLevel rest_level(const SampleSource& samples);
 

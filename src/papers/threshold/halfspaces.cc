@@ -1,4 +1,4 @@
-#include "papers/threshold/halfspaces.h"
+#include "exhume/papers/threshold.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include "certify/inspect.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
-#include "papers/threshold/lowest_layer.h"
 
 namespace exhume {
 namespace {

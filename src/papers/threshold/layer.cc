@@ -1,4 +1,4 @@
-#include "papers/threshold/layer.h"
+#include "exhume/papers/threshold.h"
 
 #include <fmt/format.h>
 

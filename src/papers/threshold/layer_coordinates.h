@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "papers/threshold/layer.h"
+#include "exhume/papers/threshold.h"
 #include "routes/route.h"
 
 namespace exhume::lowest {

@@ -1,4 +1,4 @@
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 
 #include <fmt/format.h>
 

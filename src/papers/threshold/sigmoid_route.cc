@@ -1,5 +1,5 @@
 // The row threshold-sigmoid: a lowest layer of sigmoids, fitted together (papers/threshold/sigmoid_fit.h).
-#include "papers/threshold/layer.h"
+#include "exhume/papers/threshold.h"
 #include "papers/threshold/sigmoid_fit.h"
 
 #include <fmt/format.h>

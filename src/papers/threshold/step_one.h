@@ -11,10 +11,10 @@
 // Where the rest level c_0 is exact, the activity [f != c_0] is known, in which weak and strong units weigh
 // the same; tensor takes it as a second output. What limits the first look is not noise but bias: rows with
 // two active units count once, so with activity 1 - prod (1 - X_i) every w_i leans away from the others by
-// about u_1^2/u_2 per unit, whatever n is. A second look therefore counts such rows as often as units found so
-// far are active there, which makes the response additive, sum_i X_i up to the errors of the first look, and
-// halves the error. For tensor only: the objectives see little of the fourth moment of 0/1 outputs and lose
-// by it.
+// about u_1^2/u_2 per unit, whatever n is. A second look therefore counts such rows as often as units found
+// so far are active there, which makes the response additive, sum_i X_i up to the errors of the first look,
+// and halves the error. For tensor only: the objectives see little of the fourth moment of 0/1 outputs and
+// lose by it.
 //
 // Assumes standard Gaussian inputs and one output. Cost: the moments, O(n d^4) a look at most.
 #pragma once
@@ -24,16 +24,12 @@
 #include <string_view>
 
 #include "exhume/control.h"
+#include "exhume/papers/threshold.h"
 #include "exhume/samples.h"
 #include "exhume/types.h"
 #include "papers/threshold/profiles.h"
 
 namespace exhume {
-
-enum class StartMethod { kTensor, kOneByOne, kSimultaneous };
-// "tensor", "one-by-one", "simultaneous"; anything else throws std::invalid_argument.
-[[nodiscard]] StartMethod parse_start_method(std::string_view name);
-[[nodiscard]] const char* to_string(StartMethod method);
 
 struct StepOneOptions {
   std::optional<Index> hidden;  // k, if known

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "exhume/papers/threshold.h"
 #include "papers/threshold/activity.h"
-#include "papers/threshold/layer.h"
 #include "papers/threshold/layer_coordinates.h"
 #include "papers/threshold/step_one.h"
 

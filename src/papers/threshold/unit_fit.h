@@ -24,31 +24,11 @@
 // +-(w.x + v.x_perp - t - dt) over the rows, by Newton on a soft minimum of growing sharpness (convex).
 #pragma once
 
+#include "exhume/papers/threshold.h"
 #include "exhume/types.h"
 #include "papers/threshold/alone.h"
 
 namespace exhume {
-
-enum class FitOutcome {
-  kFitted,
-  kTooFewRows,  // a kink: fewer than 3 active rows per unknown; a step: fewer than 12 per unknown in the band
-  kNoResponse,  // the rows where the unit should be active look like those where it is not
-};
-
-struct UnitFit {
-  FitOutcome outcome = FitOutcome::kTooFewRows;
-  Vector w;  // d, unit norm
-  double t = 0;
-  double size = 0;  // kink: slope of q at 0 (with degree 1: its coefficient); step: high - low
-  Index rows = 0;   // rows that the last step used
-  // Half the difference of two fits, on even and on odd rows: an honest standard error.
-  double angle_error = 0;
-  double threshold_error = 0;
-  double margin = 0;  // maximum margin; 0 where it was not sought or the labels are not separable
-  double misfit = 0;  // root mean square of what is left, over that of y - c_0
-  // Share of active rows beyond t + 0.1 less the share before t - 0.1; near 1 for a true unit.
-  double response = 0;
-};
 
 struct KinkOptions {
   int degree = 5;      // r

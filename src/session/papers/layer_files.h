@@ -1,7 +1,7 @@
 // The files of a lowest layer: units, their picture, features.
 #pragma once
 
-#include "papers/threshold/lowest_layer.h"
+#include "exhume/papers/threshold.h"
 #include "session/delivery.h"
 
 namespace exhume {

@@ -1,5 +1,5 @@
-// What the module papers has: routes that follow a paper to the letter, those of papers rectified and threshold, and
-// the samples that go with them.
+// What the module papers has: routes that follow a paper to the letter, those of papers rectified and
+// threshold, and the samples that go with them.
 #include "routes/route.h"
 #include "session/generate.h"
 

@@ -1,0 +1,21 @@
+// Everything that users of the library need; the papers' own algorithms are in exhume/papers/.
+#pragma once
+
+#include "exhume/activation.h"
+#include "exhume/certificate.h"
+#include "exhume/compare.h"
+#include "exhume/control.h"
+#include "exhume/error.h"
+#include "exhume/extract.h"
+#include "exhume/files.h"
+#include "exhume/inspect.h"
+#include "exhume/memorize.h"
+#include "exhume/network.h"
+#include "exhume/options.h"
+#include "exhume/oracle.h"
+#include "exhume/recover.h"
+#include "exhume/result.h"
+#include "exhume/samples.h"
+#include "exhume/types.h"
+#include "exhume/verify.h"
+#include "exhume/version.h"
