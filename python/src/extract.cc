@@ -102,9 +102,9 @@ void bind_extract(nb::module_& m) {
   m.def("extract", &run_extract, nb::arg("function"), nb::arg("inputs"), nb::arg("name"), nb::arg("batch"),
         nb::arg("queries"), nb::arg("low").none(), nb::arg("high").none(), nb::arg("seed"), nb::arg("fresh"),
         nb::arg("log"), nb::arg("resume"), nb::arg("threads"), nb::arg("progress").none());
-  m.def("estimated_questions", &estimate_queries, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"),
+  m.def("estimate_queries", &estimate_queries, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"),
         nb::arg("dimensions") = 10);
-  m.def("estimated_deep_questions", &estimate_deep_queries, nb::arg("inputs"), nb::arg("widths"),
+  m.def("estimate_deep_queries", &estimate_deep_queries, nb::arg("inputs"), nb::arg("widths"),
         nb::arg("outputs"), nb::arg("dimensions") = 10);
 }
 

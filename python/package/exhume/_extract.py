@@ -34,8 +34,8 @@ def estimated_queries(inputs: int, hidden: int | Sequence[int], outputs: int = 1
     """
     widths = [hidden] if isinstance(hidden, int) else list(hidden)
     if len(widths) == 1:
-        return int(_core.estimated_questions(inputs, widths[0], outputs))
-    return int(_core.estimated_deep_questions(inputs, widths, outputs))
+        return int(_core.estimate_queries(inputs, widths[0], outputs))
+    return int(_core.estimate_deep_queries(inputs, widths, outputs))
 
 
 def extract(
