@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "base/random.h"
-#include "papers/threshold/detectors.h"
 #include "exhume/papers/threshold.h"
+#include "papers/threshold/detectors.h"
 #include "papers/threshold/structure.h"
 #include "papers/threshold/unit_fit.h"
 #include "report/svg.h"

@@ -40,8 +40,8 @@
 #include "certify/certificate_json.h"
 #include "exhume/extract.h"
 #include "exhume/memorize.h"
-#include "exhume/recover.h"
 #include "exhume/papers/threshold.h"
+#include "exhume/recover.h"
 
 namespace exhume {
 
