@@ -382,7 +382,7 @@ TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
   EXPECT_GE(found, 4) << others;
 }
 
-// Over 30 seeds 5.3 of the 6 units, with a standard deviation of 0.8: 4 standard errors below that for 12 of them.
+// Over 30 seeds 5.3 of the 6 units, with a standard deviation of 0.8: four standard errors of 12 seeds below.
 TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
   const Network network = planted(12, {6, 5}, 1, 4);
   Asked asked(network, 12);

@@ -1,6 +1,7 @@
 #include "session/recover.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <future>
 #include <memory>
@@ -117,16 +118,17 @@ void RecoverSession::open_checkpoint(const OpenedSamples& samples, const Notes& 
       about[file.role] = file.sha256;
   }
   const auto digest = [](const Matrix& values) { return values.size() > 0 ? sha256(packed(values)) : ""; };
-  about.update({{"layers", options.depth()},
-                {"widths", options.widths},
-                {"first_layer", digest(options.first_layer)},
-                {"route", options.route},
-                {"activation", options.activation},
-                {"leak", options.leak},
-                {"device", job_.device},
-                {"units", options.units ? digest(*options.units) : ""},
-                {"seed", options.seed},
-                {"budget", options.budget_seconds}});
+  about.update(
+      {{"layers", options.depth()},
+       {"hidden", options.widths.empty() ? "auto" : fmt::format("{}", fmt::join(options.widths, ","))},
+       {"first_layer", digest(options.first_layer)},
+       {"route", options.route},
+       {"activation", options.activation},
+       {"leak", options.leak},
+       {"device", job_.device},
+       {"units", options.units ? digest(*options.units) : ""},
+       {"seed", options.seed},
+       {"budget", options.budget_seconds}});
   checkpoint_ = Checkpoint(job_.checkpoint, about, control_.passes);
   if (const auto ranks = ranks_of(control_)) ranks->meet();
   control_.passes = checkpoint_.passes();
