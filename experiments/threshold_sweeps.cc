@@ -6,7 +6,9 @@
 #include <numbers>
 
 #include "exhume/papers/threshold.h"
+#include "papers/threshold/alone.h"
 #include "papers/threshold/refine.h"
+#include "papers/threshold/step_one.h"
 #include "report/svg.h"
 #include "threshold_bench.h"
 

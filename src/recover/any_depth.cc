@@ -1,6 +1,5 @@
 #include "recover/any_depth.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +11,14 @@ namespace exhume {
 namespace {
 
 constexpr Index kDeepest = 3;
-// Shares of the budget: one hidden layer, where most data end, and two. The last depth has what is left.
-constexpr double kShares[] = {0.2, 0.4};
-// Operations that stand for a second of the budget, so that shares do not depend on the clock: what one core
-// of 2024 does in the searches, as they count themselves; a device does as much as some two hundred of them.
-constexpr double kWorkPerSecond = 4e9, kDeviceFactor = 200;
+// Of one hidden layer, where most data end, and of two: the share of the budget, and the operations that
+// stand for a second of it, so that shares do not depend on the clock. Rough rates of one core, seen on one
+// instance each: the polish of one layer in double precision, students in single. A device is taken for two
+// hundred cores. The last depth has what is left.
+constexpr double kShares[] = {0.2, 0.4}, kWorkPerSecond[] = {2e9, 4e10}, kDeviceFactor = 200;
+// On a machine that is much slower a depth ends here, as a share of the time that is left, for the next one's
+// sake.
+constexpr double kMostTime = 0.5;
 // Held-out error of a function that is found: more layers would not make it better.
 constexpr double kFound = 1e-20;
 // A deeper network has to leave less than this share of what a shallower one leaves of the held-out rows.
@@ -31,7 +33,7 @@ bool may_be_deep(const RecoverOptions& options) { return options.activation == "
 
 Control limit_depth(const Control& control, Index depth, double budget) {
   if (depth == kDeepest) return control;
-  const double speed = kWorkPerSecond * (control.device ? kDeviceFactor : 1);
+  const double speed = kWorkPerSecond[depth - 1] * (control.device ? kDeviceFactor : 1);
   return control.within_work(kShares[depth - 1] * budget * speed);
 }
 
@@ -41,11 +43,13 @@ Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options
   const Control whole = control.within(options.budget_seconds);
   RecoverOptions at = options;
   at.layers = 1;
+  at.budget_seconds *= kMostTime;
   Result best = recover_at_depth(samples, at, limit_depth(control, 1, options.budget_seconds));
   at.route = "auto";
   for (at.layers = 2; at.layers <= kDeepest && !is_found(best) && may_be_deep(options); ++at.layers) {
-    at.budget_seconds = whole.seconds_left();
-    if (!(at.budget_seconds > 1)) break;
+    const double left = whole.seconds_left();
+    if (!(left > 1)) break;
+    at.budget_seconds = at.layers < kDeepest ? kMostTime * left : left;
     std::vector<Attempt> tried = std::move(best.certificate.tried);
     try {
       Result deeper = recover_at_depth(samples, at, limit_depth(control, at.layers, options.budget_seconds));

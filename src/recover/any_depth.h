@@ -2,8 +2,8 @@
 //
 //     one hidden layer  ->  two  ->  three           while structure is left and time remains
 //
-// Every depth ends by itself, by the work that it did in vain; the budget is one deadline for all of them. So
-// what is found does not depend on how fast the machine is, unless the deadline ends it.
+// Every depth but the last may do a share of the work that the budget stands for, counted in operations
+// (Control::spend). So what is found does not depend on how fast the machine is, unless time ends it.
 #pragma once
 
 #include "exhume/control.h"

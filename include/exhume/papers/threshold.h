@@ -1,7 +1,7 @@
 // Paper threshold: the lowest layer of a network with high thresholds, whatever lies above it; halfspaces.
 //
-//   Theorem 1, Claim 2   StartMethod             directions from moments: the power method, or the paper's two
-//                                                landscapes, one unit at a time or all at once
+//   Theorem 1, Claim 2   StartMethod             directions from moments: the power method, or the paper's
+//                                                two landscapes, one unit at a time or all at once
 //   Theorem 5            lowest_layer            each unit on the rows where it is alone, with its threshold
 //   Theorem 6            halfspaces              unions and intersections of halfspaces, from labels
 //   Appendix E           lowest_layer_features   what the rest of the network is to be fitted on
