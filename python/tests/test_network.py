@@ -135,7 +135,9 @@ def test_from_sklearn_refuses_what_it_cannot_read():
 def test_from_sklearn_reads_any_depth(random, widths):
     neural_network = pytest.importorskip("sklearn.neural_network")
     x = random.standard_normal((60, 3))
-    model = neural_network.MLPRegressor(widths, max_iter=5, solver="lbfgs").fit(x, np.abs(x[:, 0]))
+    model = neural_network.MLPRegressor(hidden_layer_sizes=widths, max_iter=5, solver="lbfgs").fit(
+        x, np.abs(x[:, 0])
+    )
     network = Network.from_sklearn(model)
     assert network.widths == list(widths) and np.allclose(network(x)[:, 0], model.predict(x), atol=1e-12)
 

@@ -293,10 +293,12 @@ def viewed(certificate: str, network: Any, shape: list[int], truth: Any) -> str:
         return certificate
     if network is None:
         raise ValueError("there is no network to draw or to compare")
-    given = truth if truth is None or isinstance(truth, (Network, RectifiedNetwork)) else os.fspath(truth)
-    return _core.view(
-        certificate, _units(network), shape, _units(given) if hasattr(given, "hidden") else given
-    )
+    beside: Any = truth
+    if isinstance(truth, (Network, RectifiedNetwork)):
+        beside = _units(truth)
+    elif truth is not None:
+        beside = os.fspath(truth)
+    return _core.view(certificate, _units(network), shape, beside)
 
 
 def _units(network: Network | RectifiedNetwork) -> tuple[_core.Network, str]:

@@ -205,4 +205,8 @@ def halfspaces(
     ):
         found = _core.halfspaces(samples, units_of(hidden), seed_of(seed), threads, callback)
         layer = _layer(found, found.certificate(samples))
-    return Halfspaces(layer, found.intersection, found.labels, found.flip_rate, found.agreement)
+    found_set = found.set
+    assert found_set is not None
+    return Halfspaces(
+        layer, found_set.intersection, found_set.labels, found_set.flip_rate, found_set.agreement
+    )
