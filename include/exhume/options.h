@@ -4,7 +4,7 @@
 //     widths     units of every hidden layer, or none: find them
 //     route      "auto", or one name of the table of routes ('exhume routes')
 //
-// Depth is decided here and nowhere else: depth() of the fields, and then recover() where it is to be found.
+// depth() says which number of hidden layers the fields ask for; where it is left open, recover() finds it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What was recovered, with the truth about it: one type for every way to a network.
+// What was recovered from samples, and what is known about it: one type for every route and depth.
 //
 //     certificate     status, reason, what was assumed and tried      exhume/certificate.h
 //     network         canonical form, in the user's coordinates

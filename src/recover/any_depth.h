@@ -17,8 +17,8 @@ namespace exhume {
 [[nodiscard]] Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
                                       const Control& control);
 
-// A result that is certified, estimated or refused, the first that stands; otherwise the shallowest of those
-// that do best on the held-out rows.
+// The first depth whose result is certified, estimated or refused; where there is none, the shallowest of
+// those that do best on the held-out rows.
 [[nodiscard]] Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options,
                                        const Control& control);
 
