@@ -247,8 +247,8 @@ class Extraction {
                : std::max(kinks, least);
   }
 
-  // A unit with little effect in one subspace may have more in another: where an attempt fails the next one turns the
-  // frame. An attempt must not depend on the limit, which a replay does not know.
+  // A unit with little effect in one subspace may have more in another: where an attempt fails, the next one
+  // turns the frame. An attempt must not depend on the limit, which a replay does not know.
   void find_several_layers(double farthest, Index dimensions, const std::string& why) {
     std::optional<ExtractResult> uncertified;
     // Where queries or time end, what was found before is kept.
