@@ -29,7 +29,9 @@
 namespace exhume {
 
 struct ExtractOptions {
-  Index queries = 0;  // most queries; 0 for no limit
+  // Most queries; 0 for a limit that the extraction sets itself: twenty times what it takes by estimate for a
+  // network as large as its first line of queries shows, and default_query_limit(inputs) at least.
+  Index queries = 0;
   Box box;            // what inputs may be
   std::uint64_t seed = 0;
   Index fresh = 256;          // random queries of the last check
@@ -49,6 +51,12 @@ struct ExtractMove {
 struct StageQueries {
   std::string stage;
   Index queries = 0;
+};
+
+// What was found of one hidden layer when an extraction ended early.
+struct LayerFound {
+  Index units = 0;
+  Index whole = 0;  // of them, those all of whose weights are known
 };
 
 struct ExtractResult {
@@ -76,6 +84,8 @@ struct ExtractResult {
   std::string log_digest;   // of the log of queries
   std::string log;          // its bytes
   std::string resumed;      // what became of an earlier log, in words; empty where there was none
+  bool interrupted = false;       // the control stopped it: this is the best so far
+  std::vector<LayerFound> found;  // where it ended early, by layer, the first one first
 
   [[nodiscard]] bool is_deep() const { return network.depth() > 1; }
 
@@ -92,8 +102,14 @@ struct ExtractResult {
 [[nodiscard]] Index estimate_deep_queries(Index inputs, const std::vector<Index>& widths, Index outputs,
                                           Index dimensions = 10);
 
-// Throws DataError where the oracle or the log cannot be used, std::invalid_argument for bad options,
-// Interrupted (the log then holds all that was asked).
+// The limit of queries of an extraction that is given none, before its first line says more: twenty times the
+// estimate for 128 units in one hidden layer, or for 20 and 20 in two.
+[[nodiscard]] Index default_query_limit(Index inputs);
+
+// Ends at the control's deadline, at the limit of queries, or when the control says stop, with the best so far:
+// uncertified where there is a network, otherwise refused; `found` says what is known of each layer, and the
+// log holds all that was asked. Throws DataError where the oracle or the log cannot be used,
+// std::invalid_argument for bad options, and what the oracle throws.
 [[nodiscard]] ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options,
                                     const Control& control = {});
 

@@ -40,14 +40,29 @@ class Oracle {
 
 using OraclePtr = std::shared_ptr<Oracle>;
 
-// What inputs may be: low <= x_n <= high for all n.
+// What inputs may be: low <= x_n <= high for all n, or lows_n <= x_n <= highs_n. An input whose ends are the
+// same is fixed there: nothing can be told of the weights on it, and they go into the constants.
 struct Box {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+  Vector lows{}, highs{};  // d each, or empty: all inputs have the same ends
 
-  [[nodiscard]] bool bounded() const { return low > -std::numeric_limits<double>::infinity(); }
-  // Throws std::invalid_argument unless both are finite with low < high, or neither is.
+  // Ends per input; a box of common ends where they are all the same.
+  [[nodiscard]] static Box of(const Vector& lows, const Vector& highs);
+
+  [[nodiscard]] bool per_input() const { return lows.size() > 0; }
+  [[nodiscard]] bool bounded() const {
+    return per_input() || low > -std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] double low_of(Index n) const { return per_input() ? lows(n) : low; }
+  [[nodiscard]] double high_of(Index n) const { return per_input() ? highs(n) : high; }
+  // Throws std::invalid_argument unless both ends are finite with low < high, or neither is; per input low <=
+  // high, and somewhere low < high.
   void validate() const;
+  // Also where it has another number of inputs.
+  void validate(Index inputs) const;
+  // "between 0 and 1"; "between their own ends each (input 1: 0 to 60760, ...)". Of a bounded box.
+  [[nodiscard]] std::string words() const;
 };
 
 // A network in memory.

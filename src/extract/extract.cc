@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "exhume/error.h"
 #include "exhume/version.h"
 #include "extract/layer_schedule.h"
+#include "extract/line.h"
 #include "extract/moves/complete_network.h"
 #include "extract/moves/confirm.h"
 #include "extract/moves/fill_columns.h"
@@ -26,6 +28,7 @@
 #include "extract/moves/probe.h"
 #include "extract/moves/sharpen_single_layer.h"
 #include "extract/moves/sign_single_layer.h"
+#include "oracle/logged_samples.h"
 
 namespace exhume {
 namespace {
@@ -36,14 +39,37 @@ struct EstimateLimits {
 };
 constexpr EstimateLimits kEstimate;
 
+// Queries at which an extraction ends by itself, over its estimate.
+constexpr double kEnough = 20;
+// Logged queries that are asked again before a log is trusted, and how far answers may be off them, over the
+// largest: any of them, most of them where answers are doubles, and most of those that are singles.
+struct ResumeLimits {
+  Index asked = 8;
+  double any = 1e-5, doubles = 1e-10, singles = 2e-6;
+};
+constexpr ResumeLimits kResume;
+
+// Of a box: a number, a list of one per input, or nothing.
+Json ends_json(double common, const Vector& each) {
+  return each.size() > 0 ? Json(std::vector<double>(each.data(), each.data() + each.size())) : number(common);
+}
+
+// Twenty times what a network takes whose units all show on a line of so many kinks: in one hidden layer, or in
+// two of half as many each.
+Index limit_for(Index kinks, Index outputs, Index inputs) {
+  const Index half = kinks / 2 + 1;
+  return static_cast<Index>(kEnough) * std::max(estimate_queries(inputs, kinks, outputs),
+                                                estimate_deep_queries(inputs, {kinks, half}, outputs));
+}
+
 std::string header(Index inputs, const std::string& oracle, const ExtractOptions& options) {
   const Json json = {{"format", 1},
                      {"version", kVersion},
                      {"oracle", oracle},
                      {"inputs", inputs},
                      {"seed", options.seed},
-                     {"low", number(options.box.low)},
-                     {"high", number(options.box.high)},
+                     {"low", ends_json(options.box.low, options.box.lows)},
+                     {"high", ends_json(options.box.high, options.box.highs)},
                      {"fresh", options.fresh},
                      {"dimensions", options.dimensions}};
   return to_line(json);
@@ -61,7 +87,7 @@ ExtractOptions options_of(const Json& head) {
   options.seed = whole("seed");
   options.fresh = static_cast<Index>(whole("fresh"));
   options.dimensions = static_cast<Index>(whole("dimensions"));
-  if (at(head, "low").is_number()) options.box = {number_of(at(head, "low")), number_of(at(head, "high"))};
+  options.box = logged_box(head);
   return options;
 }
 
@@ -99,10 +125,13 @@ class Extraction {
   Extraction(OraclePtr oracle, Index inputs, std::string name, const ExtractOptions& options, QueryLog& log,
              LogContents earlier, const Control& control)
       : options_(options),
+        control_(ending(control)),
         log_(log),
         frame_(std::make_shared<const Frame>(inputs, std::min(options.dimensions, inputs), options.seed,
                                              options.box)),
-        meter_(std::move(oracle), *frame_, options.queries, log, std::move(earlier), control) {
+        meter_(std::move(oracle), *frame_,
+               options.queries > 0 ? options.queries : default_query_limit(inputs), log, std::move(earlier),
+               control_) {
     result_.oracle = std::move(name);
     result_.certificate.seed = options.seed;
     result_.limit = options.queries;
@@ -113,17 +142,26 @@ class Extraction {
   ExtractResult run() {
     const SingleThreadedBlas single;
     try {
+      check_same_oracle();
       work();
     } catch (const OutOfQueries& out) {
-      refuse(fmt::format(
+      end_early(fmt::format(
           "the limit of {} queries was reached: {} left for the stage '{}', which asks {} more{}",
-          options_.queries, out.left, to_string(out.stage), out.wanted,
+          meter_.limit(), out.left, to_string(out.stage), out.wanted,
           expected_ > 0 ? fmt::format("; about {} would do for the network found so far", expected_) : ""));
     } catch (const NoLogit& sure) {
       refuse(sure.what());
-    } catch (const OutOfTime& out) {
-      refuse(out.what());
+    } catch (const TooManyKinks& many) {
+      refuse(many.what());
+    } catch (const OutOfTime&) {
+      end_early(out_of_time_words());
+    } catch (const Interrupted&) {
+      if (!late_ && !result_.interrupted) throw;  // the oracle's own
+      end_early(late_ ? out_of_time_words() : "it was interrupted");
     }
+    if (!result_.network.empty() && frame_->domain().per_input())
+      result_.network = canonical(frame_->on_inputs(std::move(result_.network)));
+    result_.limit = meter_.limit();
     result_.queries = result_.certificate.rows = result_.certificate.samples = meter_.asked();
     result_.sent = meter_.sent();
     for (const StageCount& each : meter_.stages())
@@ -137,6 +175,109 @@ class Extraction {
   }
 
  private:
+  // The same control, under which check() also throws at the deadline: a step of the search may take long.
+  [[nodiscard]] Control ending(const Control& control) {
+    Control strict = control;
+    strict.should_stop = [this, control] {
+      if (control.should_stop && control.should_stop()) return result_.interrupted = true;
+      return late_ = control.out_of_time();
+    };
+    return strict;
+  }
+
+  [[nodiscard]] std::string out_of_time_words() const {
+    const std::chrono::duration<double> passed = Control::Clock::now() - begin_;
+    return fmt::format("the time was over after {:.3g} s{}", passed.count(),
+                       moves_.empty() ? "" : fmt::format(", in the move '{}'", to_string(moves_.back().move)));
+  }
+
+  // Queries, time or patience are over: what was found is kept.
+  void end_early(const std::string& reason) {
+    std::string found;
+    for (std::size_t l = 0; l < result_.found.size(); ++l) {
+      const LayerFound& layer = result_.found[l];
+      found += fmt::format("{}{} unit{} of hidden layer {}{}", l == 0 ? "; so far: " : ", ", layer.units,
+                           layer.units == 1 ? "" : "s", l + 1,
+                           layer.whole < layer.units ? fmt::format(" ({} of them whole)", layer.whole) : "");
+    }
+    Certificate& certificate = result_.certificate;
+    certificate.assumptions.clear();
+    certificate.conclusion.clear();
+    result_.fresh = 0;
+    if (best_.empty()) {
+      refuse(reason + (found.empty() ? "; no layer was found so far" : found));
+      return;
+    }
+    result_.network = best_;
+    result_.signs_identifiable = !best_.has_skip_terms();
+    certificate.status = Status::kUncertified;
+    certificate.reason = fmt::format("{}{}; the network of these leaves {:.2g} of the outputs' variance over the "
+                                     "queries asked, and was not checked",
+                                     reason, found, left_over(best_));
+    certificate.assumed = {"nothing: this is the best network when the extraction ended"};
+  }
+
+  // Share of the variance of all answers so far that a network leaves.
+  [[nodiscard]] double left_over(const Network& network) {
+    constexpr Index kMost = 20000;
+    const SamplePtr places = logged_places(frame_, meter_.history());
+    if (places->rows() == 0) return 1;
+    SampleBlock block;
+    const Index rows = std::min(kMost, places->rows());
+    places->read(places->rows() - rows, rows, block);
+    const RowMatrix y = block.y(), off = y - evaluate(network, block.x());
+    return off.squaredNorm() / std::max((y.rowwise() - y.colwise().mean()).squaredNorm(), kTiny);
+  }
+
+  // What the search for several layers knows, should it end here. In a subspace its network says nothing of the
+  // other inputs.
+  void keep(const LayerSearch& search) {
+    const Hypothesis& known = search.hypothesis;
+    result_.found.clear();
+    for (std::size_t l = 0; l < known.layers.size(); ++l) {
+      LayerFound layer{known.layers[l].rows(), known.layers[l].rows()};
+      if (l > 0 && l - 1 < known.units.size()) {
+        layer.units = static_cast<Index>(known.units[l - 1].size());
+        layer.whole = static_cast<Index>(known.whole_rows(l).size());
+      }
+      result_.found.push_back(layer);
+    }
+    if (result_.found.empty() && known.planes.rows() > 0)
+      result_.found.push_back({known.planes.rows(), known.planes.rows()});
+    if (!search.space.whole) return;
+    const DeepForm& form = known.exact ? known.network : known.fitted;
+    if (form.V.empty() || form.C.size() == 0 || form.inputs != frame_->inputs()) return;
+    best_ = canonical(to_network(form));
+  }
+
+  // The answers of a log belong to the oracle that is asked now: some are asked for again.
+  void check_same_oracle() {
+    const std::vector<RepeatedAnswers> again = meter_.repeat_logged(kResume.asked);
+    double largest = kTiny;
+    Index entries = 0, doubles = 0, singles = 0, singly = 0;
+    for (const RepeatedAnswers& each : again) largest = std::max(largest, each.logged.cwiseAbs().maxCoeff());
+    for (const RepeatedAnswers& each : again) {
+      for (Index i = 0; i < each.logged.size(); ++i) {
+        const double off = std::abs(each.logged(i) - each.now(i)) / largest;
+        if (off > kResume.any) {
+          throw DataError(fmt::format(
+              "the oracle is not the one that the log is of: a logged query was answered with {:.9g}, and is "
+              "answered with {:.9g} now; start another log",
+              each.logged(i), each.now(i)));
+        }
+        ++entries;
+        if (off > kResume.doubles) ++doubles;
+        if (off > kResume.singles) ++singles;
+        if (static_cast<double>(static_cast<float>(each.logged(i))) == each.logged(i)) ++singly;
+      }
+    }
+    if (2 * (2 * singly > entries ? singles : doubles) > entries) {
+      throw DataError(
+          "the oracle is not quite the one that the log is of: most of the logged queries that were asked again "
+          "are answered differently; start another log");
+    }
+  }
+
   void refuse(std::string reason) {
     result_.certificate.status = Status::kRefused;
     result_.certificate.reason = std::move(reason);
@@ -172,6 +313,10 @@ class Extraction {
     expected_ =
         estimate_queries(frame_->inputs(), restricted.model.units(), meter_.outputs(), frame_->dimensions());
     meter_.expect(expected_);
+    if (options_.queries == 0)
+      meter_.raise_limit(
+          limit_for(static_cast<Index>(restricted.kinks.size()), meter_.outputs(), frame_->inputs()));
+    if (restricted.model.units() > 0) result_.found = {{restricted.model.units(), 0}};
     if (restricted.deeper || (!restricted.complete && !coarse)) {
       find_several_layers(within.farthest, deep_dimensions(static_cast<Index>(restricted.kinks.size())),
                           restricted.deeper ? "units bend f by other amounts elsewhere"
@@ -197,6 +342,7 @@ class Extraction {
     clock_.lap("columns");
 
     result_.spread = model.units() > 0 ? spread_of_planes(model.V.col(model.inputs())) : 1;
+    keep(model);
     if (coarse) average(model, kScheduler.averaged_rows);
     note(Move::kFindMissedUnits, "all weights are known of the units that the subspace shows");
     MissedOptions missed_options;
@@ -205,19 +351,29 @@ class Extraction {
     missed_options.spread = result_.spread;
     result_.found_outside = find_missed_units(meter_, model, missed_options);
     clock_.lap("search");
+    keep(model);
     if (coarse && result_.found_outside > 0) average(model, 2 * kScheduler.averaged_rows);
 
     note(Move::kSignSingleLayer,
          fmt::format("{} units, {} of them outside the subspace", model.units(), result_.found_outside));
-    const double tolerance = std::min(
-        kScheduler.loose_signs, std::max(kScheduler.tight_signs, kScheduler.sign_noise * noise_.relative));
-    SignedNetwork found = resolve_network_signs(model, tolerance);
+    SignedNetwork found = resolve_network_signs(model, sign_tolerance());
     result_.network = canonical(found.network);
     result_.activation = found.activation;
     result_.slope = found.slope;
     result_.signs_identifiable = found.signs_identifiable;
     clock_.lap("signs");
     judge();
+  }
+
+  [[nodiscard]] double sign_tolerance() const {
+    return std::min(kScheduler.loose_signs,
+                    std::max(kScheduler.tight_signs, kScheduler.sign_noise * noise_.relative));
+  }
+
+  // Should it end here: one hidden layer, all of whose weights are known.
+  void keep(const SeparableModel& model) {
+    result_.found = {{model.units(), model.units()}};
+    best_ = canonical(resolve_network_signs(model, sign_tolerance()).network);
   }
 
   void average(SeparableModel& model, std::uint64_t first) {
@@ -264,6 +420,11 @@ class Extraction {
         return keep_or_throw();
       } catch (const OutOfTime&) {
         return keep_or_throw();
+      } catch (const Interrupted&) {
+        const bool interrupted = result_.interrupted;
+        keep_or_throw();
+        result_.interrupted = interrupted;
+        return;
       }
       if (result_.certificate.status == Status::kCertified) return;
       result_.certificate.tried.push_back({fmt::format("attempt {}", turn + 1), result_.certificate.reason});
@@ -285,7 +446,14 @@ class Extraction {
       search.evidence = std::move(evidence_);
       search.hypothesis.planes = std::move(planes_);
     }
-    search_layers(search, moves_);
+    try {
+      search_layers(search, moves_);
+    } catch (...) {
+      keep(search);
+      throw;
+    }
+    keep(search);
+    if (control_.out_of_time()) throw OutOfTime(Move::kTurnFrame);
     evidence_ = search.evidence.measured();
     planes_ = search.hypothesis.planes;
     clock_.lap("layers");
@@ -360,6 +528,9 @@ class Extraction {
   }
 
   const ExtractOptions& options_;
+  const Control::Clock::time_point begin_ = Control::Clock::now();
+  bool late_ = false;  // the deadline has come
+  Control control_;
   QueryLog& log_;
   std::shared_ptr<const Frame> frame_;
   Meter meter_;
@@ -371,6 +542,7 @@ class Extraction {
   std::uint64_t fresh_asked_ = 0;  // so far: no attempt is judged by queries of another
   StageClock clock_;
   MoveLog moves_;
+  Network best_;  // so far, in coordinates of the frame's box
   ExtractResult result_;
 };
 
@@ -397,6 +569,11 @@ Index estimate_queries(Index inputs, Index hidden, Index outputs, Index dimensio
   return static_cast<Index>(within + points * (d - s + 1) + alone * (d - s) + 700);
 }
 
+Index default_query_limit(Index inputs) {
+  return static_cast<Index>(kEnough) *
+         std::max(estimate_queries(inputs, 128, 1), estimate_deep_queries(inputs, {20, 20}, 1));
+}
+
 Index estimate_deep_queries(Index inputs, const std::vector<Index>& widths, Index outputs, Index dimensions) {
   if (widths.empty()) throw std::invalid_argument("widths is empty, but must name at least one hidden layer");
   const auto d = static_cast<double>(inputs), m = static_cast<double>(outputs);
@@ -415,6 +592,7 @@ ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, co
   options.validate();
   const Index inputs = oracle->inputs();
   if (inputs < 1) throw std::invalid_argument("the oracle has no inputs");
+  options.box.validate(inputs);
   const std::string head = header(inputs, oracle->name(), options);
   LogContents earlier;
   std::string resumed;
@@ -422,7 +600,7 @@ ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, co
   if (options.log.empty()) {
     log.emplace(head);
   } else if (options.resume && std::filesystem::exists(options.log)) {
-    earlier = read_query_log(options.log);
+    log.emplace(options.log, earlier);
     if (const std::string other = header_difference(earlier.header, head, "the log"); !other.empty()) {
       throw DataError(
           fmt::format("{} belongs to another extraction: {}; give the same options, or another log",
@@ -435,7 +613,6 @@ ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options, co
       resumed += fmt::format("; {} bytes of an unfinished record dropped", earlier.dropped);
     if (earlier.lost > 0)
       resumed += fmt::format("; {} queries left without their answers being kept", earlier.lost);
-    log.emplace(earlier, options.log);
   } else {
     log.emplace(head, options.log);
   }
@@ -450,10 +627,11 @@ ExtractResult replay_extraction(const std::string& bytes, const Control& control
   const Json head = parsed(contents.header);
   const ExtractOptions options = options_of(head);
   options.validate();
-  const double inputs = number_of(at(head, "inputs"));
-  if (!(inputs >= 1 && inputs < 1e9)) throw DataError("the log's header has no inputs");
+  const Index inputs = logged_inputs(head);
+  if (inputs < 1) throw DataError("the log's header has no inputs");
+  options.box.validate(inputs);
   QueryLog log(contents.header);
-  return Extraction(nullptr, static_cast<Index>(inputs), words(at(head, "oracle")), options, log,
+  return Extraction(nullptr, inputs, words(at(head, "oracle")), options, log,
                     std::move(contents), control)
       .run();
 }

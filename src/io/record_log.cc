@@ -2,17 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/json.h"
 #include "exhume/error.h"
+#include "io/random_access_file.h"
 #include "io/sha256.h"
 
 namespace exhume {
@@ -68,9 +68,17 @@ LogRecords parse_records(std::string_view bytes, const std::string& name) {
 }
 
 std::string read_log(const std::filesystem::path& path, std::string_view remedy) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw DataError(fmt::format("{} cannot be read; {}", path.string(), remedy));
+  // A log lies in memory: what is larger is none that this machine has written.
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 36;
+  std::error_code none;
+  if (!std::filesystem::exists(path, none))
+    throw DataError(fmt::format("{} cannot be read; {}", path.string(), remedy));
+  const RandomAccessFile file(path);
+  const std::string head = file.head(kMagicSize);
+  if (file.size() > kMostBytes || head.find_first_not_of('\0') == std::string::npos)
+    throw DataError(fmt::format("{} is no log ({} bytes); {}", path.string(), file.size(), remedy));
+  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, bytes.data(), bytes.size());
   return bytes;
 }
 
@@ -100,15 +108,33 @@ RecordWriter::RecordWriter(const std::filesystem::path& path, std::string_view m
                         ? fmt::format("{} exists; go on from it, or name another log", path.string())
                         : fmt::format("{} cannot be written: {}", path.string(), std::strerror(errno)));
   }
+  lock();
   write_out(magic);
 }
 
-RecordWriter::RecordWriter(const std::filesystem::path& path, const LogRecords& records)
-    : path_(path), digest_(records.digest) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(records.kept)) != 0 ||
-      ::lseek(descriptor_, 0, SEEK_END) < 0)
+RecordWriter RecordWriter::locked(const std::filesystem::path& path) {
+  const RandomAccessFile regular(path);  // says what is wrong with a folder, a pipe, a missing file
+  RecordWriter out;
+  out.path_ = path;
+  out.descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (out.descriptor_ < 0)
     throw DataError(fmt::format("{} cannot be written: {}", path.string(), std::strerror(errno)));
+  out.lock();
+  return out;
+}
+
+void RecordWriter::go_on_behind(const LogRecords& records) {
+  digest_ = records.digest;
+  if (::ftruncate(descriptor_, static_cast<off_t>(records.kept)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
+    throw DataError(fmt::format("{} cannot be written: {}", path_.string(), std::strerror(errno)));
+}
+
+// Held until the file is closed, or the process ends. A file system without locks has none to give.
+void RecordWriter::lock() {
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(std::exchange(descriptor_, -1));
+  throw DataError(
+      fmt::format("{} is in use by another process; wait for it, or name another log", path_.string()));
 }
 
 RecordWriter::~RecordWriter() {

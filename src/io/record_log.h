@@ -45,10 +45,13 @@ struct LogRecords {
 class RecordWriter {
  public:
   RecordWriter() = default;  // no file
-  // A new file, which must not exist yet; DataError where it does.
+  // A new file, which must not exist yet; DataError where it does. No other process can write it meanwhile.
   RecordWriter(const std::filesystem::path& path, std::string_view magic);
-  // Behind the whole records of a file that was parsed; what came after them is cut off.
-  RecordWriter(const std::filesystem::path& path, const LogRecords& records);
+  // A file that is there, which no other process can write from now on; DataError where one does. Nothing can
+  // be appended before go_on_behind().
+  [[nodiscard]] static RecordWriter locked(const std::filesystem::path& path);
+  // The whole records of this file, as parsed; what came after them is cut off.
+  void go_on_behind(const LogRecords& records);
   ~RecordWriter();
   RecordWriter(RecordWriter&& other) noexcept;
   RecordWriter& operator=(RecordWriter&& other) noexcept;
@@ -60,6 +63,7 @@ class RecordWriter {
 
  private:
   void write_out(std::string_view bytes);
+  void lock();
 
   std::filesystem::path path_;
   std::string digest_;

@@ -7,9 +7,11 @@
 #include <numbers>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "base/random.h"
 #include "base/vector_clones.h"
+#include "exhume/error.h"
 
 namespace exhume {
 namespace {
@@ -17,6 +19,9 @@ namespace {
 // How far the origin lies off the middle, so that it is no special point: in inputs where there is no box, as
 // a share of half a side where there is one.
 constexpr double kOffset = 0.1;
+
+// An input that is a whole number to so many roundings of its ends is that number.
+constexpr double kSnap = 8;
 
 // The largest t >= 0 with low <= x + t v <= high.
 double largest_step(const Box& box, const Vector& x, const Vector& v) {
@@ -56,7 +61,52 @@ RowMatrix sums_of_rows(const RowMatrix& u, const RowMatrix& B, const Vector& x0)
 
 }  // namespace
 
+Box Box::of(const Vector& lows, const Vector& highs) {
+  Box out;
+  if (lows.size() > 0 && lows.size() == highs.size() && (lows.array() == lows(0)).all() &&
+      (highs.array() == highs(0)).all()) {
+    out.low = lows(0);
+    out.high = highs(0);
+  } else {
+    out.lows = lows;
+    out.highs = highs;
+  }
+  return out;
+}
+
+void Box::validate(Index inputs) const {
+  validate();
+  if (per_input() && lows.size() != inputs) {
+    throw std::invalid_argument(
+        fmt::format("ends are given for {} inputs, but there are {}", lows.size(), inputs));
+  }
+}
+
+std::string Box::words() const {
+  if (!per_input()) return fmt::format("between {:g} and {:g}", low, high);
+  constexpr Index kShown = 3;
+  std::string some;
+  for (Index n = 0; n < std::min(kShown, lows.size()); ++n)
+    some += fmt::format("{}input {}: {:g} to {:g}", n == 0 ? "" : ", ", n + 1, lows(n), highs(n));
+  return fmt::format("between their own ends each ({}{})", some, lows.size() > kShown ? ", ..." : "");
+}
+
 void Box::validate() const {
+  if (per_input() || highs.size() > 0) {
+    if (lows.size() != highs.size()) {
+      throw std::invalid_argument(
+          fmt::format("there are {} low ends of inputs and {} high ones; give as many", lows.size(), highs.size()));
+    }
+    for (Index n = 0; n < lows.size(); ++n) {
+      if (std::isfinite(lows(n)) && std::isfinite(highs(n)) && lows(n) <= highs(n)) continue;
+      throw std::invalid_argument(fmt::format("input {} from {} to {} has no range; give a low end and a larger "
+                                              "high end",
+                                              n + 1, lows(n), highs(n)));
+    }
+    if (!(lows.array() < highs.array()).any())
+      throw std::invalid_argument("all inputs are fixed: the domain is a single point");
+    return;
+  }
   const bool neither = std::isinf(low) && low < 0 && std::isinf(high) && high > 0;
   const bool both = std::isfinite(low) && std::isfinite(high) && low < high;
   if (neither || both) return;
@@ -91,8 +141,13 @@ Queries plain_rows(RowMatrix x) {
 }
 
 Frame::Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box, std::uint32_t turn)
-    : box_(box), seed_(seed), turn_(turn), origin_(inputs), basis_(dimensions, inputs) {
-  box.validate();
+    : domain_(std::move(box)),
+      box_(domain_.per_input() ? Box{-1, 1} : domain_),
+      seed_(seed),
+      turn_(turn),
+      origin_(inputs),
+      basis_(dimensions, inputs) {
+  domain_.validate(inputs);
   if (dimensions < 1 || dimensions > inputs) {
     throw std::invalid_argument(
         fmt::format("a subspace of {} dimensions does not lie in {} inputs", dimensions, inputs));
@@ -111,9 +166,9 @@ Frame::Frame(Index inputs, Index dimensions, std::uint64_t seed, Box box, std::u
   for (Index a = 0; a < dimensions; ++a) basis_.row(a) = direction(a);
   for (Index n = 0; n < inputs; ++n) {
     const auto row = static_cast<std::uint64_t>(n);
-    origin_(n) = box.bounded() ? (box.low + box.high) / 2 + kOffset * (box.high - box.low) / 2 *
-                                                                (2 * origin.uniforms(row, 0).first - 1)
-                               : kOffset * origin.normals(row, 0).first;
+    origin_(n) = box_.bounded() ? (box_.low + box_.high) / 2 + kOffset * (box_.high - box_.low) / 2 *
+                                                                   (2 * origin.uniforms(row, 0).first - 1)
+                                : kOffset * origin.normals(row, 0).first;
   }
 }
 
@@ -138,11 +193,14 @@ RowMatrix Frame::points(const Queries& queries) const {
   if (queries.plain) return queries.rows;
   if (queries.turn != turn_) return turned(queries.turn).points(queries);
   const Index s = queries.rows.cols();
+  if (s > inputs()) throw DataError(fmt::format("queries of {} coordinates, but there are {} inputs", s, inputs()));
   RowMatrix x = sums_of_rows(queries.rows, s <= dimensions() ? basis_.topRows(s) : directions(0, s), origin_);
   std::int32_t known = -1;
   Eigen::RowVectorXd along;
   for (Index q = 0; q < x.rows() && !queries.direction.empty(); ++q) {
     const std::int32_t i = queries.direction[static_cast<std::size_t>(q)];
+    if (i < 0 || i >= inputs())
+      throw DataError(fmt::format("a query goes along direction {} of {}", i, inputs()));
     if (i != known) along = direction(i);
     known = i;
     x.row(q) += queries.step(q) * along;
@@ -150,6 +208,54 @@ RowMatrix Frame::points(const Queries& queries) const {
   // Rounding must not leave the box by its last bit.
   if (box_.bounded()) x = x.cwiseMax(box_.low).cwiseMin(box_.high);
   return x;
+}
+
+RowMatrix Frame::to_inputs(RowMatrix z) const {
+  if (!domain_.per_input()) return z;
+  for (Index n = 0; n < z.cols(); ++n) {
+    const double low = domain_.lows(n), high = domain_.highs(n), middle = low + (high - low) / 2,
+                 half = (high - low) / 2;
+    const double rounding = kSnap * std::numeric_limits<double>::epsilon() * (std::abs(middle) + half);
+    for (Index q = 0; q < z.rows(); ++q) {
+      double& x = z(q, n);
+      x = std::clamp(middle + half * x, low, high);
+      // So that whole numbers can be asked at all.
+      if (const double whole = std::round(x); std::abs(x - whole) <= rounding) x = std::clamp(whole, low, high);
+    }
+  }
+  return z;
+}
+
+RowMatrix Frame::from_inputs(RowMatrix x) const {
+  if (!domain_.per_input()) return x;
+  for (Index n = 0; n < x.cols(); ++n) {
+    const double low = domain_.lows(n), high = domain_.highs(n), half = (high - low) / 2;
+    if (half > 0) {
+      x.col(n) = ((x.col(n).array() - (low + half)) / half).max(box_.low).min(box_.high).matrix();
+    } else {
+      x.col(n).setZero();
+    }
+  }
+  return x;
+}
+
+Network Frame::on_inputs(Network network) const {
+  if (!domain_.per_input() || network.empty()) return network;
+  const Index d = inputs();
+  Vector slope(d), middle(d);  // z = slope (x - middle); 0 of an input that is fixed
+  for (Index n = 0; n < d; ++n) {
+    const double half = (domain_.highs(n) - domain_.lows(n)) / 2;
+    slope(n) = half > 0 ? 1 / half : 0;
+    middle(n) = domain_.lows(n) + half;
+  }
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    Layer& layer = network.layers[l];
+    if (l > 0 && layer.L.size() == 0) continue;
+    auto on_z = l == 0 ? layer.W.leftCols(d) : layer.L.leftCols(d);
+    on_z = (on_z * slope.asDiagonal()).eval();
+    layer.b -= on_z * middle;
+  }
+  return network;
 }
 
 RowMatrix Frame::points_within(const RowMatrix& u) const {

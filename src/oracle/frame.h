@@ -8,7 +8,13 @@
 // 4 d cosines, and flat (|B_in| <= (2/d)^(1/2)), so that in a box a direction reaches far, and the weights of
 // a unit, whatever they are, look like normal numbers in it: Var(w.B_i) = |w|^2 / d over the signs.
 //
-// With a box every query lies in it: reach() says how far a direction leads.
+// With a box every query lies in it: reach() says how far a direction leads. Where every input has ends of its
+// own, all of this happens in the common box [-1, 1]^d of z,
+//
+//     x_n = (low_n + high_n) / 2 + z_n (high_n - low_n) / 2
+//
+// and only inputs_at() has x, which is what the oracle is asked. A network in z is one in x with the same
+// outputs: on_inputs().
 //
 // A turned frame has the same origin and the same directions in another order, so another subspace: where a
 // unit does not act in one it may in the next. Turn 0 is the frame as it was made.
@@ -43,20 +49,31 @@ class Frame {
   [[nodiscard]] Frame turned(std::uint32_t turn) const { return turned(turn, dimensions()); }
   // With another number of dimensions: the first of the same directions.
   [[nodiscard]] Frame turned(std::uint32_t turn, Index dimensions) const {
-    return {inputs(), dimensions, seed_, box_, turn};
+    return {inputs(), dimensions, seed_, domain_, turn};
   }
 
   [[nodiscard]] Index inputs() const { return origin_.size(); }
   [[nodiscard]] Index dimensions() const { return basis_.rows(); }  // s
   [[nodiscard]] std::uint32_t turn() const { return turn_; }
+  // The box that coordinates lie in: one pair of ends for all.
   [[nodiscard]] const Box& box() const { return box_; }
+  // What the oracle's inputs may be.
+  [[nodiscard]] const Box& domain() const { return domain_; }
   [[nodiscard]] const Vector& origin() const { return origin_; }    // x0
   [[nodiscard]] const Matrix& basis() const { return basis_; }      // s x d: B_0, ..., B_{s-1}
   [[nodiscard]] Eigen::RowVectorXd direction(Index i) const;        // B_i
   [[nodiscard]] Matrix directions(Index first, Index count) const;  // B_first, ...: count x d
 
-  // The inputs asked about, whichever turn the queries are of, and however many dimensions they have: n x d.
+  // The places asked about, whichever turn the queries are of, and however many dimensions they have: n x d,
+  // in the coordinates of box(). Throws DataError where a direction is none of this frame's.
   [[nodiscard]] RowMatrix points(const Queries& queries) const;
+  // The same as the oracle's inputs: n x d.
+  [[nodiscard]] RowMatrix inputs_at(const Queries& queries) const { return to_inputs(points(queries)); }
+  // From coordinates of box() to the oracle's inputs, and back: n x d.
+  [[nodiscard]] RowMatrix to_inputs(RowMatrix z) const;
+  [[nodiscard]] RowMatrix from_inputs(RowMatrix x) const;
+  // A network in coordinates of box() as one of the oracle's inputs.
+  [[nodiscard]] Network on_inputs(Network network) const;
   // Those at coordinates u of this turn's subspace: n x d.
   [[nodiscard]] RowMatrix points_within(const RowMatrix& u) const;
   // The largest t with x0 + B^T u + t * along still in the box; infinity where there is none. along: d.
@@ -67,7 +84,7 @@ class Frame {
   [[nodiscard]] double reach_within(const Vector& u, const Vector& v) const;
 
  private:
-  Box box_;
+  Box domain_, box_;
   std::uint64_t seed_;
   std::uint32_t turn_;
   Vector origin_;

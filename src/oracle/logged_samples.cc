@@ -8,8 +8,8 @@ namespace {
 
 class LoggedSamples final : public SampleSource {
  public:
-  LoggedSamples(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks)
-      : frame_(std::move(frame)), blocks_(std::move(blocks)) {
+  LoggedSamples(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks, bool places)
+      : frame_(std::move(frame)), blocks_(std::move(blocks)), places_(places) {
     for (const LoggedBlock& block : blocks_) {
       first_.push_back(rows_);
       rows_ += block.queries.count();
@@ -27,7 +27,8 @@ class LoggedSamples final : public SampleSource {
       const LoggedBlock& block = blocks_[at];
       const Index from = first + done - first_[at];
       const Index rows = std::min(count - done, block.queries.count() - from);
-      out.own_x().middleRows(done, rows) = frame_->points(block.queries.part(from, rows));
+      const Queries part = block.queries.part(from, rows);
+      out.own_x().middleRows(done, rows) = places_ ? frame_->points(part) : frame_->inputs_at(part);
       out.own_y().middleRows(done, rows) = block.answers.middleRows(from, rows);
       done += rows;
     }
@@ -38,12 +39,17 @@ class LoggedSamples final : public SampleSource {
   std::vector<LoggedBlock> blocks_;
   std::vector<Index> first_;
   Index rows_ = 0, outputs_ = 0;
+  bool places_;
 };
 
 }  // namespace
 
 SamplePtr logged_samples(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks) {
-  return std::make_shared<LoggedSamples>(std::move(frame), std::move(blocks));
+  return std::make_shared<LoggedSamples>(std::move(frame), std::move(blocks), false);
+}
+
+SamplePtr logged_places(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks) {
+  return std::make_shared<LoggedSamples>(std::move(frame), std::move(blocks), true);
 }
 
 }  // namespace exhume

@@ -13,5 +13,7 @@
 namespace exhume {
 
 [[nodiscard]] SamplePtr logged_samples(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks);
+// The same with places in coordinates of the frame's box for inputs.
+[[nodiscard]] SamplePtr logged_places(std::shared_ptr<const Frame> frame, std::vector<LoggedBlock> blocks);
 
 }  // namespace exhume

@@ -76,13 +76,14 @@ Meter::Meter(OraclePtr oracle, const Frame& frame, Index limit, QueryLog& log, L
       log_(log),
       earlier_(std::move(earlier)),
       control_(control),
-      asked_(earlier_.lost) {
+      asked_(earlier_.lost + earlier_.again) {
   for (const LoggedBlock& block : earlier_.blocks) asked_ += block.queries.count();
   if (earlier_.lost > 0) count(QueryStage::kLost, earlier_.lost);
+  if (earlier_.again > 0) count(QueryStage::kAgain, earlier_.again);
 }
 
 Index Meter::left() const {
-  return limit_ == 0 ? std::numeric_limits<Index>::max() : std::max<Index>(0, limit_ - asked_);
+  return limit_ == 0 || !oracle_ ? std::numeric_limits<Index>::max() : std::max<Index>(0, limit_ - asked_);
 }
 
 void Meter::count(QueryStage stage, Index queries) {
@@ -111,6 +112,31 @@ RowMatrix Meter::ask(QueryStage stage, const Queries& queries) {
     if (out.size() == 0) out.resize(n, part.cols());
     out.middleRows(first, count) = part;
   }
+  return out;
+}
+
+std::vector<RepeatedAnswers> Meter::repeat_logged(Index most) {
+  std::vector<RepeatedAnswers> out;
+  const std::vector<LoggedBlock>& blocks = earlier_.blocks;
+  if (!oracle_ || blocks.empty()) return out;
+  std::vector<Index> before;  // queries before block i
+  Index all = 0;
+  for (const LoggedBlock& block : blocks) {
+    before.push_back(all);
+    all += block.queries.count();
+  }
+  outputs_ = blocks.front().answers.cols();
+  const Index count = std::min(most, all);
+  for (Index i = 0; i < count; ++i) {
+    // From the first to the last, evenly.
+    const Index at = count == 1 ? 0 : i * (all - 1) / (count - 1);
+    const auto block =
+        static_cast<std::size_t>(std::upper_bound(before.begin(), before.end(), at) - before.begin() - 1);
+    const Index row = at - before[block];
+    const RowMatrix now = send(QueryStage::kAgain, blocks[block].queries.part(row, 1));
+    out.push_back({blocks[block].answers.row(row), now.row(0)});
+  }
+  this->count(QueryStage::kAgain, count);
   return out;
 }
 
@@ -211,7 +237,7 @@ RowMatrix Meter::send(QueryStage stage, const Queries& queries) {
                     n, to_string(stage)));
   }
   if (n > left()) throw OutOfQueries(stage, n, left());
-  const RowMatrix x = frame_of(queries).points(queries);
+  const RowMatrix x = frame_of(queries).inputs_at(queries);
   RowMatrix answers;
   const Index most = std::max<Index>(1, oracle_->batch_rows());
   for (Index first = 0; first < n; first += most) {

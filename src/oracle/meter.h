@@ -11,6 +11,7 @@
 // Answers are checked: one row per query, as many outputs as before, all finite.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,6 +42,11 @@ struct StageCount {
   Index queries = 0;
 };
 
+// An answer of a log, and the one that its query gets now.
+struct RepeatedAnswers {
+  Eigen::RowVectorXd logged, now;
+};
+
 class Meter {
  public:
   // oracle: empty for a replay. limit: 0 for none. earlier: what a log holds that is to be gone on from.
@@ -59,6 +65,12 @@ class Meter {
   // Answered so far, by the oracle or by the log: the same number at the same point of every run.
   [[nodiscard]] Index answered() const { return answered_; }
   [[nodiscard]] Index left() const;  // to the limit
+  [[nodiscard]] Index limit() const { return limit_; }
+  // A limit that is not the caller's may turn out to be too low.
+  void raise_limit(Index limit) { limit_ = std::max(limit_, limit); }
+  // Some queries of the log, spread over it, asked once more before anything else: they are counted, and
+  // written down. None where there is no log or no oracle.
+  [[nodiscard]] std::vector<RepeatedAnswers> repeat_logged(Index most);
   [[nodiscard]] const std::vector<StageCount>& stages() const { return stages_; }
   // All queries so far, with the answers as they were read.
   [[nodiscard]] const std::vector<LoggedBlock>& history() const { return history_; }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -96,29 +97,82 @@ bool parse_block(Reader in, LoggedBlock& block) {
   return in.get_all(block.answers.data(), n * m) && in.left() == 0;
 }
 
+constexpr Index kMostInputs = Index{1} << 28;
+
+// Whether a block is one of an extraction with so many inputs (0: not known) and outputs.
+bool possible(const LoggedBlock& block, Index inputs, Index outputs) {
+  const Queries& q = block.queries;
+  if (outputs > 0 && block.answers.cols() != outputs) return false;
+  if (!q.rows.allFinite() || !q.step.allFinite() || !block.answers.allFinite()) return false;
+  if (q.plain && (!q.direction.empty() || q.turn != 0)) return false;
+  for (const std::int32_t i : q.direction)
+    if (i < 0 || (inputs > 0 && i >= inputs)) return false;
+  return inputs == 0 || (q.plain ? q.rows.cols() == inputs : q.rows.cols() <= inputs);
+}
+
 }  // namespace
+
+Index logged_inputs(const Json& header) {
+  const Json& inputs = at(header, "inputs");
+  if (inputs.is_null()) return 0;
+  if (!inputs.is_number_integer() || inputs.get<std::int64_t>() < 1 || inputs.get<std::int64_t>() > kMostInputs)
+    throw DataError(fmt::format("the log's header says {} inputs", to_line(inputs).substr(0, 40)));
+  return static_cast<Index>(inputs.get<std::int64_t>());
+}
+
+Box logged_box(const Json& header) {
+  const Json &low = at(header, "low"), &high = at(header, "high");
+  Box box;
+  const auto vector = [](const Json& list) {
+    Vector out(static_cast<Index>(list.size()));
+    for (Index n = 0; n < out.size(); ++n) out(n) = number_of(list[static_cast<std::size_t>(n)]);
+    return out;
+  };
+  if (low.is_array() && high.is_array()) {
+    box.lows = vector(low);
+    box.highs = vector(high);
+  } else if (low.is_number() || high.is_number()) {
+    box = {number_of(low), number_of(high)};
+  }
+  try {
+    box.validate();
+  } catch (const std::invalid_argument& error) {
+    throw DataError(fmt::format("the log's header has no domain: {}", error.what()));
+  }
+  return box;
+}
 
 LogContents parse_query_log(const std::string& bytes, const std::string& name) {
   if (bytes.size() < kMagicSize || bytes.compare(0, kMagicSize, kMagic) != 0)
     throw DataError(fmt::format("{} is not a log of queries; give one that an extraction wrote", name));
   const LogRecords records = parse_records(bytes, name);
   LogContents out;
+  Index inputs = 0, outputs = 0;
   for (const LogRecord& record : records.list) {
     const bool first = &record == &records.list.front();
     Reader in(record.payload.data(), record.payload.size());
     bool good = first == (record.kind == kHead);
     if (record.kind == kHead) {
       out.header = record.payload;
+      inputs = logged_inputs(parsed(out.header));
     } else if (record.kind == kAsk) {
       std::uint64_t count = 0;
-      good = good && in.get(count) && count < (std::uint64_t{1} << 62);
+      good = good && in.get(count) && count < (std::uint64_t{1} << 40);
       out.lost += static_cast<Index>(count);
     } else {
       LoggedBlock block;
       good = good && record.kind == kAnswer && parse_block(in, block);
+      // The first queries of an extraction are plain, which bounds the number of inputs by the file's size.
+      good = good && possible(block, inputs, outputs) &&
+             (inputs == 0 || outputs > 0 || block.queries.plain) && block.queries.count() <= out.lost;
       if (good) {
+        outputs = block.answers.cols();
         out.lost -= block.queries.count();
-        out.blocks.push_back(std::move(block));
+        if (block.stage == QueryStage::kAgain) {
+          out.again += block.queries.count();
+        } else {
+          out.blocks.push_back(std::move(block));
+        }
       }
     }
     if (!good)
@@ -143,9 +197,12 @@ QueryLog::QueryLog(const std::string& header, const std::filesystem::path& path)
   append(kHead, header);
 }
 
-QueryLog::QueryLog(const LogContents& contents, const std::filesystem::path& path)
-    : bytes_(read_log(path, "give the log of an extraction").substr(0, contents.kept)) {
-  writer_ = RecordWriter(path, parse_records(bytes_, path.string()));
+QueryLog::QueryLog(const std::filesystem::path& path, LogContents& contents) {
+  writer_ = RecordWriter::locked(path);
+  bytes_ = read_log(path, "give the log of an extraction");
+  contents = parse_query_log(bytes_, path.string());
+  bytes_.resize(contents.kept);
+  writer_.go_on_behind(parse_records(bytes_, path.string()));
 }
 
 void QueryLog::append(std::uint32_t kind, const std::string& payload) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "io/record_log.h"
 #include "oracle/frame.h"
 #include "oracle/stage.h"
@@ -32,11 +33,18 @@ struct LogContents {
   std::string header;  // JSON
   std::vector<LoggedBlock> blocks;
   Index lost = 0;             // queries that left, and whose answers were not written
+  Index again = 0;            // that were asked again to see whether the oracle is the same
   std::uint64_t dropped = 0;  // bytes of an unfinished record at the end
   std::uint64_t kept = 0;     // bytes of all whole records
   std::string digest;         // of the last whole record, 64 hexadecimal digits
 };
-// Throws DataError naming `name` where it is no log or was changed.
+// What a header says: inputs, 0 where it does not; the box, an unbounded one where it does not. Throws
+// DataError where it says what cannot be.
+[[nodiscard]] Index logged_inputs(const Json& header);
+[[nodiscard]] Box logged_box(const Json& header);
+
+// Throws DataError naming `name` where it is no log, was changed, or holds what no extraction writes:
+// directions, turns or numbers of inputs that there are none of, answers that are not finite.
 [[nodiscard]] LogContents parse_query_log(const std::string& bytes, const std::string& name);
 [[nodiscard]] LogContents read_query_log(const std::filesystem::path& path);
 
@@ -46,8 +54,9 @@ class QueryLog {
   explicit QueryLog(const std::string& header);
   // In a new file too, which must not exist yet.
   QueryLog(const std::string& header, const std::filesystem::path& path);
-  // Goes on behind the `kept` bytes of a log that was read; what came after them is cut off.
-  QueryLog(const LogContents& contents, const std::filesystem::path& path);
+  // Reads a log into `contents` and goes on behind its `kept` bytes; what came after them is cut off. Nobody
+  // else can: DataError where another process has it.
+  QueryLog(const std::filesystem::path& path, LogContents& contents);
 
   void asking(Index count);
   void answered(const LoggedBlock& block);

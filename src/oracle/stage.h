@@ -23,7 +23,8 @@ enum class QueryStage {
   kAverage,      // all weights once more, where answers are coarse
   kClimbs,       // where sums of units are largest
   kFresh,        // the last check
-  kLost          // sent before a run was killed; their answers were not kept
+  kLost,         // sent before a run was killed; their answers were not kept
+  kAgain         // asked again, to see whether the oracle is that of the log
 };
 
 [[nodiscard]] std::string_view to_string(QueryStage stage);

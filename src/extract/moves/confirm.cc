@@ -119,12 +119,13 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   const RowMatrix x = fresh_inputs(*frame, options.spread, options.seed, options.asked_before, out.fresh);
   const RowMatrix y = meter.ask(QueryStage::kFresh, plain_rows(x));
   certificate.held_out = out.fresh;
-  std::vector<LoggedBlock> blocks = meter.history();
-  const SamplePtr logged = logged_samples(frame, std::move(blocks));
-  const SamplePtr fresh = memory_samples(x, y);
+  // Answers are compared at the oracle's inputs; which weights queries see, in coordinates of one scale.
+  const SamplePtr logged = logged_samples(frame, meter.history());
+  const SamplePtr fresh = memory_samples(frame->to_inputs(x), y);
   StoredPrecision stored;
   if (!options.logits) stored = stored_precision(*logged, meter.control());
-  const EntryModel model(network, nullptr, nullptr);
+  const Network on_inputs = frame->on_inputs(network);
+  const EntryModel model(on_inputs, nullptr, nullptr);
   const auto check = [&](const SampleSource& rows, bool unseen) {
     return check_entries(model, rows, stored, unseen, {}, meter.control());
   };
@@ -150,15 +151,18 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
       fmt::format("of {} fresh queries the worst is {:.3g} off, {:.1f} times what the oracle's precision "
                   "allows",
                   out.fresh, last.gap, last.worst));
-  if (deep) check_weights(checks, network, options.signs_identifiable, *logged, meter.control());
+  if (deep) {
+    const SamplePtr places = logged_places(frame, meter.history());
+    check_weights(checks, network, options.signs_identifiable, *places, meter.control());
+  }
   checks.note("signs are determined", options.signs_identifiable ? 1 : 0, 1, options.signs_identifiable);
   std::move(checks).conclude(
       certificate,
       fmt::format("all {} queries are answered to the oracle's precision ({}), {} of them fresh and random",
                   meter.asked(), out.precision, out.fresh));
   const std::string domain =
-      frame->box().bounded()
-          ? fmt::format("on inputs between {:g} and {:g}", frame->box().low, frame->box().high)
+      frame->domain().bounded()
+          ? fmt::format("on inputs {}", frame->domain().words())
           : fmt::format("on normal inputs of standard deviation {:.3g}", options.spread);
   // No fresh query of so many was answered otherwise: how many of the inputs may be, at most.
   // Each of several attempts is judged by fresh queries of its own: the doubt is shared among them.

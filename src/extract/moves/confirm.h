@@ -41,6 +41,7 @@ struct Confirmation {
 };
 
 // Concludes the certificate: status, reason, checks, conclusion.
+// The network is in coordinates of the frame's box.
 [[nodiscard]] Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame,
                                    const Network& network, const ConfirmOptions& options,
                                    Certificate& certificate);

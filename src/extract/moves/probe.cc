@@ -70,18 +70,21 @@ bool all_log_probabilities(const RowMatrix& y) {
 const char* const kWholeNumbers =
     "between them nothing can be asked, and kinks cannot be found: ask the model behind it with real numbers";
 
-// Whole numbers near the inputs, within the box.
+// Whole numbers near the oracle's inputs x, within its domain.
 RowMatrix whole_numbers(const Frame& frame, const RowMatrix& x) {
-  RowMatrix z = x.array().round().matrix();
-  if (frame.box().bounded())
-    z = z.cwiseMax(std::ceil(frame.box().low)).cwiseMin(std::floor(frame.box().high)).eval();
-  return z;
+  RowMatrix whole = x.array().round().matrix();
+  const Box& box = frame.domain();
+  for (Index n = 0; n < whole.cols() && box.bounded(); ++n)
+    whole.col(n) = whole.col(n).cwiseMax(std::ceil(box.low_of(n))).cwiseMin(std::floor(box.high_of(n))).eval();
+  return whole;
 }
 
 // The oracle did not answer at x: does it at whole numbers?
 bool answers_whole_numbers(Meter& meter, const RowMatrix& x) {
   try {
-    (void)meter.ask(QueryStage::kProbe, plain_rows(whole_numbers(meter.frame(), x)));
+    const Frame& frame = meter.frame();
+    (void)meter.ask(QueryStage::kProbe,
+                    plain_rows(frame.from_inputs(whole_numbers(frame, frame.to_inputs(x)))));
   } catch (const Interrupted&) {
     throw;
   } catch (...) {
@@ -94,23 +97,26 @@ bool answers_whole_numbers(Meter& meter, const RowMatrix& x) {
 // about a whole number, and change with the next one, as labels and trees rarely do.
 bool rounds_inputs(Meter& meter, const RowMatrix& x, std::uint64_t seed) {
   const Index n = x.rows(), d = x.cols();
-  const RowMatrix z = whole_numbers(meter.frame(), x);
+  const Frame& frame = meter.frame();
+  const RowMatrix z = whole_numbers(frame, frame.to_inputs(x));
   RowMatrix near(n, d), next = z;
   const Stream random(seed, "extract whole numbers");
   random.fill_uniform(0, near);
-  const Box& box = meter.frame().box();
+  const Box& box = frame.domain();
   for (Index i = 0; i < n; ++i) {
     const auto [where, side] = random.uniforms(static_cast<std::uint64_t>(n + i), 0);
-    double& moved = next(i, static_cast<Index>(where * static_cast<double>(d)));
+    const auto input = static_cast<Index>(where * static_cast<double>(d));
+    double& moved = next(i, input);
     moved += side < 0.5 ? 1 : -1;
-    if (box.bounded() && moved > box.high) moved -= 2;
-    if (box.bounded() && moved < box.low) moved += 2;
+    if (box.bounded() && moved > box.high_of(input)) moved -= 2;
+    if (box.bounded() && moved < box.low_of(input)) moved += 2;
   }
   near = z + kProbe.cell * (2 * near.array() - 1).matrix();
-  if (box.bounded()) near = near.cwiseMax(box.low).cwiseMin(box.high).eval();
+  for (Index a = 0; a < d && box.bounded(); ++a)
+    near.col(a) = near.col(a).cwiseMax(box.low_of(a)).cwiseMin(box.high_of(a)).eval();
   RowMatrix asked(3 * n, d);
   asked << z, near, next;
-  const RowMatrix y = meter.ask(QueryStage::kProbe, plain_rows(asked));
+  const RowMatrix y = meter.ask(QueryStage::kProbe, plain_rows(frame.from_inputs(std::move(asked))));
   Index changed = 0;
   for (Index i = 0; i < n; ++i)
     if (y.row(2 * n + i) != y.row(i)) ++changed;
@@ -168,11 +174,13 @@ AlongSteps look_along_steps(const RowMatrix& answers, double level) {
 }  // namespace
 
 NoLogit::NoLogit(const Box& box)
-    : std::runtime_error(
-          fmt::format("within [{0:g}, {1:g}] a probability is 0, to the precision of the answers, and has no "
-                      "logarithm: ask for logits, or in a box in which the classifier is less sure, such as "
-                      "[{0:g}, {2:g}]",
-                      box.low, box.high, box.low + (box.high - box.low) / 2)) {}
+    : std::runtime_error(fmt::format(
+          "on inputs {} a probability is 0, to the precision of the answers, and has no logarithm: ask for "
+          "logits, or in a box in which the classifier is less sure{}",
+          box.words(),
+          box.per_input() ? ""
+                          : fmt::format(", such as [{:g}, {:g}]", box.low, box.low + (box.high - box.low) / 2))) {
+}
 
 RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms) {
   RowMatrix y = logarithms ? probabilities : RowMatrix(probabilities.array().max(kTiny).log());
@@ -218,7 +226,7 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   RowMatrix answers = meter.ask(QueryStage::kProbe, plain_rows(steps_from(frame, x, seed)));
   if (out.reading != Reading::kPlain) {
     const bool logarithms = out.reading == Reading::kLogProbabilities;
-    const Box box = frame.box();
+    const Box box = frame.domain();
     if (!logarithms && !(y.array() > kTiny).all()) {
       return refused(box.bounded()
                          ? NoLogit(box).what()
@@ -235,14 +243,15 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   const AlongSteps seen = look_along_steps(answers, out.noise.typical);
   out.noise.relative =
       std::max(kProbe.least_relative, 2 * std::max(seen.rounding, unequal) / out.noise.typical);
-  const std::set<double> different(y.data(), y.data() + y.size());
+  std::set<std::vector<double>> different;  // rows
+  for (Index i = 0; i < y.rows(); ++i) different.emplace(y.row(i).data(), y.row(i).data() + y.cols());
   const bool differ = different.size() > 1;
   if (seen.constant >= kProbe.places - 2 && differ && rounds_inputs(meter, x, seed))
     return refused(fmt::format("the oracle rounds its inputs to whole numbers: {}", kWholeNumbers));
   if (seen.constant == kProbe.places && differ) {
     return refused(fmt::format(
         "outputs do not change at all along short steps and jump in between, as labels and decision trees do "
-        "({} different numbers at {} inputs): ask for the scores behind them",
+        "({} different answers at {} inputs): ask for the scores behind them",
         different.size(), kProbe.places));
   }
   if (seen.curved >= kProbe.places - 1) {
