@@ -85,7 +85,7 @@ TEST(Meter, QuestionsThatWereAnsweredAreNotSentAgain) {
 }
 
 TEST(QueryStage, IsKnownByItsName) {
-  for (int i = 0; i <= static_cast<int>(QueryStage::kLost); ++i) {
+  for (int i = 0; i <= static_cast<int>(QueryStage::kAgain); ++i) {
     const auto stage = static_cast<QueryStage>(i);
     EXPECT_EQ(query_stage(to_string(stage)), stage);
   }
@@ -158,7 +158,7 @@ TEST(QueryLog, ComesBackBitForBitAndIsGoneOnFrom) {
   EXPECT_EQ(contents.blocks[0].answers, answers);
   EXPECT_EQ(contents.header, R"({"seed": 1})");
   {
-    QueryLog log(contents, path);
+    QueryLog log(path, contents);
     Meter meter(sums(5), frame, 10, log, contents, control);
     EXPECT_EQ(meter.ask(QueryStage::kKinks, in_subspace(first)), answers);
     EXPECT_EQ(meter.sent(), 0);
@@ -170,7 +170,7 @@ TEST(QueryLog, ComesBackBitForBitAndIsGoneOnFrom) {
   contents = read_query_log(path);
   EXPECT_EQ(contents.blocks.size(), 2u);
   // Other queries than the logged ones are refused.
-  QueryLog log(contents, path);
+  QueryLog log(path, contents);
   Meter meter(sums(5), frame, 0, log, contents, control);
   expect_refused<DataError>([&] { (void)meter.ask(QueryStage::kKinks, in_subspace(second)); },
                             {"other queries"});

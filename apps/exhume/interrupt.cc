@@ -1,7 +1,11 @@
 #include "interrupt.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
+
+#include "command.h"
 
 namespace exhume::cli {
 namespace {
@@ -9,7 +13,15 @@ namespace {
 std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-extern "C" void on_signal(int) { stop = true; }
+// What does not look at `stop` meanwhile (a file system that hangs, one long product) ends all the same.
+constexpr unsigned kGraceSeconds = 20;
+
+extern "C" void on_alarm(int) { ::_exit(kInterrupted); }
+
+extern "C" void on_signal(int) {
+  stop = true;
+  ::alarm(kGraceSeconds);
+}
 
 }  // namespace
 
@@ -21,6 +33,10 @@ void catch_interrupts() {
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction last = {};
+  last.sa_handler = on_alarm;
+  sigemptyset(&last.sa_mask);
+  sigaction(SIGALRM, &last, nullptr);
 }
 
 bool interrupted() { return stop; }

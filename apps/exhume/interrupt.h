@@ -1,4 +1,5 @@
-// Ctrl-C, and SIGTERM: the first asks for a clean end, the second kills at once.
+// Ctrl-C, and SIGTERM: the first asks for a clean end, which must come within 20 seconds; the second kills at
+// once.
 #pragma once
 
 namespace exhume::cli {

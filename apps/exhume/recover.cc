@@ -99,6 +99,7 @@ Examples:
     job_.delivery = delivery_options(session, out_);
     if (!shape_.empty()) job_.delivery.input_shape = parse_shape(shape_);
     job_.delivery.truth = truth_;
+    job_.delivery.inputs = samples_.paths();
     job_.estimate = !session.json;
     RecoverSession recovery(job_, session.control);
     OpenedSamples opened = samples_.open(session.control);

@@ -19,9 +19,10 @@ constexpr std::size_t kPiece = 1 << 20;
 
 // Formats that would not make a table as text.
 void refuse_other_formats(std::string_view head) {
-  const char* what = head.starts_with("\x93NUMPY")    ? "a .npy file"
-                     : head.starts_with("PK\x03\x04") ? "an archive"
-                                                      : nullptr;
+  const char* what = head.starts_with("\x93NUMPY")               ? "a .npy file"
+                     : head.starts_with("PK\x03\x04")            ? "an archive"
+                     : head.find('\0') != std::string_view::npos ? "binary"
+                                                                 : nullptr;
   if (what != nullptr) {
     throw DataError(fmt::format(
         "standard input is {}; only tables as text are read from there, so save it and give its name", what));

@@ -32,7 +32,7 @@ struct ExtractOptions {
   // Most queries; 0 for a limit that the extraction sets itself: twenty times what it takes by estimate for a
   // network as large as its first line of queries shows, and default_query_limit(inputs) at least.
   Index queries = 0;
-  Box box;            // what inputs may be
+  Box box;  // what inputs may be
   std::uint64_t seed = 0;
   Index fresh = 256;          // random queries of the last check
   Index dimensions = 10;      // of the subspace
@@ -80,10 +80,10 @@ struct ExtractResult {
   // Largest share of the domain on which the oracle may differ, at 99.9% confidence: 1 - 0.001^(1 / fresh);
   // with several hidden layers, for which up to three attempts are made, 1 - (0.001 / 3)^(1 / fresh).
   double unseen_share = 1;
-  Index found_outside = 0;  // units that the subspace did not show
-  std::string log_digest;   // of the log of queries
-  std::string log;          // its bytes
-  std::string resumed;      // what became of an earlier log, in words; empty where there was none
+  Index found_outside = 0;        // units that the subspace did not show
+  std::string log_digest;         // of the log of queries
+  std::string log;                // its bytes
+  std::string resumed;            // what became of an earlier log, in words; empty where there was none
   bool interrupted = false;       // the control stopped it: this is the best so far
   std::vector<LayerFound> found;  // where it ended early, by layer, the first one first
 

@@ -2,7 +2,7 @@
 //
 //     .npy .csv .tsv .txt   a table, read block by block: x-*.npy, a folder or a,b,c are several as one
 //     .npz                  arrays x and y, or a network's W, b, A, c and perhaps L
-//     .safetensors .onnx    a network
+//     .safetensors .onnx    a network; .nnet too, to be read
 //
 // Whatever is wrong with a file is a DataError of one sentence: the file, the place, the remedy.
 #pragma once

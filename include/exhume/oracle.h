@@ -51,9 +51,7 @@ struct Box {
   [[nodiscard]] static Box of(const Vector& lows, const Vector& highs);
 
   [[nodiscard]] bool per_input() const { return lows.size() > 0; }
-  [[nodiscard]] bool bounded() const {
-    return per_input() || low > -std::numeric_limits<double>::infinity();
-  }
+  [[nodiscard]] bool bounded() const { return per_input() || low > -std::numeric_limits<double>::infinity(); }
   [[nodiscard]] double low_of(Index n) const { return per_input() ? lows(n) : low; }
   [[nodiscard]] double high_of(Index n) const { return per_input() ? highs(n) : high; }
   // Throws std::invalid_argument unless both ends are finite with low < high, or neither is; per input low <=

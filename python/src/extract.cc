@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <exception>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,14 +50,17 @@ struct Extracted {
 };
 
 Extracted run_extract(nb::object function, Index inputs, const std::string& name, Index batch, Index queries,
-                      std::optional<double> low, std::optional<double> high, std::uint64_t seed, Index fresh,
-                      const std::string& log, bool resume, int threads, nb::object progress) {
+                      const std::vector<double>& low, const std::vector<double>& high, std::uint64_t seed,
+                      Index fresh, const std::string& log, bool resume, double budget, int threads,
+                      nb::object progress) {
   ExtractOptions options;
   options.queries = queries;
-  if (low || high) {
-    options.box = {low.value_or(-std::numeric_limits<double>::infinity()),
-                   high.value_or(std::numeric_limits<double>::infinity())};
-  }
+  const auto ends = [&](const std::vector<double>& list) {
+    return list.size() == 1 ? Vector(Vector::Constant(inputs, list[0]))
+                            : Vector(Eigen::Map<const Vector>(list.data(), static_cast<Index>(list.size())));
+  };
+  if (!low.empty() || !high.empty()) options.box = Box::of(ends(low), ends(high));
+  options.box.validate(inputs);
   options.seed = seed;
   options.fresh = fresh;
   options.log = log;
@@ -71,7 +73,7 @@ Extracted run_extract(nb::object function, Index inputs, const std::string& name
       Extracted done;
       const auto oracle = function_oracle([&](const Eigen::Ref<const RowMatrix>& x) { return queried(x); },
                                           inputs, name, batch);
-      done.result = extract(oracle, options, control);
+      done.result = extract(oracle, options, control.within(budget));
       Delivery delivery({.in_memory = true});
       for (const ResultFile& file : result_files(done.result)) delivery.add(file);
       done.delivered = delivery.finish(done.result, {}, control);
@@ -100,8 +102,8 @@ void bind_extract(nb::module_& m) {
       .def_prop_ro("certificate", [](const R& r) { return to_text(r.delivered.document); })
       .def_prop_ro("files", [](const R& r) { return named_bytes(r.delivered.files); });
   m.def("extract", &run_extract, nb::arg("function"), nb::arg("inputs"), nb::arg("name"), nb::arg("batch"),
-        nb::arg("queries"), nb::arg("low").none(), nb::arg("high").none(), nb::arg("seed"), nb::arg("fresh"),
-        nb::arg("log"), nb::arg("resume"), nb::arg("threads"), nb::arg("progress").none());
+        nb::arg("queries"), nb::arg("low"), nb::arg("high"), nb::arg("seed"), nb::arg("fresh"),
+        nb::arg("log"), nb::arg("resume"), nb::arg("budget"), nb::arg("threads"), nb::arg("progress").none());
   m.def("estimate_queries", &estimate_queries, nb::arg("inputs"), nb::arg("hidden"), nb::arg("outputs"),
         nb::arg("dimensions") = 10);
   m.def("estimate_deep_queries", &estimate_deep_queries, nb::arg("inputs"), nb::arg("widths"),

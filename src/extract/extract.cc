@@ -187,8 +187,9 @@ class Extraction {
 
   [[nodiscard]] std::string out_of_time_words() const {
     const std::chrono::duration<double> passed = Control::Clock::now() - begin_;
-    return fmt::format("the time was over after {:.3g} s{}", passed.count(),
-                       moves_.empty() ? "" : fmt::format(", in the move '{}'", to_string(moves_.back().move)));
+    return fmt::format(
+        "the time was over after {:.3g} s{}", passed.count(),
+        moves_.empty() ? "" : fmt::format(", in the move '{}'", to_string(moves_.back().move)));
   }
 
   // Queries, time or patience are over: what was found is kept.
@@ -211,9 +212,10 @@ class Extraction {
     result_.network = best_;
     result_.signs_identifiable = !best_.has_skip_terms();
     certificate.status = Status::kUncertified;
-    certificate.reason = fmt::format("{}{}; the network of these leaves {:.2g} of the outputs' variance over the "
-                                     "queries asked, and was not checked",
-                                     reason, found, left_over(best_));
+    certificate.reason = fmt::format(
+        "{}{}; the network of these leaves {:.2g} of the outputs' variance over the "
+        "queries asked, and was not checked",
+        reason, found, left_over(best_));
     certificate.assumed = {"nothing: this is the best network when the extraction ended"};
   }
 
@@ -273,7 +275,8 @@ class Extraction {
     }
     if (2 * (2 * singly > entries ? singles : doubles) > entries) {
       throw DataError(
-          "the oracle is not quite the one that the log is of: most of the logged queries that were asked again "
+          "the oracle is not quite the one that the log is of: most of the logged queries that were asked "
+          "again "
           "are answered differently; start another log");
     }
   }
@@ -491,6 +494,7 @@ class Extraction {
       form = std::move(columns.form);
       asked = std::move(columns.x);
       answers = std::move(columns.y);
+      best_ = canonical(to_network(form));
       clock_.lap("columns");
     }
     if (found.plain && asked.rows() > 0) {
@@ -500,6 +504,7 @@ class Extraction {
       form = complete_network(whole, search.evidence, form, std::move(asked), std::move(answers), search.seed)
                  .form;
       clock_.lap("climbs");
+      best_ = canonical(to_network(form));
     }
     result_.network = canonical(to_network(form));
     result_.signs_identifiable = found.plain;
@@ -631,8 +636,7 @@ ExtractResult replay_extraction(const std::string& bytes, const Control& control
   if (inputs < 1) throw DataError("the log's header has no inputs");
   options.box.validate(inputs);
   QueryLog log(contents.header);
-  return Extraction(nullptr, inputs, words(at(head, "oracle")), options, log,
-                    std::move(contents), control)
+  return Extraction(nullptr, inputs, words(at(head, "oracle")), options, log, std::move(contents), control)
       .run();
 }
 

@@ -1,5 +1,7 @@
 #include "extract/line.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,6 +21,9 @@ struct LineLimits {
   double beside = 1e-5;
   // The same in errors of the meeting point, at least.
   double beside_errors = 4;
+  // Intervals that are looked at together, at most: two for every kink, and some that hold none. The widest
+  // networks that are measured have 256 kinks on a line; a function that bends everywhere has any number.
+  std::size_t most_open = 4096, most_found = 2048;
 };
 constexpr LineLimits kLine;
 
@@ -55,6 +60,8 @@ class Search {
       open.push_back(make(theta(i), theta(i + 1)));
     }
     while (!open.empty()) {
+      if (open.size() > kLine.most_open || found_.size() > kLine.most_found)
+        throw TooManyKinks(std::max(open.size(), found_.size()));
       prepare(open);
       std::vector<Interval> candidates, halves;
       for (Interval& interval : open) {
@@ -213,6 +220,14 @@ class Search {
 };
 
 }  // namespace
+
+TooManyKinks::TooManyKinks(std::size_t open)
+    : std::runtime_error(fmt::format("outputs bend everywhere: {} parts of one line are straight nowhere, at "
+                                     "the precision of the answers. "
+                                     "So do outputs or inputs that are rounded to few digits, steps, noise "
+                                     "and very steep smooth units: ask "
+                                     "the model behind them with all digits",
+                                     open)) {}
 
 LineKinks kinks_on_line(const AskLine& ask, const LineOptions& options) { return Search(ask, options).run(); }
 

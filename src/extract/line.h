@@ -16,12 +16,20 @@
 // Tolerances follow the noise of the answers, which comes with them.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "extract/space.h"
 
 namespace exhume {
+
+// A line has more kinks than any network within reach: rounding, steps or curvature look so.
+class TooManyKinks : public std::runtime_error {
+ public:
+  explicit TooManyKinks(std::size_t open);
+};
 
 struct LineOptions {
   double scale = 1;               // s0
@@ -38,6 +46,8 @@ struct LineKinks {
 
 // g at the points asked about, and how far each answer may be off.
 using AskLine = std::function<NoisyAnswers(const std::vector<double>& t)>;
+// Throws TooManyKinks where more than 4096 intervals stay open at once, before they are asked about, or more
+// than 2048 kinks are found.
 [[nodiscard]] LineKinks kinks_on_line(const AskLine& ask, const LineOptions& options);
 
 }  // namespace exhume

@@ -1,11 +1,13 @@
 // An ONNX file taken apart: its nodes, constants, inputs and outputs, before anyone asks what they compute.
 //
-// Constants are initialisers and Constant nodes, FLOAT or DOUBLE, as raw_data or typed; sizes are those of
-// the bytes that are there, never those that a shape claims. Constants of other types are kept by name and
-// refused only where something needs their numbers. Refused: weights in a second file, sparse ones.
+// Constants are initialisers and Constant nodes, FLOAT, DOUBLE or INT64, as raw_data or typed; sizes are those
+// of the bytes that are there, never those that a shape claims. Constants of other types are kept by name and
+// refused only where something needs their numbers. Numbers in a second file (as PyTorch's exporter leaves
+// them) are read from the same folder, by a plain name, as far as the file goes. Refused: sparse weights.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,7 +19,7 @@ namespace exhume {
 
 struct OnnxConstant {
   std::vector<Index> shape;
-  std::vector<double> data;  // row-major, product of the shape; empty for other types than FLOAT and DOUBLE
+  std::vector<double> data;  // row-major, product of the shape; empty for other types than these three
   std::int64_t type = 0;     // TensorProto.DataType
 };
 
@@ -37,14 +39,18 @@ struct OnnxModel {
   std::vector<OnnxNode> nodes;  // in the order of the file, without Constant
   std::map<std::string, OnnxConstant> constants;
   std::vector<std::string> inputs, outputs;  // names; inputs without those that are constants
+  // Extents of every input by name, 0 where one is not fixed; none where the file does not say.
+  std::map<std::string, std::vector<Index>> shapes;
 };
 
-inline constexpr std::int64_t kOnnxFloat = 1, kOnnxDouble = 11;
+inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt64 = 7, kOnnxDouble = 11;
 
 // What a file calls a part of itself, cut short for messages.
 [[nodiscard]] std::string shown(const std::string& name);
 
-// Throws DataError; `file` is what messages call the place the bytes came from.
-[[nodiscard]] OnnxModel parse_onnx_model(std::string_view bytes, const std::string& file);
+// Throws DataError; `file` is what messages call the place the bytes came from. Numbers in other files are
+// looked for in `folder`; there are none where it is empty.
+[[nodiscard]] OnnxModel parse_onnx_model(std::string_view bytes, const std::string& file,
+                                         const std::filesystem::path& folder = {});
 
 }  // namespace exhume

@@ -27,15 +27,16 @@ using Value = std::variant<Sources, Affine>;
 
 class GraphReader {
  public:
-  GraphReader(OnnxModel model, const std::string& file, const OnnxReadOptions& options)
-      : model_(std::move(model)), file_(file), options_(options) {}
+  GraphReader(OnnxModel model, const std::string& file, const OnnxReadOptions& options, bool heads)
+      : model_(std::move(model)), file_(file), options_(options), heads_(heads) {}
 
-  Network run() {
+  OnnxFunction run() {
     if (model_.inputs.size() != 1 || model_.outputs.size() != 1) {
       throw DataError(fmt::format("{} has {} inputs and {} outputs; a network has one of each", file_,
                                   model_.inputs.size(), model_.outputs.size()));
     }
     values_[model_.inputs[0]] = Sources{0};
+    inputs_ = inputs_said(model_.inputs[0]);
     for (const OnnxNode& node : model_.nodes) step(node);
     const auto found = values_.find(model_.outputs[0]);
     if (found == values_.end()) {
@@ -50,13 +51,26 @@ class GraphReader {
     add_layer(*last, "its last layer");
     Network network{std::move(layers_)};
     network.validate();
-    return network;
+    return {std::move(network), head_};
   }
 
  private:
   [[noreturn]] void refuse(const OnnxNode& node, std::string_view why) const {
     throw DataError(fmt::format("{} has a {} {}; a network of Gemm, MatMul, Add and Relu can be read", file_,
                                 shown(node.op), why));
+  }
+
+  // Numbers per row, as the file says; -1 where it does not.
+  [[nodiscard]] Index inputs_said(const std::string& name) const {
+    const auto found = model_.shapes.find(name);
+    if (found == model_.shapes.end() || found->second.size() < 2) return -1;
+    Index product = 1;
+    for (std::size_t i = 1; i < found->second.size(); ++i) {
+      const Index extent = found->second[i];
+      if (extent < 1 || extent > options_.largest_product / product) return -1;
+      product *= extent;
+    }
+    return product;
   }
 
   void step(const OnnxNode& node) {
@@ -67,15 +81,26 @@ class GraphReader {
         {"Add", &GraphReader::add},         {"Relu", &GraphReader::relu},
         {"Concat", &GraphReader::concat},   {"Identity", &GraphReader::same},
         {"Flatten", &GraphReader::flatten}, {"Transpose", &GraphReader::transpose},
-        {"Cast", &GraphReader::cast}};
+        {"Cast", &GraphReader::cast},       {"Reshape", &GraphReader::reshape},
+        {"Dropout", &GraphReader::dropout}, {"Squeeze", &GraphReader::squeeze},
+        {"Sub", &GraphReader::subtract},    {"Mul", &GraphReader::multiply},
+        {"Div", &GraphReader::divide},      {"BatchNormalization", &GraphReader::normalise_batch},
+        {"LeakyRelu", &GraphReader::leaky}, {"Softmax", &GraphReader::head},
+        {"LogSoftmax", &GraphReader::head}, {"Sigmoid", &GraphReader::head},
+        {"Tanh", &GraphReader::head}};
+    if (standard && only_shapes(node)) return;
     const auto reader = readers.find(node.op);
-    if (!standard || reader == readers.end()) {
+    const bool is_head = reader != readers.end() && reader->second == &GraphReader::head;
+    if (!standard || reader == readers.end() || (is_head && !heads_)) {
       throw DataError(fmt::format(
           "{} holds the operator {}, which is not read: a network may consist of Gemm, MatMul, Add "
-          "and Relu; export the layers without it",
+          "and Relu; export the layers without it, or query the model through a program that runs it",
           file_, shown(node.op.empty() ? "without a name" : node.op)));
     }
-    if (node.outputs.size() != 1 || node.inputs.empty())
+    if (head_ != OnnxHead::kNone) refuse(node, "behind the classifier's last function");
+    // Of several outputs the first is the value; masks and running means are of no use here.
+    const bool more = node.op == "Dropout" || node.op == "BatchNormalization";
+    if (node.outputs.empty() || (node.outputs.size() != 1 && !more) || node.inputs.empty())
       refuse(node, "without an input or with several outputs");
     if (values_.count(node.outputs[0]) > 0 || model_.constants.count(node.outputs[0]) > 0)
       refuse(node, fmt::format("whose result '{}' exists already", shown(node.outputs[0])));
@@ -247,6 +272,150 @@ class GraphReader {
     }
   }
 
+  // Sizes that a Reshape is told, made from the shape of a value: nothing of a row depends on them.
+  bool only_shapes(const OnnxNode& node) {
+    static const std::set<std::string> makers = {"Shape",  "Gather", "Unsqueeze", "Slice",
+                                                 "Concat", "Cast",   "Squeeze"};
+    if (makers.count(node.op) == 0 || node.inputs.empty() || node.outputs.size() != 1) return false;
+    bool any = node.op == "Shape";
+    for (const std::string& name : node.inputs) {
+      const bool shape = sizes_.count(name) > 0;
+      any = any || shape;
+      if (node.op != "Shape" && !shape && !is_constant(name)) return false;
+    }
+    if (!any) return false;
+    sizes_.insert(node.outputs[0]);
+    return true;
+  }
+
+  void reshape(const OnnxNode& node) {
+    if (is_constant(node.inputs[0])) refuse(node, "of weights");
+    const std::string to = node.inputs.size() > 1 ? node.inputs[1] : "";
+    if (is_constant(to)) {
+      // The first extent is that of the rows; the others must hold one row.
+      const OnnxConstant& shape = model_.constants.at(to);
+      if (shape.type != kOnnxInt64 || shape.data.size() < 2) refuse(node, "to a shape without rows");
+      double product = 1;
+      bool open = false;
+      for (std::size_t i = 1; i < shape.data.size(); ++i) {
+        open = open || shape.data[i] <= 0;
+        product *= shape.data[i];
+      }
+      const Index size = size_of_value(value(node, 0));
+      if (!open && size >= 0 && product != static_cast<double>(size))
+        refuse(node, fmt::format("of rows of {} numbers to rows of {:g}", size, product));
+      if (!open && size < 0 && product >= 1 && product <= static_cast<double>(options_.largest_product))
+        inputs_ = static_cast<Index>(product);
+    } else if (sizes_.count(to) == 0) {
+      refuse(node, "to a shape that is not known");
+    }
+    give(node, Value(value(node, 0)));
+  }
+
+  void dropout(const OnnxNode& node) { give(node, Value(value(node, 0))); }
+
+  void squeeze(const OnnxNode& node) {
+    if (size_of_value(value(node, 0)) != 1) refuse(node, "of rows of more than one number");
+    give(node, Value(value(node, 0)));
+  }
+
+  // Entries of a row; -1 where they are inputs whose number is not known yet.
+  [[nodiscard]] Index size_of_value(const Value& of) const {
+    if (const auto* affine = std::get_if<Affine>(&of)) return affine->b.size();
+    Index sum = 0;
+    for (const std::size_t s : std::get<Sources>(of)) {
+      if (s == 0 && inputs_ < 0) return -1;
+      sum += size_of(s);
+    }
+    return sum;
+  }
+
+  // A value times numbers, one per unit or one for all, plus others.
+  Affine scaled(const OnnxNode& node, const Value& of, const Vector& factors, const Vector& plus) {
+    Affine out;
+    if (const auto* affine = std::get_if<Affine>(&of)) {
+      out = *affine;
+      for (auto& [s, term] : out.terms) term = (factors.asDiagonal() * term).eval();
+      out.b = out.b.cwiseProduct(factors);
+    } else {
+      if (factors.size() > options_.largest_product / std::max<Index>(factors.size(), 1))
+        refuse(node, "of very many units");
+      out = product(node, factors.asDiagonal(), of);
+    }
+    out.b += plus;
+    return finite(node, std::move(out));
+  }
+
+  // Units that a constant is combined with: those of the value, or as many as the constant has.
+  [[nodiscard]] Index units_of(const OnnxNode& node, const Value& of, std::size_t constant_input) const {
+    const Index size = size_of_value(of);
+    return size >= 0 ? size : static_cast<Index>(constant(node, constant_input).data.size());
+  }
+
+  void subtract(const OnnxNode& node) { combine(node, '-'); }
+  void multiply(const OnnxNode& node) { combine(node, '*'); }
+  void divide(const OnnxNode& node) { combine(node, '/'); }
+  void combine(const OnnxNode& node, char how) {
+    if (node.inputs.size() != 2) refuse(node, "of other than two values");
+    const bool first = is_constant(node.inputs[0]), second = is_constant(node.inputs[1]);
+    if (first == second || (first && how == '/')) refuse(node, "of other than a value and a constant");
+    const std::size_t at = first ? 0 : 1;
+    const Value of = value(node, 1 - at);
+    const Index units = units_of(node, of, at);
+    Vector numbers = bias(node, at, units), factors = Vector::Ones(units), plus = Vector::Zero(units);
+    if (how == '*') factors = numbers;
+    if (how == '/') factors = numbers.cwiseInverse();
+    if (how == '-') {
+      factors.setConstant(first ? -1 : 1);
+      plus = first ? numbers : Vector(-numbers);
+    }
+    give(node, scaled(node, of, factors, plus));
+  }
+
+  // y = (x - mean) / (variance + epsilon)^(1/2) scale + shift, as after training.
+  void normalise_batch(const OnnxNode& node) {
+    if (node.inputs.size() < 5) refuse(node, "without its five values");
+    if (whole(node, "training_mode", 0) != 0) refuse(node, "in the mode of training");
+    const Value of = value(node, 0);
+    const Index units = units_of(node, of, 1);
+    const Vector scale = bias(node, 1, units), shift = bias(node, 2, units), mean = bias(node, 3, units),
+                 variance = bias(node, 4, units);
+    const Vector factors =
+        scale.cwiseQuotient((variance.array() + real(node, "epsilon", 1e-5)).sqrt().matrix());
+    give(node, scaled(node, of, factors, shift - factors.cwiseProduct(mean)));
+  }
+
+  // max(z, a z) = a z + (1 - a) max(z, 0): what stands on it gets a skip term.
+  void leaky(const OnnxNode& node) {
+    const auto* found = std::get_if<Affine>(&value(node, 0));
+    if (found == nullptr) refuse(node, "of inputs or hidden units without weights");
+    const Affine below = *found;
+    const double alpha = real(node, "alpha", 0.01);
+    const Index units = below.b.size();
+    if (units > options_.largest_product / std::max<Index>(units, 1)) refuse(node, "of very many units");
+    add_layer(below, "a LeakyRelu");
+    Affine out = below;
+    for (auto& [s, term] : out.terms) term *= alpha;
+    out.b *= alpha;
+    out.terms[layers_.size()] = (1 - alpha) * Matrix::Identity(units, units);
+    give(node, finite(node, std::move(out)));
+  }
+
+  void head(const OnnxNode& node) {
+    static const std::map<std::string, OnnxHead> heads = {{"Softmax", OnnxHead::kSoftmax},
+                                                          {"LogSoftmax", OnnxHead::kLogSoftmax},
+                                                          {"Sigmoid", OnnxHead::kSigmoid},
+                                                          {"Tanh", OnnxHead::kTanh}};
+    const std::int64_t axis = whole(node, "axis", -1);
+    if (axis != 1 && axis != -1) refuse(node, "along other than the columns");
+    if (node.outputs[0] != model_.outputs[0]) {
+      throw DataError(fmt::format(
+          "{} has a {} that is not its last function; only networks of ReLUs are read", file_, node.op));
+    }
+    head_ = heads.at(node.op);
+    give(node, Value(value(node, 0)));
+  }
+
   void flatten(const OnnxNode& node) {
     if (whole(node, "axis", 1) != 1) refuse(node, "along another axis than 1");
     if (is_constant(node.inputs[0])) refuse(node, "of weights");
@@ -322,16 +491,13 @@ class GraphReader {
   const OnnxReadOptions& options_;
   std::map<std::string, Value> values_;
   std::vector<Layer> layers_;
-  Index inputs_ = -1;  // not known yet
+  std::set<std::string> sizes_;  // names of what only a Reshape may use
+  Index inputs_ = -1;            // not known yet
+  bool heads_;
+  OnnxHead head_ = OnnxHead::kNone;
 };
 
-}  // namespace
-
-Network parse_onnx(std::string_view bytes, const std::string& file, const OnnxReadOptions& options) {
-  return GraphReader(parse_onnx_model(bytes, file), file, options).run();
-}
-
-Network read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options) {
+OnnxModel read_onnx_model(const std::filesystem::path& path) {
   const RandomAccessFile file(path);
   constexpr std::uint64_t kMostBytes = 0x7fffffff;  // of a protocol buffer
   if (file.size() > kMostBytes) {
@@ -340,7 +506,21 @@ Network read_onnx(const std::filesystem::path& path, const OnnxReadOptions& opti
   }
   std::string bytes(static_cast<std::size_t>(file.size()), '\0');
   file.read(0, bytes.data(), bytes.size());
-  return parse_onnx(bytes, file.name(), options);
+  return parse_onnx_model(bytes, file.name(), path.has_parent_path() ? path.parent_path() : ".");
+}
+
+}  // namespace
+
+Network parse_onnx(std::string_view bytes, const std::string& file, const OnnxReadOptions& options) {
+  return GraphReader(parse_onnx_model(bytes, file), file, options, false).run().network;
+}
+
+Network read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options) {
+  return GraphReader(read_onnx_model(path), path.string(), options, false).run().network;
+}
+
+OnnxFunction read_onnx_function(const std::filesystem::path& path, const OnnxReadOptions& options) {
+  return GraphReader(read_onnx_model(path), path.string(), options, true).run();
 }
 
 }  // namespace exhume

@@ -2,8 +2,13 @@
 //
 //   read      Gemm (alpha, beta, transB either way), MatMul, Add, Relu; Concat of inputs and hidden layers
 //             before a Gemm, and Add of two layers, which is how skip terms are written
-//             Flatten and Identity, which change nothing here; Transpose and Cast of weights, Cast of values
-//   weights   FLOAT or DOUBLE, as raw_data or typed
+//             Sub, Mul and Div by constants, BatchNormalization; LeakyRelu, as a ReLU and a skip term
+//             Flatten, Reshape, Dropout, Squeeze and Identity, which change nothing of a row here, and Shape,
+//             Gather, Unsqueeze and their like where only a Reshape uses them; Transpose and Cast of weights,
+//             Cast of values
+//             Softmax, LogSoftmax, Sigmoid or Tanh at the end, where heads are asked for
+//   weights   FLOAT or DOUBLE, as raw_data or typed, or in a file beside
+//   inputs    rows of any shape, [n, 1, 8, 8] or [1, d], taken one after the other
 //
 // Every value of the graph is an affine function of the inputs and the hidden layers below it; Relu makes it
 // the next hidden layer. Two layers without a Relu between them become one, by multiplication. Anything else
@@ -24,6 +29,16 @@ struct OnnxReadOptions {
   Index largest_product = Index{1} << 28;
 };
 
+// What stands behind the last layer.
+enum class OnnxHead { kNone, kSoftmax, kLogSoftmax, kSigmoid, kTanh };
+struct OnnxFunction {
+  Network network;
+  OnnxHead head = OnnxHead::kNone;
+};
+[[nodiscard]] OnnxFunction read_onnx_function(const std::filesystem::path& path,
+                                              const OnnxReadOptions& options = {});
+
+// Without a head: DataError where there is one.
 [[nodiscard]] Network read_onnx(const std::filesystem::path& path, const OnnxReadOptions& options = {});
 // The same from the bytes of a file; `file` is what messages call it.
 [[nodiscard]] Network parse_onnx(std::string_view bytes, const std::string& file,

@@ -12,6 +12,7 @@
 #include "io/csv.h"
 #include "io/joined_table.h"
 #include "io/named_files.h"
+#include "io/nnet.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/onnx_reader.h"
@@ -213,7 +214,10 @@ Network open_network(const std::filesystem::path& path) {
   if (kind == ".safetensors") return network_of(read_safetensors(path), path.string());
   if (kind == ".npz") return network_of(read_npz(path), path.string());
   if (kind == ".onnx") return read_onnx(path);
-  refuse(path, kind, "give a network as .safetensors, .npz or .onnx");
+  if (kind == ".nnet") return read_nnet(path).network;
+  refuse(path, kind, "give a network as .safetensors, .npz, .onnx or .nnet");
 }
+
+bool has_ending(const std::filesystem::path& path, std::string_view wanted) { return ending(path) == wanted; }
 
 }  // namespace exhume

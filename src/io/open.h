@@ -5,12 +5,14 @@
 //   .npz          arrays x and y, or a network     io/npz.h    in memory
 //   .safetensors  a network                        io/safetensors.h
 //   .onnx         a network                        io/onnx_reader.h
+//   .nnet         a network                        io/nnet.h
 //
 // Whatever is wrong with a file is a DataError of one sentence: the file, the place, the remedy.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -68,6 +70,10 @@ inline void check_sample_files(const std::vector<std::string>& paths) {
 // One table: .npy, .csv, .tsv or .txt; or several as one (io/joined_table.h): x-*.npy, a folder, or a list
 // with commas.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
+
+// Whether the file's name ends so (".onnx"), in letters of either case. Throws DataError where there is no such
+// file.
+[[nodiscard]] bool has_ending(const std::filesystem::path& path, std::string_view ending);
 
 // A network whose units are rectified by another function than the ReLU.
 struct RectifiedNetwork {

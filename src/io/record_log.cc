@@ -112,6 +112,11 @@ RecordWriter::RecordWriter(const std::filesystem::path& path, std::string_view m
   write_out(magic);
 }
 
+RecordWriter::RecordWriter(const std::filesystem::path& path, const LogRecords& records)
+    : RecordWriter(locked(path)) {
+  go_on_behind(records);
+}
+
 RecordWriter RecordWriter::locked(const std::filesystem::path& path) {
   const RandomAccessFile regular(path);  // says what is wrong with a folder, a pipe, a missing file
   RecordWriter out;
@@ -125,7 +130,8 @@ RecordWriter RecordWriter::locked(const std::filesystem::path& path) {
 
 void RecordWriter::go_on_behind(const LogRecords& records) {
   digest_ = records.digest;
-  if (::ftruncate(descriptor_, static_cast<off_t>(records.kept)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
+  if (::ftruncate(descriptor_, static_cast<off_t>(records.kept)) != 0 ||
+      ::lseek(descriptor_, 0, SEEK_END) < 0)
     throw DataError(fmt::format("{} cannot be written: {}", path_.string(), std::strerror(errno)));
 }
 

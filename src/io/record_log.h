@@ -47,6 +47,8 @@ class RecordWriter {
   RecordWriter() = default;  // no file
   // A new file, which must not exist yet; DataError where it does. No other process can write it meanwhile.
   RecordWriter(const std::filesystem::path& path, std::string_view magic);
+  // Behind the whole records of a file that was parsed; what came after them is cut off.
+  RecordWriter(const std::filesystem::path& path, const LogRecords& records);
   // A file that is there, which no other process can write from now on; DataError where one does. Nothing can
   // be appended before go_on_behind().
   [[nodiscard]] static RecordWriter locked(const std::filesystem::path& path);

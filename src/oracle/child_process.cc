@@ -60,15 +60,16 @@ void close_one(int& descriptor) {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::string& command) {
-  int in[2] = {-1, -1}, out[2] = {-1, -1};
-  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) {
-    close_one(in[0]), close_one(in[1]);
+  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
+  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) {
+    close_one(in[0]), close_one(in[1]), close_one(out[0]), close_one(out[1]);
     throw DataError(fmt::format("'{}' cannot be started: {}", command, std::strerror(errno)));
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   // A group of its own, so that all of it can be ended; signals as a program expects them.
@@ -88,23 +89,29 @@ ChildProcess::ChildProcess(const std::string& command) {
   posix_spawnattr_destroy(&attributes);
   close_one(in[0]);
   close_one(out[1]);
+  close_one(err[1]);
   input_ = in[1];
   output_ = out[0];
+  errors_ = err[0];
   if (error != 0) {
     pid_ = -1;
     close_one(input_);
     close_one(output_);
+    close_one(errors_);
     throw DataError(fmt::format("'{}' cannot be started: {}", command, std::strerror(error)));
   }
   ::fcntl(input_, F_SETFL, O_NONBLOCK);
   ::fcntl(output_, F_SETFL, O_NONBLOCK);
+  ::fcntl(errors_, F_SETFL, O_NONBLOCK);
 }
 
 ChildProcess::~ChildProcess() {
   close_input();
   close_one(output_);
   if (pid_ <= 0) return;
-  if (!reap(kGrace)) {
+  const bool ended = reap(kGrace);
+  close_one(errors_);
+  if (!ended) {
     ::kill(-pid_, SIGTERM);
     if (!reap(kGrace)) {
       ::kill(-pid_, SIGKILL);
@@ -125,9 +132,40 @@ bool ChildProcess::reap(double seconds) {
       break;
     }
     if (Clock::now() >= end) return false;
+    read_errors();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+void ChildProcess::read_errors() {
+  constexpr std::size_t kKept = 2000, kLongestLine = 300;
+  char buffer[4096];
+  while (errors_ >= 0) {
+    const ssize_t got = ::read(errors_, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) {
+      close_one(errors_);
+      return;
+    }
+    const std::string_view words(buffer, static_cast<std::size_t>(got));
+    complaint_.append(words.substr(0, kKept - std::min(kKept, complaint_.size())));
+    for (const char c : words) {
+      if (c == '\n') {
+        line_ended_ = !last_line_.empty();
+      } else {
+        if (line_ended_) last_line_.clear();
+        line_ended_ = false;
+        if (last_line_.size() < kLongestLine) last_line_ += c;
+      }
+    }
+  }
+}
+
+std::string ChildProcess::last_words() {
+  read_errors();
+  return last_line_;
 }
 
 std::string ChildProcess::ending() {
@@ -146,8 +184,9 @@ ChildProcess::End ChildProcess::exchange(std::string_view out, std::string& in,
   while (!enough(in)) {
     control.check();
     if (Clock::now() >= end) return End::kTimeOut;
-    pollfd ends[2] = {{output_, POLLIN, 0}, {out.empty() ? -1 : input_, POLLOUT, 0}};
-    if (::poll(ends, 2, kPollMilliseconds) < 0) continue;
+    pollfd ends[3] = {{output_, POLLIN, 0}, {out.empty() ? -1 : input_, POLLOUT, 0}, {errors_, POLLIN, 0}};
+    if (::poll(ends, 3, kPollMilliseconds) < 0) continue;
+    if (ends[2].revents != 0) read_errors();
     if ((ends[1].revents & (POLLOUT | POLLERR | POLLHUP)) != 0) {
       const ssize_t done = ::write(input_, out.data(), out.size());
       if (done > 0) out.remove_prefix(static_cast<std::size_t>(done));

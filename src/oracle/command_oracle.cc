@@ -21,7 +21,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the byte order of queries and answers");
 
 constexpr std::size_t kLongestHeader = 4096, kLongestLine = std::size_t{1} << 24;
-constexpr Index kMostOutputs = 1 << 20;
+constexpr Index kMostInputs = Index{1} << 28, kMostOutputs = Index{1} << 16, kMostBatch = Index{1} << 20;
+constexpr std::size_t kLargestAnswer = std::size_t{1} << 30;  // bytes
 
 class CommandOracle final : public Oracle {
  public:
@@ -31,6 +32,26 @@ class CommandOracle final : public Oracle {
   [[nodiscard]] Index inputs() const override { return options_.inputs; }
   [[nodiscard]] std::string name() const override { return command_; }
   [[nodiscard]] Index batch_rows() const override { return options_.batch_rows; }
+
+  // Starts the program and waits for its first line.
+  void introduce(const Control& control) {
+    child_.emplace(command_);
+    std::string in;
+    exchange(
+        "", in,
+        [&](const std::string& so_far) {
+          if (so_far.size() > kLongestHeader && so_far.find('\n') == std::string::npos)
+            fail("did not begin with a line of JSON");
+          return so_far.find('\n') != std::string::npos;
+        },
+        control, "say how many inputs it has, in a first line {\"inputs\": d, \"outputs\": m}");
+    if (!is_greeting(in))
+      fail(fmt::format("began with '{}', not with {{\"inputs\": d, \"outputs\": m}}",
+                       in.substr(0, std::min<std::size_t>(in.find('\n'), 60))));
+    greeted_ = true;
+    take_greeting(in);
+    if (!in.empty()) fail("said more than its first line before it was asked");
+  }
 
   [[nodiscard]] RowMatrix answer(const Eigen::Ref<const RowMatrix>& x, const Control& control) override {
     if (hung_) fail("did not answer in time before, and is not asked again");
@@ -44,20 +65,69 @@ class CommandOracle final : public Oracle {
   }
 
   void exchange(const std::string& out, std::string& in,
-                const std::function<bool(const std::string&)>& enough, const Control& control) {
-    switch (child_->exchange(out, in, enough, options_.timeout_seconds, control)) {
-      case ChildProcess::End::kEnough:
-        return;
-      case ChildProcess::End::kClosed: {
-        const std::string ending = child_->ending();
-        child_.reset();  // the next query starts it again
-        fail(fmt::format("{} before it had answered; run it by hand to see why", ending));
-      }
-      case ChildProcess::End::kTimeOut:
-        hung_ = true;
-        fail(fmt::format("did not answer within {:g} seconds; allow more, or ask for fewer rows at once",
-                         options_.timeout_seconds));
+                const std::function<bool(const std::string&)>& enough, const Control& control,
+                const char* what = "answer") {
+    const ChildProcess::End end = child_->exchange(out, in, enough, options_.timeout_seconds, control);
+    if (end == ChildProcess::End::kEnough) {
+      show_complaint();
+      return;
     }
+    if (end == ChildProcess::End::kTimeOut) {
+      hung_ = true;
+      show_complaint();
+      fail(fmt::format("did not {} within {:g} seconds; allow more, or ask for fewer rows at once", what,
+                       options_.timeout_seconds));
+    }
+    const std::string ending = child_->ending(), words = child_->last_words();
+    show_complaint();
+    child_.reset();  // the next query starts it again
+    greeted_ = false;
+    fail(fmt::format("{} before it had answered; {}", ending,
+                     words.empty() ? "run it by hand to see why" : fmt::format("it said: {}", words)));
+  }
+
+  void show_complaint() {
+    if (shown_ || child_->complaint().empty()) return;
+    shown_ = true;
+    if (options_.on_complaint) options_.on_complaint(child_->complaint());
+  }
+
+  // Whether the first line of an answer is a greeting instead: a JSON object with inputs and without rows.
+  [[nodiscard]] static bool is_greeting(const std::string& in) {
+    const std::size_t line = in.find('\n');
+    if (line == std::string::npos || !in.starts_with('{')) return false;
+    const Json json = parsed(in.substr(0, line));
+    return json.is_object() && json.contains("inputs") && !json.contains("rows");
+  }
+
+  // Takes the greeting off the front of `in`.
+  void take_greeting(std::string& in) {
+    const std::size_t line = in.find('\n');
+    const Json json = parsed(in.substr(0, line));
+    in.erase(0, line + 1);
+    const auto whole = [&](const char* key, Index most, Index otherwise) {
+      const Json& value = at(json, key);
+      if (value.is_null()) return otherwise;
+      if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > most)
+        fail(fmt::format("announced {} {}", to_line(value).substr(0, 40), key));
+      return static_cast<Index>(value.get<std::int64_t>());
+    };
+    const Index inputs = whole("inputs", kMostInputs, options_.inputs);
+    if (options_.inputs > 0 && inputs != options_.inputs)
+      fail(fmt::format("has {} inputs, as it says, not {}", inputs, options_.inputs));
+    options_.inputs = inputs;
+    (void)whole("outputs", kMostOutputs, 1);
+    options_.batch_rows = std::min(options_.batch_rows, whole("batch", kMostBatch, options_.batch_rows));
+  }
+
+  // True once a greeting that came first is off `in`, or none came; false while it may still be one.
+  bool past_greeting(std::string& in) {
+    if (greeted_) return true;
+    if (in.empty()) return false;
+    if (in.front() == '{' && in.find('\n') == std::string::npos) return in.size() > kLongestHeader;
+    greeted_ = true;
+    if (is_greeting(in)) take_greeting(in);
+    return true;
   }
 
   [[nodiscard]] RowMatrix raw(const Eigen::Ref<const RowMatrix>& x, const Control& control) {
@@ -72,6 +142,7 @@ class CommandOracle final : public Oracle {
     exchange(
         out, in,
         [&](const std::string& so_far) {
+          if (!past_greeting(in)) return false;
           if (line == std::string::npos) {
             line = so_far.find('\n');
             if (line == std::string::npos) {
@@ -100,7 +171,15 @@ class CommandOracle final : public Oracle {
     if (n.get<std::int64_t>() != rows)
       fail(fmt::format("answered {} rows to {} queries", n.get<std::int64_t>(), rows));
     const auto outputs = m.get<std::int64_t>();
-    if (outputs < 1 || outputs > kMostOutputs) fail(fmt::format("announced {} outputs", outputs));
+    if (outputs < 1 || outputs > kMostOutputs)
+      fail(fmt::format("announced {} outputs; there may be {}", outputs, kMostOutputs));
+    if (static_cast<std::size_t>(outputs) >
+        kLargestAnswer / sizeof(double) / static_cast<std::size_t>(rows)) {
+      fail(fmt::format(
+          "announced {} outputs to each of {} queries, which is more than {} MiB; ask for fewer rows "
+          "at once",
+          outputs, rows, kLargestAnswer >> 20));
+    }
     return static_cast<Index>(outputs);
   }
 
@@ -122,9 +201,14 @@ class CommandOracle final : public Oracle {
     exchange(
         out, in,
         [&](const std::string& so_far) {
+          if (!past_greeting(in)) return false;
           lines += std::count(so_far.begin() + static_cast<std::ptrdiff_t>(seen), so_far.end(), '\n');
           seen = so_far.size();
-          if (lines == 0 && so_far.size() > kLongestLine) fail("sent a line that does not end");
+          const std::size_t last = so_far.rfind('\n');
+          if (so_far.size() - (last == std::string::npos ? 0 : last) > kLongestLine)
+            fail("sent a line that does not end");
+          if (so_far.size() > kLargestAnswer)
+            fail(fmt::format("answered {} queries with more than {} MiB", n, kLargestAnswer >> 20));
           return lines >= n;
         },
         control);
@@ -138,6 +222,8 @@ class CommandOracle final : public Oracle {
     for (Index i = 0; i < n; ++i) {
       const char* end = std::find(at, text.data() + text.size(), '\n');
       const Index columns = 1 + std::count(at, end, ',');
+      if (columns > kMostOutputs)
+        fail(fmt::format("gave {} outputs; there may be {}", columns, kMostOutputs));
       if (i == 0) y.resize(n, columns);
       if (columns != y.cols())
         fail(fmt::format("gave {} numbers in line {} and {} in the first", columns, i + 1, y.cols()));
@@ -161,22 +247,26 @@ class CommandOracle final : public Oracle {
   CommandOptions options_;
   std::optional<ChildProcess> child_;
   bool hung_ = false;
+  bool greeted_ = false;  // a greeting has come, or something else in its place
+  bool shown_ = false;    // what it wrote to its error output
 };
 
 }  // namespace
 
 void CommandOptions::validate() const {
-  if (inputs < 1) throw std::invalid_argument(fmt::format("inputs is {}, but must be at least 1", inputs));
+  if (inputs < 0) throw std::invalid_argument(fmt::format("inputs is {}, but must be at least 1", inputs));
   if (batch_rows < 1)
     throw std::invalid_argument(fmt::format("batch_rows is {}, but must be at least 1", batch_rows));
   if (!(timeout_seconds > 0))
     throw std::invalid_argument(fmt::format("timeout_seconds is {}, but must be above 0", timeout_seconds));
 }
 
-OraclePtr command_oracle(std::string command, const CommandOptions& options) {
+OraclePtr command_oracle(std::string command, const CommandOptions& options, const Control& control) {
   options.validate();
   if (command.empty()) throw std::invalid_argument("the command is empty; give a program to ask");
-  return std::make_shared<CommandOracle>(std::move(command), options);
+  auto oracle = std::make_shared<CommandOracle>(std::move(command), options);
+  if (options.inputs == 0) oracle->introduce(control);
+  return oracle;
 }
 
 }  // namespace exhume

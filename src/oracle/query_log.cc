@@ -115,7 +115,8 @@ bool possible(const LoggedBlock& block, Index inputs, Index outputs) {
 Index logged_inputs(const Json& header) {
   const Json& inputs = at(header, "inputs");
   if (inputs.is_null()) return 0;
-  if (!inputs.is_number_integer() || inputs.get<std::int64_t>() < 1 || inputs.get<std::int64_t>() > kMostInputs)
+  if (!inputs.is_number_integer() || inputs.get<std::int64_t>() < 1 ||
+      inputs.get<std::int64_t>() > kMostInputs)
     throw DataError(fmt::format("the log's header says {} inputs", to_line(inputs).substr(0, 40)));
   return static_cast<Index>(inputs.get<std::int64_t>());
 }

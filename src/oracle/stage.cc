@@ -7,9 +7,9 @@ namespace exhume {
 namespace {
 
 constexpr std::array<std::string_view, 17> kNames = {
-    "probe",      "kinks",   "jacobians",  "planes", "followed", "single kinks", "depth", "subspace",
-    "far places", "columns", "weak units", "search", "average",  "climbs",       "fresh", "answers lost",
-    "asked again"};
+    "probe",   "kinks",    "jacobians",  "planes",       "followed",   "single kinks",
+    "depth",   "subspace", "far places", "columns",      "weak units", "search",
+    "average", "climbs",   "fresh",      "answers lost", "asked again"};
 
 }  // namespace
 

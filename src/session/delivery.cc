@@ -1,5 +1,6 @@
 #include "session/delivery.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -18,22 +19,11 @@ namespace fs = std::filesystem;
 // What results hold, whatever the certificate says: those of version 0.1 do not name it.
 const std::vector<std::string> kResults = {"network.safetensors", "network.onnx", "rectified.safetensors",
                                            "errors.safetensors", "support.csv"};
-
-// What the certificate that lies in the folder speaks of: ours to replace. Names only, never paths.
-std::vector<std::string> files_of_earlier_run(const fs::path& folder) {
-  std::vector<std::string> names = kResults;
-  names.emplace_back(kSignatureFile);
-  std::error_code ignored;
-  if (!fs::exists(folder / kCertificateFile, ignored)) return names;
-  try {
-    for (const FileDigest& file : read_document_in(folder).certificate.written) {
-      if (fs::path(file.path).filename() == file.path) names.push_back(file.path);
-    }
-  } catch (const DataError&) {
-    // Not a certificate: nothing of ours.
-  }
-  return names;
-}
+// What would speak against a new certificate beside it. Tables of data are not among it: a certificate that
+// someone else put there must not be able to name what goes.
+const std::vector<std::string> kStale = {"network.safetensors", "network.onnx", "rectified.safetensors",
+                                         "errors.safetensors",  "support.csv",  "queries.log",
+                                         "units.safetensors",   "units.svg"};
 
 }  // namespace
 
@@ -48,11 +38,13 @@ Delivery::Delivery(DeliveryOptions options) : options_(std::move(options)) {
     key_.emplace(options_.key);
   }
   if (options_.folder.empty()) return;
-  if (!options_.overwrite) {
-    std::vector<std::string> names = kResults;
-    names.insert(names.end(), options_.more_names.begin(), options_.more_names.end());
-    refuse_to_overwrite(options_.folder, names);
-  }
+  std::vector<std::string> names = kResults;
+  names.insert(names.end(), options_.more_names.begin(), options_.more_names.end());
+  std::vector<std::string> all = names;
+  all.insert(all.end(), {kCertificateFile, kSignatureFile, kReportFile});
+  refuse_to_overwrite_inputs(options_.folder, all, options_.inputs);
+  refuse_to_overwrite_inputs(options_.folder, all, {options_.truth, options_.key});
+  if (!options_.overwrite) refuse_to_overwrite(options_.folder, names);
   folder_.emplace(options_.folder);
   page_ = &folder_->open(kReportFile);
 }
@@ -107,7 +99,22 @@ Delivered Delivery::write(Document document, const Control& control) {
   page_->write(to_html(document));
   control.check();
   folder_->lock();  // what lies there now is what is replaced, whoever wrote it meanwhile
-  for (const std::string& name : files_of_earlier_run(options_.folder)) folder_->replace(name);
+  std::vector<std::string> inputs = options_.inputs;
+  for (const FileDigest& file : document.certificate.files) inputs.push_back(file.path);
+  const auto is_input = [&](const std::string& name) {
+    const std::string path = (fs::path(options_.folder) / name).string();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const std::string& input) { return is_same_file(path, input); });
+  };
+  // The samples' names are known only now.
+  std::vector<std::string> names;
+  for (const File& file : files_) names.push_back(file.name);
+  refuse_to_overwrite_inputs(options_.folder, names, inputs);
+  for (const std::string& name : written_by_earlier_run(options_.folder, kStale))
+    if (!is_input(name)) folder_->replace(name);
+  std::error_code ignored;
+  if (!key_ && fs::exists(fs::path(options_.folder) / kCertificateFile, ignored))
+    folder_->replace(kSignatureFile);
   folder_->commit();
   for (const File& file : files_) written.push_back(file.name);
   written.insert(written.end(), {kCertificateFile, kReportFile});

@@ -2,8 +2,9 @@
 // signature.
 //
 // The folder is opened before the long work: one that cannot be written to must not cost an hour. Files
-// appear whole or not at all, and files that an earlier certificate in the folder speaks of go when the new
-// ones come. With a key the bytes of certificate.json are signed: it holds the digests of all others.
+// appear whole or not at all. Results of an earlier run go when the new ones come, where the certificate in the
+// folder names their bytes as they are; nothing else is removed, and no file that the run reads. With a key the
+// bytes of certificate.json are signed: it holds the digests of all others.
 #pragma once
 
 #include <optional>
@@ -22,11 +23,12 @@
 namespace exhume {
 
 struct DeliveryOptions {
-  std::string folder{};    // empty: nothing is written
-  bool in_memory = false;  // without a folder: the files are handed back (Delivered::files)
-  bool overwrite = false;  // files that no earlier run wrote may be lost (session/overwrite.h)
-  std::string key{};       // file of a private key to sign with; empty: no signature
-  std::string command{};   // as typed, for the certificate; empty where there was none
+  std::string folder{};               // empty: nothing is written
+  bool in_memory = false;             // without a folder: the files are handed back (Delivered::files)
+  bool overwrite = false;             // files that no earlier run wrote may be lost (session/overwrite.h)
+  std::string key{};                  // file of a private key to sign with; empty: no signature
+  std::string command{};              // as typed, for the certificate; empty where there was none
+  std::vector<std::string> inputs{};  // files that the run reads: never overwritten, whatever else is allowed
   std::vector<std::string>
       more_names{};                  // files of this kind of result beside network.safetensors and its like
   std::vector<Index> input_shape{};  // rows and columns where the inputs are an image, or none

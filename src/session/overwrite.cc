@@ -27,23 +27,38 @@ std::vector<FileDigest> written_before(const fs::path& folder) {
   }
 }
 
-// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; empty where
-// there is none.
+// Whether a certificate of the folder names the bytes of the file as they are.
+bool is_ours(const fs::path& path, const std::vector<FileDigest>& ours) {
+  std::error_code ignored;
+  const std::string name = path.filename().string();
+  const auto it =
+      std::find_if(ours.begin(), ours.end(), [&](const FileDigest& file) { return file.path == name; });
+  if (it == ours.end() || !fs::is_regular_file(path, ignored)) return false;
+  try {
+    return sha256_file(path) == it->sha256;
+  } catch (const DataError&) {
+    return false;  // gone meanwhile
+  }
+}
+
+// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; or a certificate
+// or a page that is none of ours. Empty where there is none.
 fs::path first_foreign(const fs::path& folder, const std::vector<std::string>& names) {
   std::error_code ignored;
   const std::vector<FileDigest> ours = written_before(folder);
   for (const std::string& name : names) {
     const fs::path path = folder / name;
-    if (!fs::exists(path, ignored)) continue;
-    const auto it =
-        std::find_if(ours.begin(), ours.end(), [&](const FileDigest& file) { return file.path == name; });
-    if (it == ours.end() || !fs::is_regular_file(path, ignored)) return path;
-    try {
-      if (sha256_file(path) != it->sha256) return path;
-    } catch (const DataError&) {
-      return path;  // gone meanwhile
-    }
+    if (fs::exists(path, ignored) && !is_ours(path, ours)) return path;
   }
+  bool certified = false;
+  try {
+    (void)read_document_in(folder);
+    certified = true;
+  } catch (const DataError&) {
+    // None, or something else of that name.
+  }
+  for (const char* name : {kCertificateFile, kReportFile})
+    if (!certified && fs::exists(folder / name, ignored)) return folder / name;
   return {};
 }
 
@@ -63,6 +78,31 @@ void refuse_to_overwrite(const std::string& folder, const std::vector<std::strin
   }
   throw WouldOverwrite(fmt::format("{} was not written by an earlier run into this folder and would be lost",
                                    foreign.string()));
+}
+
+std::vector<std::string> written_by_earlier_run(const std::string& folder,
+                                                const std::vector<std::string>& names) {
+  const std::vector<FileDigest> ours = written_before(folder);
+  std::vector<std::string> out;
+  for (const std::string& name : names)
+    if (is_ours(fs::path(folder) / name, ours)) out.push_back(name);
+  return out;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return fs::equivalent(a, b, none) && !none;
+}
+
+void refuse_to_overwrite_inputs(const std::string& folder, const std::vector<std::string>& names,
+                                const std::vector<std::string>& inputs) {
+  for (const std::string& name : names) {
+    const std::string path = (fs::path(folder) / name).string();
+    for (const std::string& input : inputs) {
+      if (!input.empty() && is_same_file(path, input))
+        throw WouldOverwrite(fmt::format("{} is read by this run and would be overwritten", path));
+    }
+  }
 }
 
 void refuse_result_folder(const std::string& folder) {

@@ -16,6 +16,16 @@ struct WouldOverwrite : std::invalid_argument {
 // Throws WouldOverwrite where one of `names` lies in the folder and no certificate there speaks of its bytes.
 void refuse_to_overwrite(const std::string& folder, const std::vector<std::string>& names);
 
+// Which of `names` an earlier run wrote into the folder: the certificate there names their bytes.
+[[nodiscard]] std::vector<std::string> written_by_earlier_run(const std::string& folder,
+                                                              const std::vector<std::string>& names);
+
+// Throws WouldOverwrite where one of `inputs`, files that the run reads, is one of `names` in the folder.
+void refuse_to_overwrite_inputs(const std::string& folder, const std::vector<std::string>& names,
+                                const std::vector<std::string>& inputs);
+// Whether two names are those of one file; false where either is none.
+[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
+
 // Throws WouldOverwrite where the folder holds a result.
 void refuse_result_folder(const std::string& folder);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -57,6 +58,20 @@ DeliveryOptions delivery_of(const RecoverJob& job, bool leads) {
   DeliveryOptions options = job.delivery;
   if (!leads) options.folder = options.key = "";
   return options;
+}
+
+// What tells samples from others at a glance: their shape, and three blocks of their rows.
+std::string look_of(const SampleSource& samples) {
+  constexpr Index kRows = 1024;
+  const Index rows = samples.rows(), count = std::min(kRows, rows);
+  std::string out = fmt::format("{} {} {}", rows, samples.inputs(), samples.outputs());
+  for (const Index first : {Index{0}, (rows - count) / 2, rows - count}) {
+    if (count == 0) break;
+    SampleBlock block;
+    samples.read(first, count, block);
+    out += sha256(packed(Matrix(block.x()))) + sha256(packed(Matrix(block.y())));
+  }
+  return out;
 }
 
 // Of a long run: what to expect of it. Empty for others.
@@ -137,6 +152,10 @@ void RecoverSession::open_checkpoint(const OpenedSamples& samples, const Notes& 
 
 Recovered RecoverSession::run(const OpenedSamples& samples, const Notes& note) {
   const Index depth = job_.options.depth();
+  if (const auto ranks = ranks_of(control_); ranks && !ranks->agree(look_of(*samples.samples))) {
+    throw DataError(
+        "the processes of this job see different data; give all of them the same files, as they are now");
+  }
   if (!job_.delivery.input_shape.empty()) check_shape(job_.delivery.input_shape, samples.samples->inputs());
   control_.device = choose_device(job_.device, *samples.samples, depth);
   if (depth == 1 && job_.estimate && note && leads_) {

@@ -334,11 +334,84 @@ for line in sys.stdin:
             self.run_exhume(*arguments, "--resume", "--out", "again")
             self.assertEqual((self.folder / "again/network.safetensors").read_bytes(), whole)
             now = json.loads((self.folder / "again/certificate.json").read_text())
-            self.assertLess(now["queries_this_run"], questions)
+            self.assertLess(now["queries_this_run"], questions + 8)
             self.assertIn("answers taken from", now["resumed"])
         refused = self.run_exhume(*arguments, "--resume", "--seed", 5, code=BAD_DATA)
         self.assertIn("seed 0, now it is 5", refused.stderr)
         self.assertIn("exists", self.run_exhume(*arguments, code=BAD_DATA).stderr)
+
+    def test_a_log_belongs_to_its_oracle(self):
+        arguments = ["extract", "--command", self.command, "--text", "--inputs", 3, "--log", "q.log", "--resume"]
+        self.run_exhume(*arguments)
+        (self.folder / "oracle.py").write_text(self.PROGRAM.replace("1.5]", "1.4]"))
+        self.assertIn("not the one that the log is of", self.run_exhume(*arguments, code=BAD_DATA).stderr)
+
+    def test_a_log_is_one_process_s(self):
+        slow = self.PROGRAM.replace("    x = [", "    import time; time.sleep(0.02)\n    x = [")
+        (self.folder / "oracle.py").write_text(slow)
+        arguments = ["extract", "--command", self.command, "--text", "--inputs", 3, "--log", "q.log", "--resume"]
+        first = subprocess.Popen([EXHUME, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        while not (self.folder / "q.log").exists() or (self.folder / "q.log").stat().st_size < 400:
+            time.sleep(0.02)
+        self.assertIn("in use by another process", self.run_exhume(*arguments, code=BAD_DATA).stderr)
+        first.send_signal(signal.SIGTERM)
+        self.assertEqual(first.wait(timeout=30), 130)
+
+    def test_a_program_says_its_inputs_itself(self):
+        program = "print('{\"inputs\": 3, \"outputs\": 1}', flush=True)\nimport sys\nprint('warming up', file=sys.stderr)"
+        (self.folder / "oracle.py").write_text(program + self.PROGRAM)
+        ran = self.run_exhume("extract", "--command", self.command, "--text", "--out", "r")
+        self.assertEqual(ran.stderr.count("warming up"), 1)
+        self.assertEqual(json.loads((self.folder / "r/certificate.json").read_text())["status"], "certified")
+        self.run_exhume("extract", "--command", self.command, "--text", "--inputs", 3, "--force", "--out", "r")
+        self.assertIn("has 3 inputs, as it says, not 4",
+                      self.run_exhume("extract", "--command", self.command, "--text", "--inputs", 4, code=BAD_DATA).stderr)
+        self.assertIn("inputs", self.run_exhume("extract", "--command", "sleep 9", "--timeout", 0.3, code=BAD_DATA).stderr)
+        dead = self.run_exhume("extract", "--command", "echo no such model >&2; exit 1", code=BAD_DATA)
+        self.assertIn("it said: no such model", dead.stderr)
+
+    def test_answers_beyond_any_size_are_refused_before_they_come(self):
+        for answer, words in (("print('{\\\"rows\\\": 6, \\\"outputs\\\": 1000000}')", "announced 1000000 outputs"),
+                              ("exec('while 1: sys.stdout.write(chr(49) * 4096)')", "line of JSON")):
+            command = f"{sys.executable} -c \"import sys; sys.stdin.buffer.readline(); {answer}\""
+            self.assertIn(words, self.run_exhume("extract", "--command", command, "--inputs", 3, "-q", code=BAD_DATA).stderr)
+
+    def test_a_file_is_an_oracle_and_every_input_may_have_its_own_ends(self):
+        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--samples", 10, "--out", "g")
+        for form, more in (("lists", ["--low=-3,-2,1", "--high=3,2.5,4"]), ("data", ["--domain", "data.csv"])):
+            with self.subTest(form):
+                (self.folder / "data.csv").write_text("a,b,c\n-3,0,4\n3,2.5,1\n0,-2,2\n")
+                self.run_exhume("extract", "g/network.safetensors", *more, "--out", form)
+                found = json.loads((self.folder / form / "certificate.json").read_text())
+                self.assertEqual((found["low"], found["high"]), ([-3, -2, 1], [3, 2.5, 4]))
+                self.assertIn("between their own ends", found["conclusion"])
+                self.assertIn("Agrees", self.run_exhume("verify", form).stdout)
+        for low in ("1,2", "none.csv", "5"):
+            self.run_exhume("extract", "g/network.safetensors", "--low", low, "--high", "2,2,2", code=USAGE)
+        self.run_exhume("extract", "g/network.safetensors", "--domain", "g/y.npy", code=BAD_DATA)
+
+    def test_ends_with_its_time_and_on_request_with_the_best_so_far(self):
+        self.run_exhume("generate", "--inputs", 12, "--hidden", "24,24,24", "--samples", 10, "--out", "g")
+        begin = time.monotonic()
+        ran = self.run_exhume("extract", "g/network.safetensors", "--budget", 2, "--out", "r", "--json", code=NOT_CERTIFIED)
+        self.assertLess(time.monotonic() - begin, 6)
+        found = json.loads(ran.stdout)
+        self.assertIn("the time was over", found["reason"])
+        self.assertTrue(found["layers_found"])
+        process = subprocess.Popen([EXHUME, "extract", "g/network.safetensors", "--out", "i"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=25), 130)
+        self.assertIn("interrupted", json.loads((self.folder / "i/certificate.json").read_text())["reason"])
+
+    def test_what_the_run_reads_is_not_overwritten(self):
+        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--samples", 10, "--out", "g")
+        before = (self.folder / "g/network.safetensors").read_bytes()
+        ran = self.run_exhume("extract", "g/network.safetensors", "--out", "g", "--force", code=USAGE)
+        self.assertIn("is read by this run", ran.stderr)
+        self.assertEqual((self.folder / "g/network.safetensors").read_bytes(), before)
 
     def test_programs_that_fail_end_in_one_sentence(self):
         for program, words in (("exit 3", "ended with status 3"), ("sleep 9", "did not answer within 0.5 seconds"),
@@ -351,7 +424,7 @@ for line in sys.stdin:
 
     def test_mistakes(self):
         self.run_exhume("extract", code=USAGE)
-        self.run_exhume("extract", "--command", "cat", code=USAGE)
+        self.run_exhume("extract", "--command", "cat", "--network", "x.onnx", code=USAGE)
         self.run_exhume("extract", "--command", "cat", "--inputs", 3, "--low", 0, code=USAGE)
         self.run_exhume("extract", "--command", "cat", "--inputs", 3, "--low", 1, "--high", 0, code=USAGE)
         self.run_exhume("extract", "--command", "cat", "--inputs", 3, "--resume", code=USAGE)

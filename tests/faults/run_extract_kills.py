@@ -3,7 +3,8 @@
 
 A program that is asked keeps a record of all it was asked. An extraction is killed (SIGKILL) at random moments and goes on
 from its log. In the end it is the network of an extraction that was left alone, no query was asked twice but those that
-were on their way at a kill, and the limit was not passed. Standard library only.
+were on their way at a kill and eight per start, by which the oracle of the log is known, and the limit was not passed.
+Standard library only.
 """
 
 import argparse
@@ -103,7 +104,7 @@ class ExtractKills(unittest.TestCase):
         twice = lambda batches: sum(map(len, batches)) - len({query for batch in batches for query in batch})
         alone = self.batches("alone")
         self.assertEqual({q for batch in asked for q in batch}, {q for batch in alone for q in batch})
-        self.assertLessEqual(twice(asked) - twice(alone), sum(on_their_way))
+        self.assertLessEqual(twice(asked) - twice(alone), sum(on_their_way) + 8 * KILLS)
         self.assertLessEqual(sum(on_their_way), KILLS * self.BATCH)
 
     def test_the_limit_holds_over_all_runs(self):

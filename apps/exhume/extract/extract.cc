@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "command.h"
 #include "deliver.h"
 #include "io/open.h"
 #include "oracle/command_oracle.h"
+#include "oracle/input_ranges.h"
+#include "oracle/queried_model.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -19,21 +23,30 @@ class Extract final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
         "extract", "Extract the network behind a black box by queries, with a certificate");
-    add_file(*app, "--network", network_, "A network to query, for trying (.safetensors, .npz)");
+    add_file(*app, "MODEL", model_, "A model file to query (.onnx, .safetensors, .npz, .nnet)");
+    add_file(*app, "--network", network_, "The same");
     app->add_option("--command", command_,
                     "A program to query: it answers batches of rows over stdin and stdout (see below)");
     app->add_flag("--text", text_,
                   "With --command: one line of comma-separated numbers per row, instead of raw doubles");
-    app->add_option("--inputs,-d", inputs_, "Number of inputs; with --command")
+    app->add_option("--inputs,-d", inputs_, "Number of inputs, with a --command that does not say it")
         ->check(CLI::Range(1, 1 << 28).description(""));
     app->add_option("--batch", batch_, "With --command: most rows at once [4096]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--timeout", timeout_, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    app->add_option("--queries", options_.queries, "Most queries; never passed [no limit]")
+    app->add_option("--queries", options_.queries, "Most queries; never passed [20 times the estimate]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    low_option_ = app->add_option("--low", low_, "Smallest value of an input; every query respects it");
-    high_option_ = app->add_option("--high", high_, "Largest value of an input");
+    app->add_option("--budget", budget_, "Seconds after which it ends with the best so far [600]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option(
+           "--low", low_,
+           "Smallest value of an input, which every query respects: a number, a list with commas, or "
+           "a file with one per input")
+        ->type_name("NUMBER|LIST|FILE");
+    app->add_option("--high", high_, "Largest value of an input, likewise")->type_name("NUMBER|LIST|FILE");
+    add_file(*app, "--domain", domain_,
+             "A table of inputs (.csv, .npy): every query keeps to the range of each of its columns");
     app->add_option("--fresh", options_.fresh, "Random queries of the last check [256]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
@@ -47,15 +60,19 @@ depth and widths are found. Query only models that are yours or that you may que
 about 1.3 (hidden + outputs) / outputs x inputs queries, several about 12 for every weight between hidden
 layers besides.
 
-The program of --command reads, for every batch, one JSON line {"rows": n, "inputs": d} and n x d doubles
-(little-endian), and writes {"rows": n, "outputs": m} and n x m doubles. With --text it reads and writes one
-line per row. `python -m exhume.serve model.onnx` is such a program.
+The program of --command may begin with one JSON line {"inputs": d, "outputs": m}, and "batch": n for at most
+n rows at once; then --inputs is not needed. For every batch it reads one JSON line {"rows": n, "inputs": d}
+and n x d doubles (little-endian), and writes {"rows": n, "outputs": m} and n x m doubles. With --text it reads
+and writes one line per row. `python -m exhume.serve model.onnx` is such a program. Weights in a model file are
+used in double precision; the program runs it as it is.
 
-Exit code 0: extracted and certified; 3: finished, not certified.
+Exit code 0: extracted and certified; 3: finished, not certified, or out of time or queries; 130: interrupted.
+Both write the best so far.
 
 Examples:
-  exhume extract --network secret.safetensors --out result
-  exhume extract --command "python -m exhume.serve model.onnx" --inputs 784 --low 0 --high 1 --out result
+  exhume extract model.onnx --low 0 --high 1 --out result
+  exhume extract controller.safetensors --low=-1,-1,-8 --high=1,1,8 --out result
+  exhume extract --command "python -m exhume.serve model.onnx" --domain data.csv --out result
   exhume extract --command ./model --inputs 20 --text --queries 20000 --log run.log --resume --out result
   exhume verify result)");
     return app;
@@ -64,55 +81,90 @@ Examples:
   [[nodiscard]] bool certifies() const override { return true; }
 
   int run(const Session& session) override {
-    if (network_.empty() == command_.empty())
-      throw std::invalid_argument("give --network with a file or --command with a program, one of them");
-    if (!command_.empty() && inputs_ == 0)
-      throw std::invalid_argument("--command needs --inputs, their number");
-    if ((low_option_->count() == 0) != (high_option_->count() == 0))
-      throw std::invalid_argument("--low and --high belong together");
-    if (low_option_->count() > 0) options_.box = {low_, high_};
+    if (!model_.empty() && !network_.empty())
+      throw std::invalid_argument("give one model, by its name alone or with --network");
+    if (!network_.empty()) model_ = network_;
+    if (model_.empty() == command_.empty())
+      throw std::invalid_argument("give a model file, or --command with a program, one of them");
+    if (low_.empty() != high_.empty()) throw std::invalid_argument("--low and --high belong together");
+    if (!low_.empty() && !domain_.empty())
+      throw std::invalid_argument("--domain takes the ranges from data; give it, or --low and --high");
+    const auto begin = Control::Clock::now();
     options_.log = log_;
     options_.validate();
-    Delivery delivery(delivery_options(session, out_));
-    const OraclePtr oracle = open_oracle();
-    if (!session.quiet && !session.json) {
-      const Index d = oracle->inputs();
-      complain(fmt::format(
-          "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 "
-          "and 20 about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
-          d, estimate_queries(d, 32, 1), estimate_queries(d, 128, 1), estimate_deep_queries(d, {20, 20}, 1),
-          estimate_deep_queries(d, {20, 10, 10}, 1)));
-    }
-    ExtractResult result = exhume::extract(oracle, options_, session.control);
+    DeliveryOptions where = delivery_options(session, out_);
+    where.inputs = {model_, domain_, low_, high_, log_};
+    Delivery delivery(std::move(where));
+    const QueriedModel model = open_oracle(session);
+    const Index d = model.oracle->inputs();
+    options_.box = domain_of(model, session.control);
+    options_.box.validate(d);
+    if (!session.quiet && !session.json) announce(d);
+    Control control = session.control;
+    control.deadline =
+        std::min(control.deadline, begin + std::chrono::duration_cast<Control::Clock::duration>(
+                                               std::chrono::duration<double>(std::min(budget_, 1e9))));
+    ExtractResult result = exhume::extract(model.oracle, options_, control);
+    // What was found is written, whoever stopped it.
+    Session calm = session;
+    calm.control.should_stop = nullptr;
     if (delivery.writes()) {
       for (const ResultFile& file : result_files(result)) delivery.add(file);
     }
-    return deliver(session, delivery, result, OpenedSamples(), out_);
+    const int code = deliver(calm, delivery, result, OpenedSamples(), out_);
+    return result.interrupted ? kInterrupted : code;
   }
 
  private:
-  [[nodiscard]] OraclePtr open_oracle() const {
-    if (!network_.empty()) {
-      Network network = open_network(network_);
-      if (inputs_ != 0 && inputs_ != network.inputs()) {
+  void announce(Index d) const {
+    complain(fmt::format(
+        "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 "
+        "and 20 about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
+        d, estimate_queries(d, 32, 1), estimate_queries(d, 128, 1), estimate_deep_queries(d, {20, 20}, 1),
+        estimate_deep_queries(d, {20, 10, 10}, 1)));
+    complain(fmt::format(
+        "ends after {:g} s (--budget), or {}; inputs are asked {}", budget_,
+        options_.queries > 0
+            ? fmt::format("{} queries", options_.queries)
+            : fmt::format("twenty times the estimate for what its first line shows, {} queries at least "
+                          "(--queries)",
+                          default_query_limit(d)),
+        options_.box.bounded() ? options_.box.words()
+                               : "anywhere: give --low and --high, or --domain, where they must not be"));
+  }
+
+  [[nodiscard]] QueriedModel open_oracle(const Session& session) const {
+    if (!model_.empty()) {
+      QueriedModel model = open_queried_model(model_);
+      if (inputs_ != 0 && inputs_ != model.oracle->inputs()) {
         throw std::invalid_argument(
-            fmt::format("--inputs is {}, but {} has {}", inputs_, network_, network.inputs()));
+            fmt::format("--inputs is {}, but {} has {}", inputs_, model_, model.oracle->inputs()));
       }
-      return network_oracle(std::move(network), network_);
+      return model;
     }
     CommandOptions how;
     how.inputs = inputs_;
     how.text = text_;
     how.batch_rows = batch_;
     how.timeout_seconds = timeout_;
-    return command_oracle(command_, how);
+    how.on_complaint = [quiet = session.quiet](const std::string& words) {
+      if (!quiet) complain(fmt::format("the program says: {}", printable(words)));
+    };
+    return {command_oracle(command_, how, session.control), {}};
   }
 
-  std::string network_, command_, log_, out_;
+  // As asked for; otherwise as the model's file says.
+  [[nodiscard]] Box domain_of(const QueriedModel& model, const Control& control) const {
+    const Index d = model.oracle->inputs();
+    if (!domain_.empty()) return box_of_table(domain_, d, control);
+    if (low_.empty()) return model.domain;
+    return Box::of(ends_of_inputs(low_, d, "--low"), ends_of_inputs(high_, d, "--high"));
+  }
+
+  std::string model_, network_, command_, log_, out_, low_, high_, domain_;
   Index inputs_ = 0, batch_ = 4096;
   bool text_ = false;
-  double low_ = 0, high_ = 0, timeout_ = 60;
-  CLI::Option *low_option_ = nullptr, *high_option_ = nullptr;
+  double timeout_ = 60, budget_ = 600;
   ExtractOptions options_;
 };
 

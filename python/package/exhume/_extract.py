@@ -38,13 +38,47 @@ def estimated_queries(inputs: int, hidden: int | Sequence[int], outputs: int = 1
     return int(_core.estimate_deep_queries(inputs, widths, outputs))
 
 
+def _ends(low: Any, high: Any, domain: Any, inputs: int) -> tuple[list[float], list[float]]:
+    """Ends of the box as lists of one number or of one per input; empty ones where there is none."""
+    if domain is not None:
+        if low is not None or high is not None:
+            raise ValueError("domain takes the ranges from data: give it, or low and high")
+        if isinstance(domain, (str, os.PathLike)):
+            path = os.fspath(domain)
+            domain = np.load(path) if path.endswith(".npy") else _numbers_of_table(path)
+        data = np.asarray(domain, dtype=np.float64)
+        if data.ndim != 2 or data.shape[1] != inputs or len(data) == 0 or not np.isfinite(data).all():
+            raise _core.DataError(
+                f"domain has shape {data.shape}; give rows of {inputs} finite numbers, one per input"
+            )
+        return list(data.min(axis=0)), list(data.max(axis=0))
+    if low is None and high is None:
+        return [], []
+    if low is None or high is None:
+        raise ValueError("low and high belong together")
+    return [list(map(float, np.ravel(np.asarray(end, dtype=np.float64)))) for end in (low, high)]  # type: ignore[return-value]
+
+
+def _numbers_of_table(path: str) -> np.ndarray[Any, Any]:
+    with open(path) as file:
+        first = file.readline().replace(",", " ").split()
+    try:
+        [float(word) for word in first]
+        skipped = 0
+    except ValueError:
+        skipped = 1
+    return np.loadtxt(path, delimiter="," if path.endswith(".csv") else None, skiprows=skipped, ndmin=2)
+
+
 def extract(
     f: Any,
-    inputs: int | None = None,
+    inputs: int | Sequence[int] | None = None,
     *,
     queries: int | None = None,
-    low: float | None = None,
-    high: float | None = None,
+    budget: float = 600.0,
+    low: Any = None,
+    high: Any = None,
+    domain: Any = None,
     seed: int = 0,
     fresh: int = 256,
     batch: int = 4096,
@@ -59,14 +93,20 @@ def extract(
 
     Parameters
     ----------
-    f : callable, torch module, path of an .onnx file, or an object with predict
-        Answers an n x d array with n x m numbers (or n). See `exhume.oracles` for services.
-    inputs : int
-        Number of inputs d; an .onnx file and fitted scikit-learn models say it themselves.
+    f : callable, torch module, path of a model file, or an object with predict
+        Answers an n x d array with n x m numbers (or n). See `exhume.oracles` for services. An .onnx file is run
+        by onnxruntime as it is; of classifiers probabilities are asked for, not labels.
+    inputs : int, or a shape
+        Number of inputs d; files, fitted scikit-learn models and most torch modules say it themselves. With a
+        shape such as (1, 8, 8) queries are arrays n x 1 x 8 x 8.
     queries : int
-        Most queries to make: never passed. None for no limit.
-    low, high : float
-        What inputs may be; every query respects it.
+        Most queries to make: never passed. None for twenty times the estimate.
+    budget : float
+        Seconds after which it ends with the best so far, uncertified.
+    low, high : float or array
+        What inputs may be, all of them or each; every query respects it.
+    domain : array, table or path
+        Data, n x d: inputs keep to the range of each column, in place of low and high.
     seed : int
         Of every random choice.
     fresh : int
@@ -85,9 +125,15 @@ def extract(
     ('certified', 5)
     """
     oracle = as_oracle(f, inputs)
+    low, high = _ends(low, high, domain, oracle.inputs)
 
     def answer(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        y = np.asarray(oracle.query(x), dtype=np.float64)
+        raw = np.asarray(oracle.query(x))
+        if np.iscomplexobj(raw):
+            raise _core.DataError(
+                f"{oracle.name} answered with complex numbers; give real ones, or real and imaginary parts as two outputs"
+            )
+        y = raw.astype(np.float64, copy=False)
         if y.ndim == 1 and len(y) == len(x):
             y = y.reshape(-1, 1)
         if y.ndim != 2:
@@ -109,6 +155,7 @@ def extract(
             int(fresh),
             "" if log is None else os.fspath(log),
             bool(resume),
+            float(budget),
             threads,
             callback,
         )

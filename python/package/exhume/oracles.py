@@ -1,6 +1,6 @@
 """Whatever answers queries, as a function from an n x d array to n x m numbers.
 
-`as_oracle` knows callables, torch modules, .onnx files and models with predict; `http` sends them to a
+`as_oracle` knows callables, torch modules, model files and models with predict; `http` sends them to a
 service.
 """
 
@@ -11,6 +11,7 @@ import os
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -31,56 +32,129 @@ class Oracle(NamedTuple):
     """What it is called in certificates and messages."""
 
 
-def as_oracle(f: Any, inputs: int | None = None) -> Oracle:
-    """`f` as an oracle: a callable, a torch module, a path of an .onnx file, or an object with predict."""
+def as_oracle(f: Any, inputs: int | Sequence[int] | None = None) -> Oracle:
+    """`f` as an oracle: a callable, a torch module, a path of a model file, or an object with predict.
+
+    `inputs` is the number of inputs, or the shape of one: then `f` gets arrays of that shape.
+    """
     if isinstance(f, Oracle):
         return f
     if isinstance(f, (str, os.PathLike)):
-        return onnx(f)
-    known = getattr(f, "n_features_in_", None)
-    if inputs is None:
-        inputs = known if known is not None else getattr(f, "inputs", None)
-    if inputs is None:
-        raise ValueError("inputs is missing: say how many numbers a query has")
-    if hasattr(f, "named_parameters") and hasattr(f, "eval"):
-        return _torch(f, int(inputs))
+        return _file(f)
+    shape = None if inputs is None or isinstance(inputs, int) else tuple(int(n) for n in inputs)
+    count = inputs if isinstance(inputs, int) else None if shape is None else int(np.prod(shape))
+    torch_module = hasattr(f, "named_parameters") and hasattr(f, "eval")
+    if count is None:
+        count = getattr(f, "n_features_in_", None)
+    if count is None and not torch_module:
+        count = getattr(f, "inputs", None)
+    if count is None and torch_module:
+        count, shape = _torch_inputs(f)
+    if count is None:
+        raise ValueError("inputs is missing: say how many numbers a query has, or their shape")
+    if torch_module:
+        return _torch(f, int(count), shape)
+    if not callable(f) and hasattr(f, "predict_proba"):
+        return Oracle(f.predict_proba, int(count), f"{type(f).__name__}.predict_proba")
     if not callable(f) and hasattr(f, "predict"):
-        return Oracle(f.predict, int(inputs), f"{type(f).__name__}.predict")
+        return Oracle(f.predict, int(count), f"{type(f).__name__}.predict")
     if not callable(f):
         raise TypeError(
-            f"{type(f).__name__} answers no queries: give a function, a torch module, an .onnx file "
+            f"{type(f).__name__} answers no queries: give a function, a torch module, a model file "
             "or a model with predict"
         )
-    return Oracle(f, int(inputs), getattr(f, "__qualname__", type(f).__name__))
+    name = getattr(f, "__qualname__", type(f).__name__)
+    if shape is None:
+        return Oracle(f, int(count), name)
+    return Oracle(lambda x: f(x.reshape(len(x), *shape)), int(count), name)
+
+
+def _file(path: str | os.PathLike[str]) -> Oracle:
+    if os.fspath(path).endswith(".onnx"):
+        return onnx(path)
+    from ._network import Network
+
+    network = Network.load(path)
+    return Oracle(network, network.inputs, os.fspath(path))
 
 
 def onnx(path: str | os.PathLike[str]) -> Oracle:
-    """An .onnx file with one input (n x d) and one output, evaluated by onnxruntime."""
+    """An .onnx file with one input and one output, evaluated by onnxruntime.
+
+    The input may have any shape whose first extent counts the rows: n x d, n x 1 x 8 x 8. Where that extent is
+    fixed, rows are asked so many at a time.
+    """
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+    if len(session.get_inputs()) != 1:
+        names = ", ".join(each.name for each in session.get_inputs())
+        raise _core.DataError(f"{os.fspath(path)} has several inputs ({names}); give a function that makes them of one")
     (given,) = session.get_inputs()
     kind = np.float64 if given.type == "tensor(double)" else np.float32
-    width = given.shape[-1]
-    if len(given.shape) != 2 or not isinstance(width, int):
+    rows, *row = given.shape if given.shape else [None]
+    if not row or not all(isinstance(extent, int) and extent > 0 for extent in row):
         raise _core.DataError(
-            f"{os.fspath(path)}: its input has shape {given.shape}, expected rows of known length"
+            f"{os.fspath(path)}: its input has shape {given.shape}, expected rows of known size"
         )
-    output = session.get_outputs()[0].name
-    return Oracle(lambda x: session.run([output], {given.name: x.astype(kind)})[0], width, os.fspath(path))
+    outputs = [each for each in session.get_outputs() if each.type.startswith("tensor(") and "int" not in each.type]
+    if not outputs:
+        raise _core.DataError(f"{os.fspath(path)} has no output of real numbers: labels alone tell nothing")
+    # Of labels and scores, as scikit-learn's converters write them, the scores.
+    output = outputs[0].name
+
+    def run(x: Any) -> Any:
+        answer = session.run([output], {given.name: x.astype(kind).reshape(len(x), *row)})[0]
+        return np.asarray(answer).reshape(len(x), -1)
+
+    def query(x: Any) -> Any:
+        if not isinstance(rows, int) or rows < 1:
+            return run(x)
+        parts = []
+        for first in range(0, len(x), rows):
+            part = x[first : first + rows]
+            full = np.concatenate([part, np.repeat(part[-1:], rows - len(part), axis=0)])
+            parts.append(run(full)[: len(part)])
+        return np.concatenate(parts)
+
+    return Oracle(query, int(np.prod(row)), os.fspath(path))
 
 
-def _torch(module: Any, inputs: int) -> Oracle:
+def _torch_inputs(module: Any) -> tuple[int | None, tuple[int, ...] | None]:
+    """The number of inputs of a module, as its first layer that says it."""
+    for part in module.modules():
+        if list(part.children()):
+            continue
+        for name in ("in_features", "num_features"):
+            count = getattr(part, name, None)
+            if isinstance(count, int) and not type(part).__name__.startswith(("BatchNorm2", "BatchNorm3", "Instance")):
+                return count, None
+        if type(part).__name__ not in ("Flatten", "Identity", "Dropout"):
+            return None, None
+    return None, None
+
+
+def _torch(module: Any, inputs: int, shape: tuple[int, ...] | None = None) -> Oracle:
     import torch
 
-    module.eval()
     first = next(module.parameters(), None)
     kind = torch.float64 if first is None else first.dtype
     device = "cpu" if first is None else first.device
 
     def query(x: Any) -> Any:
-        with torch.no_grad():
-            return module(torch.as_tensor(x, dtype=kind, device=device)).double().cpu().numpy()
+        # As it answers after training: dropout off, batches normalised by the running means.
+        training = module.training
+        module.eval()
+        try:
+            with torch.no_grad():
+                rows = torch.as_tensor(x, dtype=kind, device=device)
+                y = module(rows if shape is None else rows.reshape(len(rows), *shape))
+        finally:
+            module.train(training)
+        y = y.cpu()
+        return (y if y.is_complex() else y.double()).numpy().reshape(len(x), -1)
 
     return Oracle(query, inputs, type(module).__name__)
 

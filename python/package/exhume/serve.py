@@ -1,7 +1,8 @@
 """python -m exhume.serve MODEL: makes a model file an oracle for `exhume extract --command`.
 
-MODEL is an .onnx file, or an Exhume network (.safetensors, .npz). For every batch one JSON line {"rows": n,
-"inputs": d} and n x d little-endian doubles come in; {"rows": n, "outputs": m} and n x m doubles go out.
+MODEL is an .onnx file, or a network (.safetensors, .npz, .nnet). At first it writes one JSON line
+{"inputs": d}. For every batch one JSON line {"rows": n, "inputs": d} and n x d little-endian doubles come in;
+{"rows": n, "outputs": m} and n x m doubles go out.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import sys
 
 import numpy as np
 
-from . import Network
-from .oracles import Oracle, as_oracle, onnx
+from .oracles import Oracle, as_oracle
 
 
 def serve(oracle: Oracle) -> None:
     """Answers until the input ends."""
     queries, answers = sys.stdin.buffer, sys.stdout.buffer
+    answers.write(json.dumps({"inputs": oracle.inputs}).encode() + b"\n")
+    answers.flush()
     while line := queries.readline():
         sizes = json.loads(line)
         rows, inputs = int(sizes["rows"]), int(sizes["inputs"])
@@ -32,12 +34,7 @@ def serve(oracle: Oracle) -> None:
 def main() -> None:
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    path = sys.argv[1]
-    if path.endswith(".onnx"):
-        serve(onnx(path))
-    else:
-        network = Network.load(path)
-        serve(as_oracle(network, network.inputs))
+    serve(as_oracle(sys.argv[1]))
 
 
 if __name__ == "__main__":

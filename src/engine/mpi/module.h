@@ -8,7 +8,7 @@
 namespace exhume {
 
 // Changes with base/passes.h and engine/ranks.h: a module of another build is refused.
-inline constexpr int kRanksVersion = 1;
+inline constexpr int kRanksVersion = 2;
 
 inline constexpr const char* kRanksInterfaceSymbol = "exhume_ranks_interface";
 inline constexpr const char* kOpenRanksSymbol = "exhume_open_ranks";

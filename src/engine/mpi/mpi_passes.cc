@@ -72,6 +72,19 @@ class MpiPasses final : public RankPasses {
     wait(request);
   }
 
+  bool agree(std::string_view said) override {
+    std::uint64_t size = said.size();
+    broadcast(&size, sizeof size);
+    std::string first(said);
+    first.resize(size);
+    broadcast(first.data(), first.size());
+    int same = first == said ? 1 : 0, all = 0;
+    MPI_Request request;
+    MPI_Iallreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+    wait(request);
+    return all == 1;
+  }
+
   void finish() override {
     meet();
     MPI_Finalize();

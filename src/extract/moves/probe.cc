@@ -75,7 +75,8 @@ RowMatrix whole_numbers(const Frame& frame, const RowMatrix& x) {
   RowMatrix whole = x.array().round().matrix();
   const Box& box = frame.domain();
   for (Index n = 0; n < whole.cols() && box.bounded(); ++n)
-    whole.col(n) = whole.col(n).cwiseMax(std::ceil(box.low_of(n))).cwiseMin(std::floor(box.high_of(n))).eval();
+    whole.col(n) =
+        whole.col(n).cwiseMax(std::ceil(box.low_of(n))).cwiseMin(std::floor(box.high_of(n))).eval();
   return whole;
 }
 
@@ -178,9 +179,9 @@ NoLogit::NoLogit(const Box& box)
           "on inputs {} a probability is 0, to the precision of the answers, and has no logarithm: ask for "
           "logits, or in a box in which the classifier is less sure{}",
           box.words(),
-          box.per_input() ? ""
-                          : fmt::format(", such as [{:g}, {:g}]", box.low, box.low + (box.high - box.low) / 2))) {
-}
+          box.per_input()
+              ? ""
+              : fmt::format(", such as [{:g}, {:g}]", box.low, box.low + (box.high - box.low) / 2))) {}
 
 RowMatrix centred_logits(const RowMatrix& probabilities, bool logarithms) {
   RowMatrix y = logarithms ? probabilities : RowMatrix(probabilities.array().max(kTiny).log());

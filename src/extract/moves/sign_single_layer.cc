@@ -80,8 +80,9 @@ SignedNetwork resolve_network_signs(const SeparableModel& model, double toleranc
     network.W().row(j) *= signs(j);
     network.b()(j) *= signs(j);
   }
-  network.c() -= C.transpose() * network.b();
-  if (out.activation != "relu" || (k == 0 && !L.isZero(0))) network.L() = L - C.transpose() * network.W();
+  if (k > 0) network.c() -= C.transpose() * network.b();  // BLAS complains of products without rows
+  if (k == 0 && !L.isZero(0)) network.L() = L;
+  if (out.activation != "relu") network.L() = L - C.transpose() * network.W();
   return out;
 }
 

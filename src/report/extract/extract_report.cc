@@ -30,13 +30,21 @@ std::string activation_words(const ExtractResult& result) {
 }
 
 std::string domain_words(const ExtractResult& result) {
-  return result.box.bounded() ? fmt::format("inputs from {:g} to {:g}", result.box.low, result.box.high)
+  return result.box.bounded() ? fmt::format("inputs {}", result.box.words())
                               : fmt::format("normal inputs of standard deviation {:.3g}", result.spread);
+}
+
+// An end of the box: one number, or one per input.
+Json box_end(double common, const Vector& each) {
+  return each.size() > 0 ? Json(std::vector<double>(each.data(), each.data() + each.size())) : number(common);
 }
 
 Json own_keys(const ExtractResult& result) {
   const bool refused = result.certificate.status == Status::kRefused;
-  const auto measured = [&](double value) { return refused ? Json(nullptr) : number(value); };
+  // What fresh queries say, where there were some.
+  const auto measured = [&](double value) {
+    return refused || result.fresh == 0 ? Json(nullptr) : number(value);
+  };
   Json json;
   json["oracle"] = result.oracle;
   json["inputs"] = result.network.inputs();
@@ -57,8 +65,8 @@ Json own_keys(const ExtractResult& result) {
   for (const ExtractMove& each : result.moves)
     json["moves"].push_back({{"move", each.move}, {"why", each.why}, {"queries_before", each.queries}});
   for (const StageQueries& stage : result.stages) json["queries_by_stage"][stage.stage] = stage.queries;
-  json["low"] = number(result.box.low);
-  json["high"] = number(result.box.high);
+  json["low"] = box_end(result.box.low, result.box.lows);
+  json["high"] = box_end(result.box.high, result.box.highs);
   json["spread"] = measured(result.spread);
   json["fresh_queries"] = result.fresh;
   json["logged_worst"] = measured(result.logged_worst);
@@ -67,6 +75,8 @@ Json own_keys(const ExtractResult& result) {
   json["found_outside_subspace"] = result.found_outside;
   json["log_digest"] = result.log_digest;
   if (!result.resumed.empty()) json["resumed"] = result.resumed;
+  for (const LayerFound& layer : result.found)
+    if (result.fresh == 0) json["layers_found"].push_back({{"units", layer.units}, {"whole", layer.whole}});
   return json;
 }
 
@@ -112,8 +122,8 @@ std::string verdict(const ExtractResult& result) {
     case Status::kEstimated:
       return fmt::format(
           "The network was extracted ({}) with {} queries; it answers all of them, {} of them fresh and "
-          "random, to {}.",
-          shape, grouped(result.queries), grouped(result.fresh), result.precision);
+          "random, to {}. On {:.2g}% of the inputs nobody asked, and it may differ there.",
+          shape, grouped(result.queries), grouped(result.fresh), result.precision, 100 * result.unseen_share);
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}", shape,
                          result.certificate.reason);
@@ -136,11 +146,19 @@ std::vector<Fact> facts(const ExtractResult& result) {
                       (result.limit > 0 ? fmt::format(", of {} allowed", grouped(result.limit)) : "")});
   if (!result.resumed.empty())
     list.push_back({"resumed", fmt::format("{}; {} made now", result.resumed, grouped(result.sent))});
+  if (result.fresh == 0) {
+    for (std::size_t l = 0; l < result.found.size(); ++l) {
+      list.push_back(
+          {fmt::format("layer {}", l + 1),
+           fmt::format("{} units found, {} of them whole", result.found[l].units, result.found[l].whole)});
+    }
+  }
   if (result.certificate.status == Status::kRefused) return list;
   if (result.reading == "logits")
     list.push_back({"outputs", "logits up to a constant per row: log probabilities less their mean"});
   if (result.found_outside > 0)
     list.push_back({"outside", fmt::format("{} units found beyond the subspace", result.found_outside)});
+  if (result.fresh == 0) return list;
   list.push_back({"hidden units", fmt::format("at least so many: others may act on less than {:.2g} of {}",
                                               result.unseen_share, domain_words(result))});
   list.push_back(

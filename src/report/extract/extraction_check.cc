@@ -55,7 +55,7 @@ class Checker {
     } else {
       bad("log", "it is not the log that the certificate speaks of");
     }
-    Index asked = contents.lost;
+    Index asked = contents.lost + contents.again;
     for (const LoggedBlock& block : contents.blocks) asked += block.queries.count();
     const double stated = number_of(at(json_, "queries")), limit = number_of(at(json_, "queries_limit"));
     if (static_cast<double>(asked) != stated) {
@@ -75,8 +75,11 @@ class Checker {
       bad("network", "it has other inputs or outputs than the log");
       return;
     }
-    Box box;
-    if (at(head, "low").is_number()) box = {number_of(at(head, "low")), number_of(at(head, "high"))};
+    const Box box = logged_box(head);
+    if (box.per_input() && box.lows.size() != network_.inputs()) {
+      bad("network", "its domain has another number of inputs");
+      return;
+    }
     const Json& seed_json = at(head, "seed");
     const auto seed = seed_json.is_number_unsigned() ? seed_json.get<std::uint64_t>() : 0;
     const auto frame = std::make_shared<const Frame>(

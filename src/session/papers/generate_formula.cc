@@ -1,19 +1,22 @@
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "exhume/error.h"
 #include "exhume/papers/rectified.h"
+#include "io/random_access_file.h"
 #include "session/generate.h"
 
 namespace exhume {
 
 Generated plant_formula(const std::string& cnf) {
-  std::ifstream file(cnf, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw DataError(fmt::format("{} cannot be read; give a formula in DIMACS format", cnf));
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+  const RandomAccessFile file(cnf);
+  if (file.size() > kMostBytes) {
+    throw DataError(fmt::format("{} has {} bytes; give a formula in DIMACS format, of {} at most", cnf,
+                                file.size(), kMostBytes));
+  }
+  const std::string text = file.head(kMostBytes);
   try {
     Separability instance = relu_separability(with_complements(parse_dimacs(text)));
     Generated made;
