@@ -106,9 +106,9 @@ struct ExtractResult {
 // estimate for 128 units in one hidden layer, or for 20 and 20 in two.
 [[nodiscard]] Index default_query_limit(Index inputs);
 
-// Ends at the control's deadline, at the limit of queries, or when the control says stop, with the best so far:
-// uncertified where there is a network, otherwise refused; `found` says what is known of each layer, and the
-// log holds all that was asked. Throws DataError where the oracle or the log cannot be used,
+// Ends at the control's deadline, at the limit of queries, or when the control says stop, with the best so
+// far: uncertified where there is a network, otherwise refused; `found` says what is known of each layer,
+// and the log holds all that was asked. Throws DataError where the oracle or the log cannot be used,
 // std::invalid_argument for bad options, and what the oracle throws.
 [[nodiscard]] ExtractResult extract(const OraclePtr& oracle, const ExtractOptions& options,
                                     const Control& control = {});

@@ -142,3 +142,48 @@ def test_queries_are_estimated_before_the_first():
     assert 5000 < exhume.estimated_queries(10, [10, 10]) < 8192
     assert exhume.estimated_queries(784, 32) == exhume.estimated_queries(784, [32]) < 2**15.3
     assert exhume.estimated_queries(40, (20, 10, 10)) < 2**15.5
+
+
+def test_every_input_has_its_own_ends():
+    secret = network(3, 4, 1)
+    low, high = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 1.5])
+
+    def f(x):
+        assert (x >= low).all() and (x <= high).all()
+        return secret(x)
+
+    found = exhume.extract(f, inputs=3, low=low, high=high)
+    assert found.status == "certified"
+    x = low + (high - low) * np.random.default_rng(1).random((100, 3))
+    assert np.abs(found.network(x) - secret(x)).max() < 1e-9
+    data = np.stack([low, high])
+    assert exhume.extract(f, inputs=3, domain=data).status == "certified"
+    with pytest.raises(ValueError, match="domain"):
+        exhume.extract(f, inputs=3, domain=data, low=0, high=1)
+    with pytest.raises(ValueError, match="2 inputs"):
+        exhume.extract(f, inputs=3, low=[0, 0], high=[1, 1])
+
+
+def test_time_ends_it_with_the_best_so_far():
+    rng = np.random.default_rng(1)
+    W = [rng.standard_normal((b, a)) for a, b in ((12, 24), (24, 24), (24, 24), (24, 1))]
+
+    def f(x):
+        for w in W[:-1]:
+            x = np.maximum(x @ w.T + 0.3, 0)
+        return x @ W[-1].T
+
+    assert "the time was over" in exhume.extract(f, inputs=12, budget=1.5).reason
+
+
+def test_complex_answers_are_refused():
+    with pytest.raises(exhume.DataError, match="complex"):
+        exhume.extract(lambda x: x.sum(axis=1) + 1j, inputs=3)
+
+
+def test_classifiers_give_probabilities():
+    sklearn = pytest.importorskip("sklearn.neural_network")
+    x = np.random.default_rng(3).standard_normal((300, 4))
+    model = sklearn.MLPClassifier((5,), max_iter=60, random_state=0).fit(x, (x[:, 0] > 0).astype(int))
+    found = exhume.extract(model, low=-2, high=2)
+    assert found.status == "certified", found.reason

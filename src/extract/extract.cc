@@ -54,8 +54,8 @@ Json ends_json(double common, const Vector& each) {
   return each.size() > 0 ? Json(std::vector<double>(each.data(), each.data() + each.size())) : number(common);
 }
 
-// Twenty times what a network takes whose units all show on a line of so many kinks: in one hidden layer, or in
-// two of half as many each.
+// Twenty times what a network takes whose units all show on a line of so many kinks: in one hidden layer,
+// or in two of half as many each.
 Index limit_for(Index kinks, Index outputs, Index inputs) {
   const Index half = kinks / 2 + 1;
   return static_cast<Index>(kEnough) * std::max(estimate_queries(inputs, kinks, outputs),
@@ -231,8 +231,8 @@ class Extraction {
     return off.squaredNorm() / std::max((y.rowwise() - y.colwise().mean()).squaredNorm(), kTiny);
   }
 
-  // What the search for several layers knows, should it end here. In a subspace its network says nothing of the
-  // other inputs.
+  // What the search for several layers knows, should it end here. In a subspace its network says nothing of
+  // the other inputs.
   void keep(const LayerSearch& search) {
     const Hypothesis& known = search.hypothesis;
     result_.found.clear();

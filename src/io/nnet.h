@@ -10,8 +10,8 @@
 //     range of input, ..., range of outputs,         d + 1
 //     rows of W_1, one per line; entries of b_1, one per line; W_2, ...
 //
-// The weights stand on normalised inputs, (x - mean) / range, and give normalised outputs: that is the network
-// which is read, and the ends of its inputs are those of the file, normalised. ReLUs between layers.
+// The weights stand on normalised inputs, (x - mean) / range, and give normalised outputs: that is the
+// network which is read, and the ends of its inputs are those of the file, normalised. ReLUs between layers.
 //
 // The file is read whole, at most 1 GiB of it, and weights are taken as they come: what a header claims takes
 // no memory. Whatever is wrong is a DataError that names the line.

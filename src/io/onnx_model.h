@@ -1,9 +1,10 @@
 // An ONNX file taken apart: its nodes, constants, inputs and outputs, before anyone asks what they compute.
 //
-// Constants are initialisers and Constant nodes, FLOAT, DOUBLE or INT64, as raw_data or typed; sizes are those
-// of the bytes that are there, never those that a shape claims. Constants of other types are kept by name and
-// refused only where something needs their numbers. Numbers in a second file (as PyTorch's exporter leaves
-// them) are read from the same folder, by a plain name, as far as the file goes. Refused: sparse weights.
+// Constants are initialisers and Constant nodes, FLOAT, DOUBLE or INT64, as raw_data or typed; sizes are
+// those of the bytes that are there, never those that a shape claims. Constants of other types are kept by
+// name and refused only where something needs their numbers. Numbers in a second file (as PyTorch's
+// exporter leaves them) are read from the same folder, by a plain name, as far as the file goes. Refused:
+// sparse weights.
 #pragma once
 
 #include <cstdint>

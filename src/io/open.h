@@ -71,8 +71,8 @@ inline void check_sample_files(const std::vector<std::string>& paths) {
 // with commas.
 [[nodiscard]] TablePtr open_table(const std::filesystem::path& path, const Control& control = {});
 
-// Whether the file's name ends so (".onnx"), in letters of either case. Throws DataError where there is no such
-// file.
+// Whether the file's name ends so (".onnx"), in letters of either case. Throws DataError where there is no
+// such file.
 [[nodiscard]] bool has_ending(const std::filesystem::path& path, std::string_view ending);
 
 // A network whose units are rectified by another function than the ReLU.

@@ -55,6 +55,7 @@ class CommandOracle final : public Oracle {
 
   [[nodiscard]] RowMatrix answer(const Eigen::Ref<const RowMatrix>& x, const Control& control) override {
     if (hung_) fail("did not answer in time before, and is not asked again");
+    if (!broken_.empty()) fail(broken_);
     if (!child_) child_.emplace(command_);
     return options_.text ? as_text(x, control) : raw(x, control);
   }
@@ -114,7 +115,7 @@ class CommandOracle final : public Oracle {
     };
     const Index inputs = whole("inputs", kMostInputs, options_.inputs);
     if (options_.inputs > 0 && inputs != options_.inputs)
-      fail(fmt::format("has {} inputs, as it says, not {}", inputs, options_.inputs));
+      fail(broken_ = fmt::format("has {} inputs, as it says, not {}", inputs, options_.inputs));
     options_.inputs = inputs;
     (void)whole("outputs", kMostOutputs, 1);
     options_.batch_rows = std::min(options_.batch_rows, whole("batch", kMostBatch, options_.batch_rows));
@@ -247,6 +248,7 @@ class CommandOracle final : public Oracle {
   CommandOptions options_;
   std::optional<ChildProcess> child_;
   bool hung_ = false;
+  std::string broken_;    // what it says of itself and cannot be
   bool greeted_ = false;  // a greeting has come, or something else in its place
   bool shown_ = false;    // what it wrote to its error output
 };

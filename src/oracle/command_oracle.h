@@ -7,10 +7,11 @@
 //
 // or text: n lines of d numbers with commas between them in, n lines of m numbers out.
 //
-// The program is started through the shell, by the first batch or for its first line, in a process group of its
-// own, and lives until the oracle goes: its input is closed, and if it does not end by itself it is ended. Its
-// death, silence beyond the time-out, answers that are none and answers that are too large (65,536 outputs, 1
-// GiB per batch) are DataErrors of one sentence. While it is waited for, interruption works.
+// The program is started through the shell, by the first batch or for its first line, in a process group of
+// its own, and lives until the oracle goes: its input is closed, and if it does not end by itself it is
+// ended. Its death, silence beyond the time-out, answers that are none and answers that are too large
+// (65,536 outputs, 1 GiB per batch) are DataErrors of one sentence. While it is waited for, interruption
+// works.
 #pragma once
 
 #include <functional>

@@ -8,8 +8,8 @@
 // 4 d cosines, and flat (|B_in| <= (2/d)^(1/2)), so that in a box a direction reaches far, and the weights of
 // a unit, whatever they are, look like normal numbers in it: Var(w.B_i) = |w|^2 / d over the signs.
 //
-// With a box every query lies in it: reach() says how far a direction leads. Where every input has ends of its
-// own, all of this happens in the common box [-1, 1]^d of z,
+// With a box every query lies in it: reach() says how far a direction leads. Where every input has ends of
+// its own, all of this happens in the common box [-1, 1]^d of z,
 //
 //     x_n = (low_n + high_n) / 2 + z_n (high_n - low_n) / 2
 //

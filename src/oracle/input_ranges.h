@@ -13,8 +13,8 @@ namespace exhume {
 // so many are given back.
 [[nodiscard]] Vector ends_of_inputs(const std::string& text, Index inputs, const std::string& what);
 
-// Smallest and largest number of every column of a table of inputs: n x d. One pass; a column that is constant
-// fixes its input. Throws DataError where it has another number of columns.
+// Smallest and largest number of every column of a table of inputs: n x d. One pass; a column that is
+// constant fixes its input. Throws DataError where it has another number of columns.
 [[nodiscard]] Box box_of_table(const std::string& path, Index inputs, const Control& control);
 
 }  // namespace exhume

@@ -2,9 +2,9 @@
 // signature.
 //
 // The folder is opened before the long work: one that cannot be written to must not cost an hour. Files
-// appear whole or not at all. Results of an earlier run go when the new ones come, where the certificate in the
-// folder names their bytes as they are; nothing else is removed, and no file that the run reads. With a key the
-// bytes of certificate.json are signed: it holds the digests of all others.
+// appear whole or not at all. Results of an earlier run go when the new ones come, where the certificate in
+// the folder names their bytes as they are; nothing else is removed, and no file that the run reads. With a
+// key the bytes of certificate.json are signed: it holds the digests of all others.
 #pragma once
 
 #include <optional>

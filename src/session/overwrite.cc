@@ -41,8 +41,8 @@ bool is_ours(const fs::path& path, const std::vector<FileDigest>& ours) {
   }
 }
 
-// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; or a certificate
-// or a page that is none of ours. Empty where there is none.
+// The first of `names` that lies in the folder and whose bytes no certificate there speaks of; or a
+// certificate or a page that is none of ours. Empty where there is none.
 fs::path first_foreign(const fs::path& folder, const std::vector<std::string>& names) {
   std::error_code ignored;
   const std::vector<FileDigest> ours = written_before(folder);

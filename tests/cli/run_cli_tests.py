@@ -378,7 +378,7 @@ for line in sys.stdin:
             self.assertIn(words, self.run_exhume("extract", "--command", command, "--inputs", 3, "-q", code=BAD_DATA).stderr)
 
     def test_a_file_is_an_oracle_and_every_input_may_have_its_own_ends(self):
-        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--samples", 10, "--out", "g")
+        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--outputs", 1, "--samples", 10, "--out", "g")
         for form, more in (("lists", ["--low=-3,-2,1", "--high=3,2.5,4"]), ("data", ["--domain", "data.csv"])):
             with self.subTest(form):
                 (self.folder / "data.csv").write_text("a,b,c\n-3,0,4\n3,2.5,1\n0,-2,2\n")
@@ -392,7 +392,7 @@ for line in sys.stdin:
         self.run_exhume("extract", "g/network.safetensors", "--domain", "g/y.npy", code=BAD_DATA)
 
     def test_ends_with_its_time_and_on_request_with_the_best_so_far(self):
-        self.run_exhume("generate", "--inputs", 12, "--hidden", "24,24,24", "--samples", 10, "--out", "g")
+        self.run_exhume("generate", "--inputs", 12, "--layers", "24,24,24", "--outputs", 1, "--samples", 10, "--out", "g")
         begin = time.monotonic()
         ran = self.run_exhume("extract", "g/network.safetensors", "--budget", 2, "--out", "r", "--json", code=NOT_CERTIFIED)
         self.assertLess(time.monotonic() - begin, 6)
@@ -407,7 +407,7 @@ for line in sys.stdin:
         self.assertIn("interrupted", json.loads((self.folder / "i/certificate.json").read_text())["reason"])
 
     def test_what_the_run_reads_is_not_overwritten(self):
-        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--samples", 10, "--out", "g")
+        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--outputs", 1, "--samples", 10, "--out", "g")
         before = (self.folder / "g/network.safetensors").read_bytes()
         ran = self.run_exhume("extract", "g/network.safetensors", "--out", "g", "--force", code=USAGE)
         self.assertIn("is read by this run", ran.stderr)

@@ -62,9 +62,9 @@ layers besides.
 
 The program of --command may begin with one JSON line {"inputs": d, "outputs": m}, and "batch": n for at most
 n rows at once; then --inputs is not needed. For every batch it reads one JSON line {"rows": n, "inputs": d}
-and n x d doubles (little-endian), and writes {"rows": n, "outputs": m} and n x m doubles. With --text it reads
-and writes one line per row. `python -m exhume.serve model.onnx` is such a program. Weights in a model file are
-used in double precision; the program runs it as it is.
+and n x d doubles (little-endian), and writes {"rows": n, "outputs": m} and n x m doubles. With --text it
+reads and writes one line per row. `python -m exhume.serve model.onnx` is such a program. Weights in a model
+file are used in double precision; the program runs it as it is.
 
 Exit code 0: extracted and certified; 3: finished, not certified, or out of time or queries; 130: interrupted.
 Both write the best so far.
