@@ -21,7 +21,8 @@ class Compare final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
         "compare", "Say whether two networks are the same function, and if not, where and by which units");
-    add_file(*app, "A", asked_.first, "A network (.safetensors, .npz, .onnx); none where --command is given twice");
+    add_file(*app, "A", asked_.first,
+             "A network (.safetensors, .npz, .onnx); none where --command is given twice");
     add_file(*app, "B", asked_.second, "Another one, or none where --command is given");
     app->add_option("--command", asked_.commands,
                     "A program that answers queries, in place of a file; may be given twice (see extract)")
@@ -34,14 +35,16 @@ class Compare final : public Command {
     app->add_option("--timeout", asked_.timeout, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     add_file(*app, "--domain", asked_.domain, "Inputs that matter (.npy, .csv): their ranges are the domain");
-    low_ = app->add_option("--low", asked_.low, "Smallest value of the inputs: one number, or one per input [-1]")
+    low_ = app->add_option("--low", asked_.low,
+                           "Smallest value of the inputs: one number, or one per input [-1]")
                ->delimiter(',');
     high_ = app->add_option("--high", asked_.high, "Largest value of the inputs [1]")->delimiter(',');
     tolerance_option_ =
         app->add_option("--tolerance", tolerance_,
                         "Largest difference of an output to accept over the domain [what rounding explains]")
             ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-    app->add_option("--budget", asked_.options.budget, "Boxes that the proof may look at, of two files [20000]")
+    app->add_option("--budget", asked_.options.budget,
+                    "Boxes that the proof may look at, of two files [20000]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--ratio", asked_.options.ratio,
                     "The proof ends where its upper end is at most this times the lower one [1.1]")
@@ -55,11 +58,12 @@ class Compare final : public Command {
                   "Let units be turned around, at the price of a linear term");
     app->add_option("--seed", asked_.options.seed, "Seed of every random choice [0]");
     add_folder(*app, "--out,-o", out_, "Folder for certificate.json, report.html and the boxes of the proof");
-    app->footer(R"(One verdict: same_network, same_function, rounding, different or undecided. Two files: units
+    app->footer(
+        R"(One verdict: same_network, same_function, rounding, different or undecided. Two files: units
 are matched, whatever the widths; those that are changed, missing or extra are named with an input that sets
-them off, and lower <= max |f - g| <= upper is proved over the domain. A black box: queries at random, beside the
-kinks of the file, at corners, along lines and far out; what may have been missed is said. Without --tolerance
-only rounding is accepted.
+them off, and lower <= max |f - g| <= upper is proved over the domain. A black box: queries at random, beside
+the kinks of the file, at corners, along lines and far out; what may have been missed is said. Without
+--tolerance only rounding is accepted.
 
 Exit code 0: the same; 3: different or undecided.
 
@@ -77,7 +81,7 @@ Examples:
       throw std::invalid_argument("--low and --high belong together");
     if (tolerance_option_->count() > 0) asked_.options.tolerance = tolerance_;
     Delivery delivery(delivery_options(session, out_));
-    Comparison found = compare(asked_, session.control);
+    CompareResult found = compare(asked_, session.control);
     if (delivery.writes()) {
       for (const ResultFile& file : result_files(found)) delivery.add(file);
       const Delivered delivered = finish(delivery, found, session.control);

@@ -36,7 +36,8 @@ std::string units(const std::vector<ComparedUnit>& list, const char* name, bool 
     if (!u.weight.empty()) out += ": " + u.weight;
     if (u.change > 0) out += fmt::format(" is {:.6g} and {:.6g}", u.first_weight, u.second_weight);
     if (u.weights.size() > 0 && (u.first_row >= 0 || u.second_row >= 0)) {
-      out += u.acts ? fmt::format(": on at {:.2g} of random inputs", u.share) : ": off in the domain as far as was found";
+      out += u.acts ? fmt::format(": on at {:.2g} of random inputs", u.share)
+                    : ": off in the domain as far as was found";
     }
     if (u.acts && u.input.size() > 0) out += fmt::format("; set off by {}", entries(u.input));
     out += "\n";
@@ -60,8 +61,8 @@ std::string layers_text(const std::vector<LayerDifference>& layers) {
 
 }  // namespace
 
-std::string compare_text(const Comparison& found) {
-  const Tone tone = found.same() ? Tone::kGood
+std::string compare_text(const CompareResult& found) {
+  const Tone tone = found.same()                                  ? Tone::kGood
                     : found.verdict == CompareVerdict::kDifferent ? Tone::kBad
                                                                   : Tone::kWarn;
   std::string out = fmt::format("{}\n", toned(tone, printable(verdict(found))));
@@ -70,10 +71,11 @@ std::string compare_text(const Comparison& found) {
   for (const Fact& fact : list) width = std::max(width, fact.name.size());
   for (const Fact& fact : list) out += fmt::format("{:<{}}  {}\n", fact.name, width, printable(fact.value));
   if (!found.same() && found.worst_input.size() > 0) {
-    out += fmt::format("worst input   {}: {} and {}\n", entries(found.worst_input), entries(found.first_outputs),
-                       entries(found.second_outputs));
+    out += fmt::format("worst input   {}: {} and {}\n", entries(found.worst_input),
+                       entries(found.first_outputs), entries(found.second_outputs));
     if (found.simple_input.size() > 0)
-      out += fmt::format("simpler       {}: {:.3g} apart\n", entries(found.simple_input), found.simple_difference);
+      out += fmt::format("simpler       {}: {:.3g} apart\n", entries(found.simple_input),
+                         found.simple_difference);
   }
   out += units(found.extra, "extra", true) + units(found.missing, "missing", false) +
          units(found.changed, "changed", false);

@@ -8,7 +8,7 @@
 
 namespace exhume::cli {
 
-[[nodiscard]] std::string compare_text(const Comparison& found);
+[[nodiscard]] std::string compare_text(const CompareResult& found);
 [[nodiscard]] std::string written_text(const std::string& folder, const std::vector<std::string>& names);
 
 }  // namespace exhume::cli

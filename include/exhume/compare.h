@@ -40,12 +40,12 @@ struct CompareOptions {
   std::optional<double> tolerance{};  // largest D to accept; none: what rounding explains
   // The domain: one number for all inputs or one per input. None: the range of `rows`, or -1 to 1.
   Vector low{}, high{};
-  RowMatrix rows{};            // inputs that matter, rows x d; may be empty
-  Index budget = 20'000;       // boxes of the proof, for two networks
-  double ratio = 1.1;          // a proof ends where upper <= ratio * lower
-  Index queries = 10'000;      // of a black box, at most
-  bool inside = false;         // no query outside the domain
-  double confidence = 0.95;    // of what is said of a black box
+  RowMatrix rows{};          // inputs that matter, rows x d; may be empty
+  Index budget = 20'000;     // boxes of the proof, for two networks
+  double ratio = 1.1;        // a proof ends where upper <= ratio * lower
+  Index queries = 10'000;    // of a black box, at most
+  bool inside = false;       // no query outside the domain
+  double confidence = 0.95;  // of what is said of a black box
   std::uint64_t seed = 0;
   // Throws std::invalid_argument naming the field, its value and what it may be.
   void validate() const;
@@ -63,13 +63,13 @@ struct ComparedModel {
 struct ComparedUnit {
   Index layer = 0;
   Index first_row = -1, second_row = -1;
-  double change = 0;         // largest change of a weight on it, by its effect, over the size of the row
-  std::string weight{};      // which weight that is: "weight on unit 3 of layer 1", "bias"
+  double change = 0;     // largest change of a weight on it, by its effect, over the size of the row
+  std::string weight{};  // which weight that is: "weight on unit 3 of layer 1", "bias"
   double first_weight = 0, second_weight = 0;  // in the scale of the first
-  bool acts = true;          // on somewhere in the domain, as far as was found
-  double share = 0;          // of random inputs of the domain at which it is on
-  Vector input{};            // an input of the domain that sets it off
-  Vector weights{};          // of a unit that only one of them has: its row, without skip terms, and its bias
+  bool acts = true;                            // on somewhere in the domain, as far as was found
+  double share = 0;                            // of random inputs of the domain at which it is on
+  Vector input{};                              // an input of the domain that sets it off
+  Vector weights{};  // of a unit that only one of them has: its row, without skip terms, and its bias
 };
 
 // The worst difference of each kind of parameter of one matched pair of units, counted from 0 in canonical
@@ -99,34 +99,34 @@ struct NetworkComparison {
   std::vector<LayerDifference> layers{};
 };
 
-struct Comparison {
+struct CompareResult {
   CompareVerdict verdict = CompareVerdict::kUndecided;
-  std::string reason{};      // one sentence
+  std::string reason{};           // one sentence
   std::string first{}, second{};  // names
-  bool black_box = false;    // one of them was only asked
-  Vector low{}, high{};      // the domain
+  bool black_box = false;         // one of them was only asked
+  Vector low{}, high{};           // the domain
   bool domain_given = false;
   std::optional<double> tolerance{};
-  double accepted = 0;       // the largest D that counts as the same
+  double accepted = 0;  // the largest D that counts as the same
 
   double worst_difference = 0;  // the largest D found
   Vector worst_input{}, first_outputs{}, second_outputs{};
-  Vector simple_input{};     // D is above what is accepted here too, with as few entries off the middle (or
+  Vector simple_input{};  // D is above what is accepted here too, with as few entries off the middle (or
   double simple_difference = 0;  // the first row of data) as was found
 
-  double lower = 0;          // proved: lower <= max D <= upper; infinite where nothing is proved
+  double lower = 0;  // proved: lower <= max D <= upper; infinite where nothing is proved
   double upper = std::numeric_limits<double>::infinity();
   Index boxes = 0, leaves = 0;
-  std::string tree{};        // of the boxes (src/compare/split.h)
+  std::string tree{};  // of the boxes (src/compare/split.h)
 
-  Index matched = 0;         // units with a partner, outputs not counted
+  Index matched = 0;                                        // units with a partner, outputs not counted
   std::vector<ComparedUnit> changed{}, missing{}, extra{};  // worst first; missing: in the first alone
-  std::string arithmetic{};  // that explains the difference: "float32", "int8"; empty: none
+  std::string arithmetic{};            // that explains the difference: "float32", "int8"; empty: none
   std::vector<std::string> remarks{};  // each a sentence
 
   Index queries = 0, random_queries = 0, kink_queries = 0, far_queries = 0;
-  double confidence = 0;     // of a black box: at this confidence
-  double unseen_share = 1;   // they differ on less than this share of the domain
+  double confidence = 0;    // of a black box: at this confidence
+  double unseen_share = 1;  // they differ on less than this share of the domain
 
   std::optional<NetworkComparison> parameters{};  // of two networks
   std::vector<Matrix> weight_changes{};  // of every layer: second less first, rows as matched, by source
@@ -139,14 +139,14 @@ struct Comparison {
   }
 };
 
-// Throws DataError where they cannot be asked or have no inputs in common, std::invalid_argument, Interrupted.
-[[nodiscard]] Comparison compare(const ComparedModel& first, const ComparedModel& second,
-                                 const CompareOptions& options = {}, const Control& control = {});
+// Throws DataError where one cannot be asked, std::invalid_argument, Interrupted.
+[[nodiscard]] CompareResult compare(const ComparedModel& first, const ComparedModel& second,
+                                    const CompareOptions& options = {}, const Control& control = {});
 
 // Two files (.safetensors, .npz, .onnx). Networks of other rectified units than ReLUs are compared by their
 // parameters alone. Throws DataError where one is no network, or their activations differ.
-[[nodiscard]] Comparison compare(const std::string& first, const std::string& second,
-                                 const CompareOptions& options = {}, const Control& control = {});
+[[nodiscard]] CompareResult compare(const std::string& first, const std::string& second,
+                                    const CompareOptions& options = {}, const Control& control = {});
 
 }  // namespace exhume
 #pragma GCC visibility pop

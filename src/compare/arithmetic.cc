@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "compare/search.h"
 
@@ -20,7 +21,9 @@ constexpr double kFolded = 16 * kSingle;
 constexpr double kAlike = 8;
 
 double to_float(double v) { return static_cast<double>(static_cast<float>(v)); }
-double to_half(double v) { return static_cast<double>(static_cast<float>(Eigen::half(static_cast<float>(v)))); }
+double to_half(double v) {
+  return static_cast<double>(static_cast<float>(Eigen::half(static_cast<float>(v))));
+}
 double to_bfloat(double v) {
   return static_cast<double>(static_cast<float>(Eigen::bfloat16(static_cast<float>(v))));
 }
@@ -45,20 +48,26 @@ Matrix on_levels(const Matrix& W, bool per_row) {
 
 Matrix stored(Arithmetic arithmetic, const Matrix& W) {
   switch (arithmetic) {
-    case Arithmetic::kFloat32: return W.unaryExpr(&to_float);
+    case Arithmetic::kFloat32:
+      return W.unaryExpr(&to_float);
     case Arithmetic::kFloat16:
-    case Arithmetic::kFloat16Weights: return W.unaryExpr(&to_half);
+    case Arithmetic::kFloat16Weights:
+      return W.unaryExpr(&to_half);
     case Arithmetic::kBfloat16:
-    case Arithmetic::kBfloat16Weights: return W.unaryExpr(&to_bfloat);
+    case Arithmetic::kBfloat16Weights:
+      return W.unaryExpr(&to_bfloat);
     case Arithmetic::kInt8:
-    case Arithmetic::kInt8Weights: return on_levels(W, true);
-    case Arithmetic::kInt8TensorWeights: return on_levels(W, false);
+    case Arithmetic::kInt8Weights:
+      return on_levels(W, true);
+    case Arithmetic::kInt8TensorWeights:
+      return on_levels(W, false);
   }
   return W;
 }
 
 void round_features(Arithmetic arithmetic, RowFloats& h) {
-  if (arithmetic == Arithmetic::kFloat16) h = h.unaryExpr([](float v) { return float(Eigen::half(v)); }).eval();
+  if (arithmetic == Arithmetic::kFloat16)
+    h = h.unaryExpr([](float v) { return float(Eigen::half(v)); }).eval();
   if (arithmetic == Arithmetic::kBfloat16)
     h = h.unaryExpr([](float v) { return float(Eigen::bfloat16(v)); }).eval();
   if (arithmetic != Arithmetic::kInt8 || h.size() == 0) return;
@@ -96,6 +105,12 @@ std::optional<double> on_grid(const Vector& p, const Vector& q) {
   return std::nullopt;
 }
 
+double median_row(const RowMatrix& gap) {
+  Vector rows = gap.cwiseAbs().rowwise().maxCoeff();
+  std::nth_element(rows.begin(), rows.begin() + rows.size() / 2, rows.end());
+  return rows(rows.size() / 2);
+}
+
 bool whole_matrix_on_grid(const Matrix& p, const Matrix& q, bool per_row) {
   constexpr double kSure = 14;  // a chance of one in a million
   if (!per_row) return on_grid(p.reshaped(), q.reshaped()).value_or(0) > kSure;
@@ -113,25 +128,34 @@ bool whole_matrix_on_grid(const Matrix& p, const Matrix& q, bool per_row) {
 
 const char* to_string(Arithmetic arithmetic) {
   switch (arithmetic) {
-    case Arithmetic::kFloat32: return "float32";
-    case Arithmetic::kFloat16: return "float16";
-    case Arithmetic::kBfloat16: return "bfloat16";
-    case Arithmetic::kInt8: return "int8";
-    case Arithmetic::kFloat16Weights: return "weights in float16";
-    case Arithmetic::kBfloat16Weights: return "weights in bfloat16";
-    case Arithmetic::kInt8Weights: return "weights in int8, a scale per row";
-    case Arithmetic::kInt8TensorWeights: return "weights in int8, a scale per matrix";
+    case Arithmetic::kFloat32:
+      return "float32";
+    case Arithmetic::kFloat16:
+      return "float16";
+    case Arithmetic::kBfloat16:
+      return "bfloat16";
+    case Arithmetic::kInt8:
+      return "int8";
+    case Arithmetic::kFloat16Weights:
+      return "weights in float16";
+    case Arithmetic::kBfloat16Weights:
+      return "weights in bfloat16";
+    case Arithmetic::kInt8Weights:
+      return "weights in int8, a scale per row";
+    case Arithmetic::kInt8TensorWeights:
+      return "weights in int8, a scale per matrix";
   }
   return "";
 }
 
-RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x) {
+RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x, bool biases) {
   const BlockNetwork blocks = to_blocks(network);
   std::vector<RowFloats> h = {x.cast<float>()};
   round_features(arithmetic, h[0]);
   for (std::size_t l = 0; l < blocks.layers.size(); ++l) {
     const BlockLayer& layer = blocks.layers[l];
-    RowFloats z = layer.b.cast<float>().transpose().replicate(x.rows(), 1);
+    const Vector b = biases ? Vector(stored(arithmetic, layer.b)) : layer.b;
+    RowFloats z = b.cast<float>().transpose().replicate(x.rows(), 1);
     for (std::size_t s = 0; s <= l; ++s) {
       if (layer.from[s].size() == 0) continue;
       const RowFloats W = stored(arithmetic, layer.from[s]).cast<float>();
@@ -145,17 +169,22 @@ RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMa
 }
 
 std::string storage_that_explains(const Matching& pair) {
-  if (!pair.complete || !pair.same_depth || !pair.folded_first.empty() || !pair.folded_second.empty()) return "";
+  if (!pair.complete || !pair.same_depth || !pair.folded_first.empty() || !pair.folded_second.empty())
+    return "";
   bool single = true, folded = true, half = true, brain = true, rows = true, matrices = true;
   Index moved = 0, entries = 0;
   const auto look = [&](const Matrix& p, const Matrix& q, double scale) {
     for (Index i = 0; i < p.size(); ++i) {
       const double a = p(i), b = q(i), gap = std::abs(a - b);
-      const auto stored_as = [&](auto&& round) { return round(a) == to_float(b) || round(b) == to_float(a); };
-      single = single && stored_as(to_float);
+      // One of them is in the format, and the other rounds to it; or nearly, where it was rounded twice.
+      const auto stored_as = [&](auto&& round, double unit, double least) {
+        return (round(a) == a || round(b) == b) &&
+               gap <= 1.01 * unit * std::max(std::abs(a), std::abs(b)) + least;
+      };
+      single = single && stored_as(to_float, kSingle, 1e-45);
       folded = folded && gap <= kFolded * scale;
-      half = half && stored_as(to_half);
-      brain = brain && stored_as(to_bfloat);
+      half = half && stored_as(to_half, 1.0 / 2048, 1.0 / (1 << 25));
+      brain = brain && stored_as(to_bfloat, 1.0 / 256, 1e-40);
       if (a == 0 && b == 0) continue;
       ++entries;
       if (gap > 0) ++moved;
@@ -214,17 +243,21 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
   const RowMatrix single = evaluate_in(Arithmetic::kFloat32, f, x) - plain;
   // Answers may be stored in single precision beside.
   const double noise = std::max(most(single), kSingle * most(plain));
-  if (most(gap) <= kAlike * noise && gap.norm() <= kAlike / 2 * std::max(single.norm(), kSingle * plain.norm())) {
+  if (most(gap) <= kAlike * noise &&
+      gap.norm() <= kAlike / 2 * std::max(single.norm(), kSingle * plain.norm())) {
     out.arithmetic = "float32";
     out.share = 4 * std::max(share(gap), share(single));
     return out;
   }
-  for (const Arithmetic weights : {Arithmetic::kFloat16Weights, Arithmetic::kBfloat16Weights,
-                                   Arithmetic::kInt8Weights, Arithmetic::kInt8TensorWeights}) {
-    const RowMatrix left = y - evaluate_in(weights, f, x);
+  for (const auto& [weights, biases] :
+       {std::pair(Arithmetic::kFloat16Weights, false), std::pair(Arithmetic::kFloat16Weights, true),
+        std::pair(Arithmetic::kBfloat16Weights, false), std::pair(Arithmetic::kBfloat16Weights, true),
+        std::pair(Arithmetic::kInt8Weights, false), std::pair(Arithmetic::kInt8TensorWeights, false)}) {
+    const RowMatrix left = y - evaluate_in(weights, f, x, biases);
     if (most(left) > kAlike * noise) continue;
     out.arithmetic = to_string(weights);
     out.reference = weights;
+    out.biases = biases;
     out.share = 4 * std::max(share(left), share(single));
     return out;
   }
@@ -233,6 +266,9 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
     const RowMatrix same = evaluate_in(all, f, x) - plain;
     const double ratio = gap.norm() / std::max(same.norm(), kTiny);
     if (ratio > kAlike / 2 || ratio < 2 / kAlike || most(gap) > kAlike * most(same)) continue;
+    // Rounding is everywhere: one row that is far off is no rounding of the others.
+    const double usual = median_row(gap), expected = median_row(same);
+    if (usual > kAlike * expected || kAlike * usual < expected) continue;
     out.arithmetic = to_string(all);
     out.share = 4 * std::max(share(gap), share(same));
     return out;

@@ -27,7 +27,9 @@ enum class Arithmetic {
 };
 [[nodiscard]] const char* to_string(Arithmetic arithmetic);
 
-[[nodiscard]] RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x);
+// biases: they are rounded like weights; otherwise kept in single precision.
+[[nodiscard]] RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x,
+                                    bool biases = false);
 
 // Two files: are the weights of one those of the other, rounded? The name of the storage, or empty.
 [[nodiscard]] std::string storage_that_explains(const Matching& pair);
@@ -35,8 +37,9 @@ enum class Arithmetic {
 // A black box: y are its answers at x, f the network in the file. `arithmetic` evaluates to `reference`, what
 // is left is at most `share` times rounding_size (search.h) in every entry.
 struct Explained {
-  std::string arithmetic{};  // empty: nothing explains y; "double": no rounding at all
+  std::string arithmetic{};               // empty: nothing explains y; "double": no rounding at all
   std::optional<Arithmetic> reference{};  // y is this arithmetic's answer but for single precision
+  bool biases = false;                    // of the reference
   double share = 0;
 };
 // rough: whether y - f is rough on a small scale, as rounding is and a changed weight is not.

@@ -14,9 +14,9 @@
 namespace exhume {
 namespace {
 
-constexpr Index kFirst = 256;       // random inputs that tell the arithmetic
-constexpr double kFarOut = 1000;    // times the size of the domain
-constexpr int kBisections = 48;     // to a place on a line
+constexpr Index kFirst = 256;     // random inputs that tell the arithmetic
+constexpr double kFarOut = 1000;  // times the size of the domain
+constexpr int kBisections = 48;   // to a place on a line
 
 // Queries in batches, counted; never more than the limit.
 class Asked {
@@ -38,8 +38,8 @@ class Asked {
         y.resize(x.rows(), outputs_);
       }
       if (part.cols() != outputs_) {
-        throw DataError(fmt::format("{} answers with {} outputs, expected {}", oracle_.name(), part.cols(),
-                                    outputs_));
+        throw DataError(
+            fmt::format("{} answers with {} outputs, expected {}", oracle_.name(), part.cols(), outputs_));
       }
       y.middleRows(at, rows) = part;
       at += rows;
@@ -98,8 +98,14 @@ bool within(const Vector& x, const Vector& low, const Vector& high) {
 // The comparison of one file with one black box.
 class Hunt {
  public:
-  Hunt(const Network& f, Oracle& oracle, const CompareOptions& options, const Control& control, Comparison& out)
-      : f_(f), blocks_(to_blocks(f)), options_(options), low_(out.low), high_(out.high), out_(out),
+  Hunt(const Network& f, Oracle& oracle, const CompareOptions& options, const Control& control,
+       CompareResult& out)
+      : f_(f),
+        blocks_(to_blocks(f)),
+        options_(options),
+        low_(out.low),
+        high_(out.high),
+        out_(out),
         ask_(oracle, options.queries, f.outputs(), control) {}
 
   void run() {
@@ -117,7 +123,7 @@ class Hunt {
   [[nodiscard]] bool found() const { return beyond_; }
 
   RowMatrix reference(const RowMatrix& x) const {
-    return how_.reference ? evaluate_in(*how_.reference, f_, x) : evaluate(f_, x);
+    return how_.reference ? evaluate_in(*how_.reference, f_, x, how_.biases) : evaluate(f_, x);
   }
 
   // How far the answers are off the file's, over what is accepted; and keeps the worst of the domain.
@@ -209,7 +215,8 @@ class Hunt {
     look(uniform_inputs(low_, high_, random, options_.seed, "compare inputs"));
     out_.random_queries += random;
     const Index kinks = part(0.2);
-    const RowMatrix from = uniform_inputs(low_, high_, std::max<Index>(1, kinks / 8), options_.seed, "compare kinks");
+    const RowMatrix from =
+        uniform_inputs(low_, high_, std::max<Index>(1, kinks / 8), options_.seed, "compare kinks");
     const RowMatrix beside = kink_inputs(blocks_, from, low_, high_, 8);
     const Index asked = std::min<Index>(kinks, beside.rows());
     look(beside.topRows(asked));
@@ -241,7 +248,8 @@ class Hunt {
       over = look(x);
     } catch (const DataError&) {
       out_.remarks.emplace_back(
-          "The black box does not answer outside the domain: units that are on there alone were not looked for.");
+          "The black box does not answer outside the domain: units that are on there alone were not looked "
+          "for.");
       return;
     }
     out_.far_queries = rows;
@@ -376,7 +384,8 @@ class Hunt {
     const bool found = beyond_;
     // No difference in N random inputs: the share p of those that show one has (1 - p)^N >= 1 - confidence.
     if (!found)
-      out_.unseen_share = 1 - std::pow(1 - options_.confidence, 1.0 / static_cast<double>(out_.random_queries));
+      out_.unseen_share =
+          1 - std::pow(1 - options_.confidence, 1.0 / static_cast<double>(out_.random_queries));
     if (found) {
       out_.verdict = CompareVerdict::kDifferent;
       if (plane_.size() > 0) {
@@ -406,12 +415,14 @@ class Hunt {
     }
     if (!found) {
       out_.remarks.push_back(fmt::format(
-          "Queries cannot show what no query met: a difference on less than {:.2g} of the domain, a small ball "
+          "Queries cannot show what no query met: a difference on less than {:.2g} of the domain, a small "
+          "ball "
           "around one input say, would be missed by the {} random ones with a chance above {:.2g}{}.",
           out_.unseen_share, out_.random_queries, 1 - options_.confidence,
-          all_corners_ ? "; every corner of the box was asked, so no unit of the first layer is on inside that "
-                         "the file has not"
-                       : ""));
+          all_corners_
+              ? "; every corner of the box was asked, so no unit of the first layer is on inside that "
+                "the file has not"
+              : ""));
     }
   }
 
@@ -419,7 +430,7 @@ class Hunt {
   BlockNetwork blocks_;
   const CompareOptions& options_;
   const Vector low_, high_;
-  Comparison& out_;
+  CompareResult& out_;
   Asked ask_;
   Explained how_;
   bool explained_ = false, beyond_ = false, all_corners_ = false;
@@ -429,23 +440,24 @@ class Hunt {
 
 }  // namespace
 
-void compare_black_box(const Network& f, Oracle& oracle, const CompareOptions& options, const Control& control,
-                       Comparison& out) {
+void compare_black_box(const Network& f, Oracle& oracle, const CompareOptions& options,
+                       const Control& control, CompareResult& out) {
   Hunt(f, oracle, options, control, out).run();
 }
 
 void compare_two_black_boxes(Oracle& first, Oracle& second, const CompareOptions& options,
-                             const Control& control, Comparison& out) {
+                             const Control& control, CompareResult& out) {
   constexpr double kSingle = 1.0 / (1 << 20);  // sixteen roundings of float32, of the largest output
   Asked f(first, options.queries, -1, control);
   const RowMatrix probe = uniform_inputs(out.low, out.high, 1, options.seed, "compare first queries");
   const Index outputs = f(probe).cols();
   Asked g(second, options.queries, outputs, control);
-  const Index half = std::max<Index>(1, options.queries / 2 - 1), quarter = std::max<Index>(1, options.queries / 4);
+  const Index half = std::max<Index>(1, options.queries / 2 - 1),
+              quarter = std::max<Index>(1, options.queries / 4);
   const RowMatrix random = uniform_inputs(out.low, out.high, half, options.seed, "compare inputs");
-  std::vector<RowMatrix> sets = {random,
-                                 corner_inputs(out.low, out.high, quarter / 2, options.seed, "compare corners"),
-                                 line_inputs(out.low, out.high, quarter / 32, 32, options.seed)};
+  std::vector<RowMatrix> sets = {
+      random, corner_inputs(out.low, out.high, quarter / 2, options.seed, "compare corners"),
+      line_inputs(out.low, out.high, quarter / 32, 32, options.seed)};
   if (options.rows.rows() > 0) sets.push_back(options.rows.topRows(std::min(options.rows.rows(), quarter)));
   double scale = 0;
   for (std::size_t k = 0; k < sets.size(); ++k) {

@@ -19,10 +19,10 @@ namespace exhume {
 
 // Fills in what queries show; `out` has names and domain already. f: the network in the file, asked by
 // itself; the other is `oracle`.
-void compare_black_box(const Network& f, Oracle& oracle, const CompareOptions& options, const Control& control,
-                       Comparison& out);
+void compare_black_box(const Network& f, Oracle& oracle, const CompareOptions& options,
+                       const Control& control, CompareResult& out);
 // Two black boxes: random inputs, corners and lines.
 void compare_two_black_boxes(Oracle& first, Oracle& second, const CompareOptions& options,
-                             const Control& control, Comparison& out);
+                             const Control& control, CompareResult& out);
 
 }  // namespace exhume

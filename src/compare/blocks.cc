@@ -13,8 +13,9 @@ constexpr double kUlp = std::numeric_limits<double>::epsilon();  // 2^-52: above
 constexpr double kTwin = 16 * kUlp;
 
 Matrix slack_of(const BlockLayer& layer, std::size_t source) {
-  return layer.slack[source].size() != 0 ? layer.slack[source]
-                                         : Matrix(Matrix::Zero(layer.from[source].rows(), layer.from[source].cols()));
+  return layer.slack[source].size() != 0
+             ? layer.slack[source]
+             : Matrix(Matrix::Zero(layer.from[source].rows(), layer.from[source].cols()));
 }
 
 void ensure_slack(BlockLayer& layer, std::size_t source) { layer.slack[source] = slack_of(layer, source); }

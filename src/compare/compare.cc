@@ -24,7 +24,6 @@ namespace {
 // Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
 // float32 does, and what a fit to the last bits leaves.
 constexpr double kSameWeights = 1e-9;
-constexpr std::size_t kUnitsListed = 64;
 
 Vector spread_over(const Vector& given, Index inputs, const char* name) {
   if (given.size() == inputs) return given;
@@ -33,10 +32,10 @@ Vector spread_over(const Vector& given, Index inputs, const char* name) {
       fmt::format("{} has {} numbers, expected one for all inputs or {}", name, given.size(), inputs));
 }
 
-void set_domain(const CompareOptions& options, Index inputs, Comparison& out) {
+void set_domain(const CompareOptions& options, Index inputs, CompareResult& out) {
   if (options.rows.rows() > 0 && options.rows.cols() != inputs) {
-    throw DataError(
-        fmt::format("the rows of the domain have {} columns, the networks {} inputs", options.rows.cols(), inputs));
+    throw DataError(fmt::format("the rows of the domain have {} columns, the networks {} inputs",
+                                options.rows.cols(), inputs));
   }
   out.domain_given = options.low.size() > 0 || options.rows.rows() > 0;
   if (options.low.size() > 0) {
@@ -63,7 +62,7 @@ std::string weight_words(const MatchedUnit& unit) {
   return fmt::format("weight on unit {} of layer {}", unit.first_from + 1, unit.source);
 }
 
-void list_units(const Matching& pair, const SearchResult& search, Comparison& out) {
+void list_units(const Matching& pair, const DifferenceResult& search, CompareResult& out) {
   std::size_t trigger = 0;
   const auto depth = static_cast<Index>(pair.first.depth());
   const std::vector<Trigger>& triggers = search.triggers;
@@ -91,8 +90,8 @@ void list_units(const Matching& pair, const SearchResult& search, Comparison& ou
     one.weights = Vector::Zero(width + 1);
     if (width > 0) one.weights.head(width) = block.row(place);
     one.weights(width) = layer.b(place);
-    while (trigger < triggers.size() && (static_cast<Index>(triggers[trigger].layer) != unit.layer ||
-                                         triggers[trigger].unit != place))
+    while (trigger < triggers.size() &&
+           (static_cast<Index>(triggers[trigger].layer) != unit.layer || triggers[trigger].unit != place))
       ++trigger;
     if (trigger < triggers.size()) {
       one.acts = triggers[trigger].found;
@@ -124,10 +123,12 @@ std::string unit_words(const ComparedUnit& unit, bool second, Index depth) {
 }
 
 // "32 units match, 1 is extra (unit 33 of layer 1)"
-std::string units_sentence(const Comparison& out, Index depth) {
-  std::string text = fmt::format("{} match", number_words(static_cast<std::size_t>(out.matched), "unit", "units"));
+std::string units_sentence(const CompareResult& out, Index depth) {
+  std::string text =
+      fmt::format("{} match", number_words(static_cast<std::size_t>(out.matched), "unit", "units"));
   if (out.black_box) text.clear();
-  const auto add = [&](const std::vector<ComparedUnit>& list, const char* one, const char* more, bool second) {
+  const auto add = [&](const std::vector<ComparedUnit>& list, const char* one, const char* more,
+                       bool second) {
     if (list.empty()) return;
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {}", list.size(), list.size() == 1 ? one : more);
@@ -140,35 +141,34 @@ std::string units_sentence(const Comparison& out, Index depth) {
   return text;
 }
 
-std::string range_words(const Comparison& out) {
+std::string range_words(const CompareResult& out) {
   const bool one = (out.low.array() == out.low(0)).all() && (out.high.array() == out.high(0)).all();
   return one ? fmt::format("[{:g}, {:g}]^{}", out.low(0), out.high(0), out.low.size())
              : fmt::format("the box of {} inputs", out.low.size());
 }
 
-std::string bound_words(const Comparison& out) {
+std::string bound_words(const CompareResult& out) {
   if (!std::isfinite(out.upper)) return "";
   return fmt::format("over {} it is proved that {:.3g} <= max |f - g| <= {:.3g}", range_words(out), out.lower,
                      out.upper);
 }
 
-void compare_networks(const Network& f, const Network& g, const CompareOptions& options, const Control& control,
-                      Comparison& out) {
+void compare_networks(const Network& f, const Network& g, const CompareOptions& options,
+                      const Control& control, CompareResult& out) {
   StageClock clock;
   const Matching pair = match_units(f, g, out.low, out.high, options.free_signs, options.seed);
   clock.lap("match");
-  SearchOptions how;
+  DifferenceOptions how;
   how.rows = options.rows;
   how.seed = options.seed;
-  const SearchResult search = find_difference(pair.first, pair.second, out.low, out.high, how, control);
+  const DifferenceResult search = find_difference(pair.first, pair.second, out.low, out.high, how, control);
   list_units(pair, search, out);
   out.random_differences = search.random_differences;
   out.row_differences = search.row_differences;
   out.arithmetic = pair.worst_change > kSameWeights ? storage_that_explains(pair) : "";
   const bool same_weights = pair.complete && pair.worst_change <= kSameWeights;
-  const double scale = evaluate(f, uniform_inputs(out.low, out.high, 64, options.seed, "compare scale"))
-                           .cwiseAbs()
-                           .maxCoeff();
+  const double scale =
+      evaluate(f, uniform_inputs(out.low, out.high, 64, options.seed, "compare scale")).cwiseAbs().maxCoeff();
   out.accepted = options.tolerance.value_or(kSameWeights * std::max(scale, kTiny));
   const auto sure = [&](const RowMatrix& x) { return sure_difference(f, g, x); };
   clock.lap("search");
@@ -190,25 +190,29 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   const RowMatrix a = evaluate(f, out.worst_input.transpose()), b = evaluate(g, out.worst_input.transpose());
   out.first_outputs = a.row(0);
   out.second_outputs = b.row(0);
-  out.worst_difference = (a - b).cwiseAbs().maxCoeff();
+  // Both are rounded: what is found is never said to be above what is proved.
+  out.worst_difference = std::min((a - b).cwiseAbs().maxCoeff(), std::max(out.lower, out.upper));
   clock.lap("proof");
 
   const Index depth = static_cast<Index>(pair.first.depth());
   const std::string units = units_sentence(out, depth), bound = bound_words(out);
-  for (const auto& [list, name] : {std::pair(&pair.folded_first, &out.first), std::pair(&pair.folded_second, &out.second)}) {
+  for (const auto& [list, name] :
+       {std::pair(&pair.folded_first, &out.first), std::pair(&pair.folded_second, &out.second)}) {
     if (!list->empty()) {
       out.remarks.push_back(fmt::format("{} of {} on in the whole domain and without a partner: folded.",
                                         number_words(list->size(), "unit is", "units are"), *name));
     }
   }
   if (!pair.same_depth) {
-    out.remarks.push_back(fmt::format("The number of hidden layers differs: {} and {}.", f.depth(), g.depth()));
+    out.remarks.push_back(
+        fmt::format("The number of hidden layers differs: {} and {}.", f.depth(), g.depth()));
   }
   for (const ComparedUnit& unit : out.extra) {
     if (!unit.acts) {
-      out.remarks.push_back(fmt::format("The extra {} is off in the whole domain as far as was found; it may act "
-                                        "outside.",
-                                        unit_words(unit, true, depth)));
+      out.remarks.push_back(
+          fmt::format("The extra {} is off in the whole domain as far as was found; it may act "
+                      "outside.",
+                      unit_words(unit, true, depth)));
       break;
     }
   }
@@ -234,26 +238,27 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   }
   switch (out.verdict) {
     case CompareVerdict::kSameNetwork:
-      out.reason = fmt::format("the same network: {}, weights agree to {:.1e}; {}", units, pair.worst_change, bound);
+      out.reason =
+          fmt::format("the same network: {}, weights agree to {:.1e}; {}", units, pair.worst_change, bound);
       break;
     case CompareVerdict::kSameFunction:
       out.reason = fmt::format("the same function to {:.3g}: {}; {}", out.accepted, bound, units);
       break;
     case CompareVerdict::kRounding:
-      out.reason = fmt::format("only rounding: the weights of one are those of the other in {}; {}", out.arithmetic,
-                               bound);
+      out.reason = fmt::format("only rounding: the weights of one are those of the other in {}; {}",
+                               out.arithmetic, bound);
       break;
     case CompareVerdict::kDifferent:
-      out.reason = fmt::format("different by {:.3g} at the worst input found; {}; {}", out.worst_difference, units,
-                               bound);
+      out.reason = fmt::format("different by {:.3g} at the worst input found; {}; {}", out.worst_difference,
+                               units, bound);
       break;
     case CompareVerdict::kUndecided:
       out.reason = fmt::format("undecided: {}, and {:.3g} lies between; {}", bound, out.accepted, units);
       break;
   }
   if (different) {
-    const Vector base = options.rows.rows() > 0 ? Vector(options.rows.row(0).transpose())
-                                                : Vector((out.low + out.high) / 2);
+    const Vector base =
+        options.rows.rows() > 0 ? Vector(options.rows.row(0).transpose()) : Vector((out.low + out.high) / 2);
     const double least = options.tolerance ? std::max(*options.tolerance, 0.5 * out.worst_difference)
                                            : 0.5 * out.worst_difference;
     out.simple_input = simplest_input(out.worst_input, base, sure, least);
@@ -263,35 +268,37 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   out.certificate.timings = clock.laps();
 }
 
-void black_box_words(Comparison& out, Index depth) {
-  const std::string asked =
-      fmt::format("{} queries, {} of them random and {} beside the file's kinks", out.queries, out.random_queries,
-                  out.kink_queries);
+void black_box_words(CompareResult& out, Index depth) {
+  const std::string asked = fmt::format("{} queries, {} of them random and {} beside the file's kinks",
+                                        out.queries, out.random_queries, out.kink_queries);
   switch (out.verdict) {
     case CompareVerdict::kDifferent:
-      out.reason = fmt::format("different by {:.3g} at the worst input found, with {}", out.worst_difference, asked);
+      out.reason =
+          fmt::format("different by {:.3g} at the worst input found, with {}", out.worst_difference, asked);
       if (!out.changed.empty()) out.reason += fmt::format("; {}", units_sentence(out, depth));
       break;
     case CompareVerdict::kRounding:
       out.reason = fmt::format(
-          "only rounding: the answers are the file's in {}, off by {:.3g} at most in {}; at a confidence of {:g} "
+          "only rounding: the answers are the file's in {}, off by {:.3g} at most in {}; at a confidence of "
+          "{:g} "
           "they differ otherwise on less than {:.2g} of the domain",
           out.arithmetic, out.worst_difference, asked, out.confidence, out.unseen_share);
       break;
     default:
       out.reason = fmt::format(
-          "the same function as far as queries show: off by {:.3g} at most in {}; at a confidence of {:g} they "
+          "the same function as far as queries show: off by {:.3g} at most in {}; at a confidence of {:g} "
+          "they "
           "differ on less than {:.2g} of the domain",
           out.worst_difference, asked, out.confidence, out.unseen_share);
   }
 }
 
 // The certificate of what was found.
-void certify(const CompareOptions& options, Comparison& out) {
+void certify(const CompareOptions& options, CompareResult& out) {
   Certificate& certificate = out.certificate;
-  certificate.status = !out.same()                                     ? Status::kUncertified
+  certificate.status = !out.same()                                  ? Status::kUncertified
                        : out.black_box || !std::isfinite(out.upper) ? Status::kEstimated
-                                                                       : Status::kCertified;
+                                                                    : Status::kCertified;
   certificate.reason = out.reason;
   certificate.route = out.black_box ? "queries" : "proof over boxes";
   certificate.seed = options.seed;
@@ -318,19 +325,22 @@ void certify(const CompareOptions& options, Comparison& out) {
     if (out.black_box)
       certificate.assumed.emplace_back("the black box answers every query as it would answer anybody's");
   }
-  for (auto* units : {&out.changed, &out.missing, &out.extra})
-    if (units->size() > kUnitsListed) units->resize(kUnitsListed);
 }
 
 }  // namespace
 
 const char* to_string(CompareVerdict verdict) {
   switch (verdict) {
-    case CompareVerdict::kSameNetwork: return "same_network";
-    case CompareVerdict::kSameFunction: return "same_function";
-    case CompareVerdict::kRounding: return "rounding";
-    case CompareVerdict::kDifferent: return "different";
-    case CompareVerdict::kUndecided: return "undecided";
+    case CompareVerdict::kSameNetwork:
+      return "same_network";
+    case CompareVerdict::kSameFunction:
+      return "same_function";
+    case CompareVerdict::kRounding:
+      return "rounding";
+    case CompareVerdict::kDifferent:
+      return "different";
+    case CompareVerdict::kUndecided:
+      return "undecided";
   }
   return "";
 }
@@ -346,10 +356,10 @@ void CompareOptions::validate() const {
     throw std::invalid_argument(fmt::format("confidence is {:g}, expected between 0 and 1", confidence));
 }
 
-Comparison compare(const ComparedModel& first, const ComparedModel& second, const CompareOptions& options,
-                   const Control& control) {
+CompareResult compare(const ComparedModel& first, const ComparedModel& second, const CompareOptions& options,
+                      const Control& control) {
   options.validate();
-  Comparison out;
+  CompareResult out;
   out.first = first.name;
   out.second = second.name;
   out.tolerance = options.tolerance;
@@ -368,8 +378,8 @@ Comparison compare(const ComparedModel& first, const ComparedModel& second, cons
     if (first.network->outputs() != second.network->outputs()) {
       out.verdict = CompareVerdict::kDifferent;
       out.worst_difference = std::numeric_limits<double>::infinity();
-      out.reason = fmt::format("different: {} has {} outputs, {} has {}", first.name, first.network->outputs(),
-                               second.name, second.network->outputs());
+      out.reason = fmt::format("different: {} has {} outputs, {} has {}", first.name,
+                               first.network->outputs(), second.name, second.network->outputs());
       out.parameters = compare_parameters(*first.network, *second.network, options.free_signs);
     } else {
       compare_networks(*first.network, *second.network, options, control, out);

@@ -9,9 +9,10 @@
 namespace exhume {
 namespace {
 
-constexpr Index kPoints = 512;     // of the domain, for the size of features
-constexpr double kFar = 0.6;       // rows of unit norm further apart than this are different units
-constexpr double kNearOne = 1e-3;  // a scale this close to 1 is 1 where that fits as well
+constexpr Index kPoints = 512;  // of the domain, for the size of features
+constexpr double kFar = 0.6;    // rows of unit norm further apart than this are different units
+// A scale this close to 1 is 1, unless it fits far better: rounded or perturbed weights were not scaled.
+constexpr double kNearOne = 0.05, kFarBetter = 1e-3;
 
 // Root mean square of every feature: by source.
 std::vector<Vector> feature_sizes(const BlockNetwork& network, const RowMatrix& x) {
@@ -60,7 +61,7 @@ double median_scale(const Vector& r, const Vector& q) {
   if (!(s > 0) || !std::isfinite(s)) s = r.norm() / q.norm();
   if (!(s > 0) || !std::isfinite(s)) return 1;
   const double with = (r - s * q).lpNorm<1>(), without = (r - q).lpNorm<1>();
-  return std::abs(s - 1) <= kNearOne && without <= 2 * with + 1e-12 * r.lpNorm<1>() ? 1 : s;
+  return std::abs(s - 1) <= kNearOne && kFarBetter * without <= with + 1e-13 * r.lpNorm<1>() ? 1 : s;
 }
 
 double square_distance(const Vector& r, const Vector& q) {
@@ -180,7 +181,8 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
       name_first[i] = of_first[i] < 0 ? -1 : names++;
       if (of_first[i] >= 0) name_second[static_cast<std::size_t>(of_first[i])] = name_first[i];
     }
-    for (MatchedUnit& unit : fold_settled(F, l, name_first, low, high, true)) out.folded_first.push_back(unit);
+    for (MatchedUnit& unit : fold_settled(F, l, name_first, low, high, true))
+      out.folded_first.push_back(unit);
     for (MatchedUnit& unit : fold_settled(G, l, name_second, low, high, false))
       out.folded_second.push_back(unit);
     std::vector<Index> order_first(static_cast<std::size_t>(names)), order_second(order_first.size());

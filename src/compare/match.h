@@ -21,9 +21,9 @@ namespace exhume {
 
 // One unit of the pair.
 struct MatchedUnit {
-  Index layer = 0;                  // from 0; depth: the outputs
+  Index layer = 0;                        // from 0; depth: the outputs
   Index first_row = -1, second_row = -1;  // rows of the files, from 0; -1: the file has no such unit
-  double scale = 1;                 // of the second
+  double scale = 1;                       // of the second
   double change = 0;  // largest |difference| of an entry, times its feature, over the norm of the row
   // Where that is: source (0 the inputs) and the rows of the files there; -1: the bias.
   Index source = -1, first_from = -1, second_from = -1;
@@ -33,8 +33,8 @@ struct MatchedUnit {
 struct Matching {
   BlockNetwork first, second;  // aligned
   std::vector<MatchedUnit> units;
-  bool complete = false;   // every unit has a partner
-  double worst_change = 0;  // over matched units
+  bool complete = false;                                 // every unit has a partner
+  double worst_change = 0;                               // over matched units
   std::vector<MatchedUnit> folded_first, folded_second;  // units that were on in the whole domain
   bool same_depth = true;
 };

@@ -7,8 +7,9 @@
 namespace exhume {
 namespace {
 
-constexpr double kRounding = std::numeric_limits<double>::epsilon();  // twice the unit roundoff: room to spare
-constexpr double kLeast = 1e-290;  // above all that underflow loses
+constexpr double kRounding =
+    std::numeric_limits<double>::epsilon();  // twice the unit roundoff: room to spare
+constexpr double kLeast = 1e-290;            // above all that underflow loses
 
 // c + G e + E e' with a radius for rounding.
 struct Form {
@@ -32,8 +33,7 @@ Vector row_sums(const Matrix& G) {
 Vector reach(const Form& form) {
   const Index n = form.G.cols() + form.H.cols() + 2;
   Vector sum = row_sums(form.G) + row_sums(form.H) + form.radius;
-  for (Index i = 0; i < sum.size(); ++i)
-    sum(i) = up(sum(i), n) + kRounding * (std::abs(form.c(i)) + sum(i));
+  for (Index i = 0; i < sum.size(); ++i) sum(i) = up(sum(i), n) + kRounding * (std::abs(form.c(i)) + sum(i));
   return sum;
 }
 
@@ -87,7 +87,8 @@ double shrink_row(Form& form, Index i, double lambda, double low, double high) {
     form.c(i) *= lambda;
     form.G.row(i) *= lambda;
     if (form.H.cols() > 0) form.H.row(i) *= lambda;
-    form.radius(i) = std::abs(lambda) * form.radius(i) * (1 + 4 * kRounding) + kRounding * std::abs(lambda) * before;
+    form.radius(i) =
+        std::abs(lambda) * form.radius(i) * (1 + 4 * kRounding) + kRounding * std::abs(lambda) * before;
   }
   if (low != 0 || high != 0) {
     form.radius(i) += kRounding * (std::abs(form.c(i)) + std::abs(middle));

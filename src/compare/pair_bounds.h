@@ -1,6 +1,6 @@
 // Proved bounds of the difference of two networks with matched units over a box.
 //
-//     z_l = sum_s M_{l,s} h_s + b_l,      dz_l = sum_s (M'_{l,s} dh_s + (M'_{l,s} - M_{l,s}) h_s) + b'_l - b_l
+//     z_l = sum_s M_{l,s} h_s + b_l,   dz_l = sum_s (M'_{l,s} dh_s + (M'_{l,s} - M_{l,s}) h_s) + b'_l - b_l
 //
 // f has M, g has M'; unit i of g belongs to unit i of f (one of them may be a unit of zeros). z, h, dz and dh
 // are affine in x and in noises of the units that switch within the box:
@@ -8,8 +8,8 @@
 //     z = c + G e + E e',   |e| <= 1      e: d inputs, scaled to the box, and one noise per unsettled unit
 //     dz = c + G e + H e''                e'': one noise per unit whose difference is not linear in the box
 //
-//     max(z, 0) - lambda z in [0, max(-lambda l, (1 - lambda) u)]            for l <= z <= u, lambda in [0, 1]
-//     max(z + dz, 0) - max(z, 0) in [min(dz, 0), max(dz, 0)]                 and less where one is settled
+//     max(z, 0) - lambda z in [0, max(-lambda l, (1 - lambda) u)]       for l <= z <= u, lambda in [0, 1]
+//     max(z + dz, 0) - max(z, 0) in [min(dz, 0), max(dz, 0)]            and less where one is settled
 //
 // Rounding is outward: every form carries a radius which bounds all rounding errors so far, by gamma_n =
 // n u / (1 - n u) times the sums of absolute values (Higham, Accuracy and Stability, Section 3.1), and the

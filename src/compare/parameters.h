@@ -7,6 +7,7 @@
 
 namespace exhume {
 
-[[nodiscard]] NetworkComparison compare_parameters(const Network& first, const Network& second, bool free_signs);
+[[nodiscard]] NetworkComparison compare_parameters(const Network& first, const Network& second,
+                                                   bool free_signs);
 
 }  // namespace exhume

@@ -12,9 +12,9 @@
 namespace exhume {
 namespace {
 
-constexpr int kSteps = 10;      // lengths of step that are tried, each half of the one before
-constexpr int kClimbs = 40;     // iterations of an ascent
-constexpr int kPrograms = 6;    // linear programs for one unit
+constexpr int kSteps = 10;        // lengths of step that are tried, each half of the one before
+constexpr int kClimbs = 40;       // iterations of an ascent
+constexpr int kPrograms = 6;      // linear programs for one unit
 constexpr Index kMostRows = 600;  // of a linear program: more take seconds
 constexpr double kBeside = 1e-6;  // of the width of the box: how far beside a kink
 
@@ -99,8 +99,8 @@ Vector unit_slope(const BlockNetwork& network, std::size_t l, Index unit, const 
 }
 
 // The largest z of the unit among inputs of the box that have the same units on below it as x.
-std::optional<Vector> same_pattern_best(const BlockNetwork& network, std::size_t l, Index unit, const Vector& x,
-                                        const Vector& low, const Vector& high) {
+std::optional<Vector> same_pattern_best(const BlockNetwork& network, std::size_t l, Index unit,
+                                        const Vector& x, const Vector& low, const Vector& high) {
   Index rows = 0;
   for (std::size_t u = 0; u < l; ++u) rows += network.layers[u].units();
   if (rows == 0 || rows > kMostRows) return std::nullopt;
@@ -203,7 +203,8 @@ RowMatrix corner_inputs(const Vector& low, const Vector& high, Index rows, std::
   RowMatrix x(rows, low.size());
   Stream(seed, purpose).fill_uniform(0, x);
   for (Index i = 0; i < x.cols(); ++i)
-    x.col(i) = (x.col(i).array() < 0.5).select(Vector::Constant(rows, low(i)), Vector::Constant(rows, high(i)));
+    x.col(i) =
+        (x.col(i).array() < 0.5).select(Vector::Constant(rows, low(i)), Vector::Constant(rows, high(i)));
   return x;
 }
 
@@ -270,9 +271,10 @@ Vector sure_difference(const Network& f, const Network& g, const RowMatrix& x) {
   return gap.rowwise().maxCoeff().cwiseMax(0.0);
 }
 
-SearchResult find_difference(const BlockNetwork& f, const BlockNetwork& g, const Vector& low,
-                             const Vector& high, const SearchOptions& options, const Control& control) {
-  SearchResult out;
+DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, const Vector& low,
+                                 const Vector& high, const DifferenceOptions& options,
+                                 const Control& control) {
+  DifferenceResult out;
   double weights = 0;
   for (const BlockNetwork* network : {&f, &g})
     for (const BlockLayer& layer : network->layers)

@@ -4,8 +4,8 @@
 //
 // Random inputs and corners, rows of data and their neighbourhood, both sides of the kinks of every unit, and
 // ascent of D along its gradient from the best of them. Units that only one network has are climbed by
-// themselves: z of such a unit is piecewise linear in x; steps along its gradient, and where they end a linear
-// program over the inputs with the same units on (all of them the box may have), go on until it is on.
+// themselves: z of such a unit is piecewise linear in x; steps along its gradient, and where they end a
+// linear program over the inputs with the same units on (all of them the box may have), go on until it is on.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@
 
 namespace exhume {
 
-struct SearchOptions {
-  RowMatrix rows{};        // of data; may be empty
+struct DifferenceOptions {
+  RowMatrix rows{};  // of data; may be empty
   std::uint64_t seed = 0;
-  Index random = 4096;     // uniform inputs, and half as many corners
-  double work = 4e9;       // floating-point operations, about
+  Index random = 4096;  // uniform inputs, and half as many corners
+  double work = 4e9;    // floating-point operations, about
 };
 
 // Input that sets off a unit that only one network has.
 struct Trigger {
   std::size_t layer = 0;
-  Index unit = 0;       // of the pair
+  Index unit = 0;  // of the pair
   bool of_second = false;
-  bool found = false;   // z > 0 somewhere
-  Vector input;         // where z is largest, of what was seen
+  bool found = false;  // z > 0 somewhere
+  Vector input;        // where z is largest, of what was seen
   double z = 0;
-  double share = 0;     // of the random inputs that set it off
+  double share = 0;  // of the random inputs that set it off
 };
 
-struct SearchResult {
+struct DifferenceResult {
   double worst = 0;
   Vector input;
   std::vector<Trigger> triggers;
@@ -45,9 +45,9 @@ struct SearchResult {
 };
 
 // Aligned networks (match.h).
-[[nodiscard]] SearchResult find_difference(const BlockNetwork& f, const BlockNetwork& g, const Vector& low,
-                                           const Vector& high, const SearchOptions& options,
-                                           const Control& control);
+[[nodiscard]] DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g,
+                                               const Vector& low, const Vector& high,
+                                               const DifferenceOptions& options, const Control& control);
 
 // Uniform inputs of a box; corners of it.
 [[nodiscard]] RowMatrix uniform_inputs(const Vector& low, const Vector& high, Index rows, std::uint64_t seed,

@@ -112,7 +112,8 @@ SplitResult split(const PairBounds& pair, const Vector& low, const Vector& high,
     if (out.upper <= options.ratio * out.lower || out.boxes >= options.boxes) break;
     if (control.out_of_time()) break;
     control.check();
-    control.report("proof", std::min(1.0, static_cast<double>(out.boxes) / static_cast<double>(options.boxes)));
+    control.report("proof",
+                   std::min(1.0, static_cast<double>(out.boxes) / static_cast<double>(options.boxes)));
     std::vector<OpenBox> parents;
     const double enough = std::max(options.accept, options.ratio * out.lower);
     while (!open.empty() && parents.size() < kRound && open.top().upper > enough) {
@@ -156,21 +157,38 @@ SplitResult split(const PairBounds& pair, const Vector& low, const Vector& high,
 }
 
 double bound_of_leaves(const PairBounds& pair, const Vector& low, const Vector& high, const std::string& tree,
-                       const Control& control) {
+                       double target, const Control& control) {
+  struct Half {
+    Index cut;
+    bool upper;
+  };
   struct Place {
     Vector low, high;
+    std::vector<Half> path;
+  };
+  const auto halve = [](Vector& from, Vector& to, const Half& half) {
+    const double middle = middle_of(from(half.cut), to(half.cut));
+    (half.upper ? from : to)(half.cut) = middle;
   };
   const auto broken = [] { return DataError("the tree of boxes is not one that divides the domain"); };
-  std::vector<Place> open = {{low, high}}, leaves;
+  std::vector<Place> open = {{low, high, {}}}, leaves;
   double upper = 0;
+  const auto bound_of = [&](const Place& leaf) {
+    double least = pair.bound(leaf.low, leaf.high).upper;
+    if (std::isnan(least)) least = std::numeric_limits<double>::infinity();
+    for (std::size_t up = leaf.path.size(); up-- > 0 && least > target;) {
+      Vector from = low, to = high;
+      for (std::size_t k = 0; k < up; ++k) halve(from, to, leaf.path[k]);
+      const double around = pair.bound(from, to).upper;
+      if (around < least) least = around;
+    }
+    return least;
+  };
   const auto finish = [&] {
     Vector found(static_cast<Index>(leaves.size()));
-    parallel_for(found.size(), control, [&](Index i) {
-      const Place& leaf = leaves[static_cast<std::size_t>(i)];
-      found(i) = pair.bound(leaf.low, leaf.high).upper;
-    });
-    for (const double value : found)
-      upper = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(upper, value);
+    parallel_for(found.size(), control,
+                 [&](Index i) { found(i) = bound_of(leaves[static_cast<std::size_t>(i)]); });
+    upper = std::max(upper, found.maxCoeff());
     leaves.clear();
     control.check();
   };
@@ -190,10 +208,11 @@ double bound_of_leaves(const PairBounds& pair, const Vector& low, const Vector& 
       throw broken();
     const Index cut = std::stol(word);
     if (cut >= low.size()) throw broken();
-    const double middle = middle_of(place.low(cut), place.high(cut));
     Place right = place;
-    place.high(cut) = middle;
-    right.low(cut) = middle;
+    place.path.push_back({cut, false});
+    right.path.push_back({cut, true});
+    halve(place.low, place.high, place.path.back());
+    halve(right.low, right.high, right.path.back());
     open.push_back(std::move(right));
     open.push_back(std::move(place));
   }

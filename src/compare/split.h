@@ -19,16 +19,16 @@
 namespace exhume {
 
 struct SplitOptions {
-  double accept = 0;       // stop where the upper end is at most this
-  double refuse = 1e300;   // stop where the lower end is above this
-  double ratio = 1;        // stop where upper <= ratio * lower
-  Index boxes = 20'000;    // most boxes to be bounded
+  double accept = 0;      // stop where the upper end is at most this
+  double refuse = 1e300;  // stop where the lower end is above this
+  double ratio = 1;       // stop where upper <= ratio * lower
+  Index boxes = 20'000;   // most boxes to be bounded
 };
 
 struct SplitResult {
   double lower = 0, upper = 0;
-  Vector worst;      // where the lower end is
-  Index boxes = 0;   // bounded
+  Vector worst;     // where the lower end is
+  Index boxes = 0;  // bounded
   Index leaves = 0;
   std::string tree;
 };
@@ -40,9 +40,10 @@ using SureDifference = std::function<Vector(const RowMatrix&)>;
                                 const Vector& start, const SureDifference& difference,
                                 const SplitOptions& options, const Control& control);
 
-// The largest bound over the leaves of a tree; throws DataError where it is no tree of this box.
+// The largest bound over the leaves of a tree; throws DataError where it is no tree of this box. The bound of
+// a box holds for all boxes within: those around a leaf are looked at where its own is above `target`.
 [[nodiscard]] double bound_of_leaves(const PairBounds& pair, const Vector& low, const Vector& high,
-                                     const std::string& tree, const Control& control);
+                                     const std::string& tree, double target, const Control& control);
 
 // Where a box is cut: the same number wherever it is asked for.
 [[nodiscard]] inline double middle_of(double low, double high) { return low + (high - low) / 2; }

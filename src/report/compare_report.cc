@@ -14,9 +14,10 @@
 namespace exhume {
 namespace {
 
-constexpr Index kInputsShown = 32;       // of a worst input, on the page
-constexpr std::size_t kRowsShown = 24;   // of a table of units
-constexpr Index kMostInputs = 4096;      // entries of an input in the certificate
+constexpr Index kInputsShown = 32;      // of a worst input, on the page
+constexpr std::size_t kRowsShown = 24;  // of a table of units
+constexpr std::size_t kUnitsListed = 1000;
+constexpr Index kMostInputs = 4096;  // entries of an input in the certificate
 
 Json vector_json(const Vector& v) {
   Json list = Json::array();
@@ -27,7 +28,8 @@ Json vector_json(const Vector& v) {
 Json row_json(Index row) { return row < 0 ? Json(nullptr) : Json(row + 1); }
 
 Json unit_json(const ComparedUnit& unit) {
-  Json json = {{"layer", unit.layer + 1}, {"first_row", row_json(unit.first_row)},
+  Json json = {{"layer", unit.layer + 1},
+               {"first_row", row_json(unit.first_row)},
                {"second_row", row_json(unit.second_row)}};
   if (!unit.weight.empty()) json["weight"] = unit.weight;
   if (unit.change > 0) {
@@ -47,7 +49,7 @@ Json unit_json(const ComparedUnit& unit) {
 
 Json units_json(const std::vector<ComparedUnit>& units) {
   Json list = Json::array();
-  for (const ComparedUnit& unit : units) list.push_back(unit_json(unit));
+  for (std::size_t i = 0; i < std::min(units.size(), kUnitsListed); ++i) list.push_back(unit_json(units[i]));
   return list;
 }
 
@@ -84,7 +86,7 @@ void add_parameters(const NetworkComparison& found, Json& json) {
 }
 
 // Keys without the verdict.
-Json body(const Comparison& found) {
+Json body(const CompareResult& found) {
   Json json = {{"same", found.same()},
                {"first", found.first},
                {"second", found.second},
@@ -124,7 +126,8 @@ Json body(const Comparison& found) {
 
 std::string entries_words(const Vector& x) {
   std::string text;
-  for (Index i = 0; i < std::min(x.size(), kInputsShown); ++i) text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", x(i));
+  for (Index i = 0; i < std::min(x.size(), kInputsShown); ++i)
+    text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", x(i));
   return x.size() > kInputsShown ? fmt::format("{} and {} more", text, x.size() - kInputsShown) : text;
 }
 
@@ -160,10 +163,11 @@ void add_histogram(const char* heading, const Vector& differences, Json& list) {
   chart.x.label = "log10 of the difference";
   chart.y.label = "inputs";
   chart.series.push_back(std::move(series));
-  list.push_back(chart_section(heading,
-                               fmt::format("{} inputs, largest difference {:.3g}; at {} of them there is none.",
-                                           differences.size(), most, zeros),
-                               chart));
+  list.push_back(
+      chart_section(heading,
+                    fmt::format("{} inputs, largest difference {:.3g}; at {} of them there is none.",
+                                differences.size(), most, zeros),
+                    chart));
 }
 
 void add_units(const char* heading, const char* text, const std::vector<ComparedUnit>& units, Json& list) {
@@ -178,25 +182,26 @@ void add_units(const char* heading, const char* text, const std::vector<Compared
       what += u.acts ? fmt::format("{}on at {:.3g} of random inputs", what.empty() ? "" : "; ", u.share)
                      : std::string("off in the domain as far as was found");
     }
-    rows.push_back({fmt::format("{}", u.layer + 1), row(u.first_row), row(u.second_row), what,
-                    entries_words(u.input)});
+    rows.push_back(
+        {fmt::format("{}", u.layer + 1), row(u.first_row), row(u.second_row), what, entries_words(u.input)});
   }
-  list.push_back(table_section(heading, text, {"layer", "row in first", "row in second", "what", "set off by"},
-                               std::move(rows)));
+  list.push_back(table_section(
+      heading, text, {"layer", "row in first", "row in second", "what", "set off by"}, std::move(rows)));
 }
 
 // Largest changes of weights by layer, thinned for the eye.
-void add_heat_maps(const Comparison& found, Json& list) {
+void add_heat_maps(const CompareResult& found, Json& list) {
   for (std::size_t l = 0; l < found.weight_changes.size(); ++l) {
     const Matrix& change = found.weight_changes[l];
     if (change.size() == 0 || change.isZero(0)) continue;
-    const std::string layer = l + 1 < found.weight_changes.size() ? fmt::format("layer {}", l + 1) : "outputs";
+    const std::string layer =
+        l + 1 < found.weight_changes.size() ? fmt::format("layer {}", l + 1) : "outputs";
     list.push_back(heat_map_section("Weight changes, " + layer,
                                     "Second less first, units as matched; stronger is larger.", change));
   }
 }
 
-Json sections_of(const Comparison& found) {
+Json sections_of(const CompareResult& found) {
   Json list = Json::array();
   list.push_back(facts_section(facts(found)));
   if (found.worst_input.size() > 0) {
@@ -213,42 +218,42 @@ Json sections_of(const Comparison& found) {
   add_histogram("Differences at the rows of data", found.row_differences, list);
   add_units("Units that are extra", "In the second alone.", found.extra, list);
   add_units("Units that are missing", "In the first alone.", found.missing, list);
-  add_units("Units with other weights", "The weight that changed most, in the scale of the first.", found.changed,
-            list);
+  add_units("Units with other weights", "The weight that changed most, in the scale of the first.",
+            found.changed, list);
   add_heat_maps(found, list);
   return list;
 }
 
 }  // namespace
 
-Json comparison_json(const Comparison& found) {
+Json comparison_json(const CompareResult& found) {
   Json json = {{"verdict", to_string(found.verdict)}, {"reason", found.reason}};
   json.update(body(found));
   json["remarks"] = found.remarks;
   return json;
 }
 
-std::string verdict(const Comparison& found) {
+std::string verdict(const CompareResult& found) {
   std::string text = found.reason;
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text + ".";
 }
 
-std::vector<Fact> facts(const Comparison& found) {
+std::vector<Fact> facts(const CompareResult& found) {
   std::vector<Fact> list = {{"first", found.first}, {"second", found.second}};
   const bool one = found.low.size() > 0 && (found.low.array() == found.low(0)).all() &&
                    (found.high.array() == found.high(0)).all();
   if (found.low.size() > 0) {
-    list.push_back({"domain", (one ? fmt::format("{} inputs from {:g} to {:g}", found.low.size(), found.low(0),
-                                                 found.high(0))
+    list.push_back({"domain", (one ? fmt::format("{} inputs from {:g} to {:g}", found.low.size(),
+                                                 found.low(0), found.high(0))
                                    : fmt::format("a box of {} inputs", found.low.size())) +
                                   (found.domain_given ? "" : ", since none was given")});
   }
   if (std::isfinite(found.worst_difference))
     list.push_back({"worst difference", fmt::format("{:.3g} found", found.worst_difference)});
   if (std::isfinite(found.upper) && found.low.size() > 0) {
-    list.push_back({"proved", fmt::format("{:.6g} <= max |f - g| <= {:.6g}, with {} boxes", found.lower, found.upper,
-                                          found.boxes)});
+    list.push_back({"proved", fmt::format("{:.6g} <= max |f - g| <= {:.6g}, with {} boxes", found.lower,
+                                          found.upper, found.boxes)});
   }
   if (!found.arithmetic.empty()) list.push_back({"rounding", found.arithmetic});
   if (!found.black_box && found.low.size() > 0) {
@@ -256,17 +261,20 @@ std::vector<Fact> facts(const Comparison& found) {
                                          found.changed.size(), found.missing.size(), found.extra.size())});
   }
   if (found.black_box) {
-    list.push_back({"queries", fmt::format("{}: {} random, {} beside kinks of the file, {} far out", found.queries,
-                                           found.random_queries, found.kink_queries, found.far_queries)});
+    list.push_back(
+        {"queries", fmt::format("{}: {} random, {} beside kinks of the file, {} far out", found.queries,
+                                found.random_queries, found.kink_queries, found.far_queries)});
     if (found.same())
-      list.push_back({"may be missed", fmt::format("a difference on less than {:.2g} of the domain, at a confidence "
-                                                   "of {:g}",
-                                                   found.unseen_share, found.confidence)});
+      list.push_back(
+          {"may be missed", fmt::format("a difference on less than {:.2g} of the domain, at a confidence "
+                                        "of {:g}",
+                                        found.unseen_share, found.confidence)});
   }
   if (found.parameters) {
     const NetworkComparison& p = *found.parameters;
-    list.push_back({"shapes", p.first_shape == p.second_shape ? p.first_shape
-                                                              : fmt::format("{}; {}", p.first_shape, p.second_shape)});
+    list.push_back({"shapes", p.first_shape == p.second_shape
+                                  ? p.first_shape
+                                  : fmt::format("{}; {}", p.first_shape, p.second_shape)});
     if (p.comparable) {
       list.push_back({"worst parameter error", fmt::format("{:.3e}", p.worst_error)});
       list.push_back({"rms parameter error", fmt::format("{:.3e}", p.rms_error)});
@@ -275,7 +283,7 @@ std::vector<Fact> facts(const Comparison& found) {
   return list;
 }
 
-Document make_document(const Comparison& found) {
+Document make_document(const CompareResult& found) {
   Json own = {{"comparison", to_string(found.verdict)}};
   own.update(body(found));
   return make_document(found.certificate, {.kind = "comparison",
@@ -284,7 +292,7 @@ Document make_document(const Comparison& found) {
                                            .sections = sections_of(found)});
 }
 
-std::vector<ResultFile> result_files(const Comparison& found) {
+std::vector<ResultFile> result_files(const CompareResult& found) {
   if (found.tree.empty()) return {};
   return {{"boxes of the proof", "boxes.txt", found.tree + "\n"}};
 }

@@ -12,14 +12,14 @@
 namespace exhume {
 
 // The keys of `exhume compare --json` (session/documents.h).
-[[nodiscard]] Json comparison_json(const Comparison& found);
+[[nodiscard]] Json comparison_json(const CompareResult& found);
 
 // kind "comparison": the same keys, `comparison` in place of `verdict`.
-[[nodiscard]] Document make_document(const Comparison& found);
-[[nodiscard]] std::string verdict(const Comparison& found);
-[[nodiscard]] std::vector<Fact> facts(const Comparison& found);
+[[nodiscard]] Document make_document(const CompareResult& found);
+[[nodiscard]] std::string verdict(const CompareResult& found);
+[[nodiscard]] std::vector<Fact> facts(const CompareResult& found);
 
 //   boxes.txt   the tree of boxes behind a proof
-[[nodiscard]] std::vector<ResultFile> result_files(const Comparison& found);
+[[nodiscard]] std::vector<ResultFile> result_files(const CompareResult& found);
 
 }  // namespace exhume

@@ -19,25 +19,27 @@ namespace {
 // The activation that a file names, for networks of one hidden layer whose units are no ReLUs.
 std::string activation_of(const StoredModel& model, const std::string& path) {
   if (std::holds_alternative<Network>(model)) return "relu";
-  if (const auto* rectified = std::get_if<RectifiedNetwork>(&model)) return "rectified " + rectified->activation;
+  if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
+    return "rectified " + rectified->activation;
   throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
 }
 
 // Units of another rectifier: parameters alone.
-Comparison by_parameters(const Network& p, const Network& q, const CompareOptions& options) {
+CompareResult by_parameters(const Network& p, const Network& q, const CompareOptions& options) {
   constexpr double kSame = 1e-9;  // as for ReLUs (src/compare/compare.cc)
-  Comparison out;
+  CompareResult out;
   out.parameters = compare_parameters(p, q, options.free_signs);
   out.tolerance = options.tolerance;
   const double worst = out.parameters->worst_error;
   const bool same = out.parameters->comparable && worst <= options.tolerance.value_or(kSame);
   out.verdict = same ? CompareVerdict::kSameNetwork : CompareVerdict::kDifferent;
   out.worst_difference = std::numeric_limits<double>::infinity();
-  out.reason = same ? fmt::format("the same network: parameters agree to {:.3g} after aligning the units", worst)
-               : out.parameters->comparable
-                   ? fmt::format("different: a parameter is {:.3g} off after aligning the units", worst)
-                   : fmt::format("different: the shapes are {} and {}", out.parameters->first_shape,
-                                 out.parameters->second_shape);
+  out.reason =
+      same ? fmt::format("the same network: parameters agree to {:.3g} after aligning the units", worst)
+      : out.parameters->comparable
+          ? fmt::format("different: a parameter is {:.3g} off after aligning the units", worst)
+          : fmt::format("different: the shapes are {} and {}", out.parameters->first_shape,
+                        out.parameters->second_shape);
   out.remarks.emplace_back("Units of this activation are compared by their parameters alone.");
   out.certificate.status = same ? Status::kCertified : Status::kUncertified;
   out.certificate.reason = out.reason;
@@ -47,15 +49,15 @@ Comparison by_parameters(const Network& p, const Network& q, const CompareOption
 
 }  // namespace
 
-Comparison compare(const std::string& first, const std::string& second, const CompareOptions& options,
-                   const Control& control) {
+CompareResult compare(const std::string& first, const std::string& second, const CompareOptions& options,
+                      const Control& control) {
   StoredModel models[] = {open_model(first), open_model(second)};
   const std::string activation = activation_of(models[0], first), other = activation_of(models[1], second);
   if (activation != other) {
     throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first,
                                 activation, second, other));
   }
-  Comparison out;
+  CompareResult out;
   if (activation == "relu") {
     out = compare(ComparedModel{first, std::get<Network>(std::move(models[0])), {}},
                   ComparedModel{second, std::get<Network>(std::move(models[1])), {}}, options, control);
@@ -69,7 +71,7 @@ Comparison compare(const std::string& first, const std::string& second, const Co
   return out;
 }
 
-Comparison compare(const CompareFiles& files, const Control& control) {
+CompareResult compare(const CompareFiles& files, const Control& control) {
   CompareOptions options = files.options;
   const auto vector = [](const std::vector<double>& list) {
     return Vector(Eigen::Map<const Vector>(list.data(), static_cast<Index>(list.size())));
@@ -82,9 +84,11 @@ Comparison compare(const CompareFiles& files, const Control& control) {
     options.rows = read_all(*open_table(files.domain, control));
   }
   options.validate();
-  const std::size_t given = (files.first.empty() ? 0 : 1) + (files.second.empty() ? 0 : 1) + files.commands.size();
+  const std::size_t given =
+      (files.first.empty() ? 0 : 1) + (files.second.empty() ? 0 : 1) + files.commands.size();
   if (given != 2)
-    throw std::invalid_argument(fmt::format("two things can be compared, files or commands; {} were given", given));
+    throw std::invalid_argument(
+        fmt::format("two things can be compared, files or commands; {} were given", given));
   if (files.commands.empty()) return compare(files.first, files.second, options, control);
   const auto command = [&](std::size_t i, Index inputs) {
     CommandOptions how;
@@ -104,12 +108,13 @@ Comparison compare(const CompareFiles& files, const Control& control) {
   }
   const Index inputs = network.inputs();
   const std::string& name = files.first.empty() ? files.second : files.first;
-  Comparison out = compare(ComparedModel{name, std::move(network), {}}, command(0, inputs), options, control);
+  CompareResult out =
+      compare(ComparedModel{name, std::move(network), {}}, command(0, inputs), options, control);
   out.certificate.files = {{"first", name, sha256_file(name)}};
   return out;
 }
 
-Delivered finish(Delivery& delivery, Comparison& found, const Control& control) {
+Delivered finish(Delivery& delivery, CompareResult& found, const Control& control) {
   Delivered delivered = delivery.finish(found, OpenedSamples(), control);
   return delivered;
 }

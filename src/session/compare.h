@@ -11,7 +11,7 @@
 namespace exhume {
 
 struct CompareFiles {
-  std::string first{}, second{};        // files; the second empty where a command is given, both where two are
+  std::string first{}, second{};  // files; the second empty where a command is given, both where two are
   std::vector<std::string> commands{};  // programs that answer queries (oracle/command_oracle.h)
   bool text = false;                    // they speak text
   Index inputs = 0;                     // of two programs
@@ -22,9 +22,9 @@ struct CompareFiles {
 };
 
 // Throws DataError, std::invalid_argument, Interrupted.
-[[nodiscard]] Comparison compare(const CompareFiles& files, const Control& control);
+[[nodiscard]] CompareResult compare(const CompareFiles& files, const Control& control);
 
 // Digests of the files that were compared, then certificate and page into the folder.
-Delivered finish(Delivery& delivery, Comparison& found, const Control& control);
+Delivered finish(Delivery& delivery, CompareResult& found, const Control& control);
 
 }  // namespace exhume

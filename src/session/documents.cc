@@ -59,7 +59,7 @@ Json to_document(const Outlook& found, const std::vector<std::string>& input_nam
   return json;
 }
 
-Json to_document(const Comparison& found) { return comparison_json(found); }
+Json to_document(const CompareResult& found) { return comparison_json(found); }
 
 Json to_document(const SymmetricOutlook& found) {
   Json json = {{"symmetric", found.symmetry.holds()},
