@@ -21,12 +21,14 @@ constexpr double kFolded = 16 * kSingle;
 constexpr double kAlike = 8;
 
 double to_float(double v) { return static_cast<double>(static_cast<float>(v)); }
-double to_half(double v) {
-  return static_cast<double>(static_cast<float>(Eigen::half(static_cast<float>(v))));
+// Rounded once, to nearest, to `bits` digits and exponents from `least` on.
+double to_format(double v, int bits, int least) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(v), least) - bits + 1);
+  return std::nearbyint(v / unit) * unit;
 }
-double to_bfloat(double v) {
-  return static_cast<double>(static_cast<float>(Eigen::bfloat16(static_cast<float>(v))));
-}
+double to_half(double v) { return to_format(v, 11, -14); }
+double to_bfloat(double v) { return to_format(v, 8, -126); }
 
 Matrix on_levels(const Matrix& W, bool per_row) {
   Matrix out = W;
@@ -168,9 +170,10 @@ RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMa
   return h.back().cast<double>();
 }
 
-std::string storage_that_explains(const Matching& pair) {
-  if (!pair.complete || !pair.same_depth || !pair.folded_first.empty() || !pair.folded_second.empty())
-    return "";
+std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g) {
+  if (f.layers.size() != g.layers.size() || f.inputs != g.inputs) return "";
+  for (std::size_t l = 0; l < f.layers.size(); ++l)
+    if (f.layers[l].units() != g.layers[l].units()) return "";
   bool single = true, folded = true, half = true, brain = true, rows = true, matrices = true;
   Index moved = 0, entries = 0;
   const auto look = [&](const Matrix& p, const Matrix& q, double scale) {
@@ -190,8 +193,8 @@ std::string storage_that_explains(const Matching& pair) {
       if (gap > 0) ++moved;
     }
   };
-  for (std::size_t l = 0; l < pair.first.layers.size(); ++l) {
-    const BlockLayer &p = pair.first.layers[l], &q = pair.second.layers[l];
+  for (std::size_t l = 0; l < f.layers.size(); ++l) {
+    const BlockLayer &p = f.layers[l], &q = g.layers[l];
     double step = 0;  // what a bias may move where weights are on a grid
     for (std::size_t s = 0; s <= l; ++s) {
       if ((p.from[s].size() == 0) != (q.from[s].size() == 0)) return "";

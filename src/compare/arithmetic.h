@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/match.h"
+#include "compare/blocks.h"
 #include "exhume/network.h"
 
 namespace exhume {
@@ -31,8 +31,9 @@ enum class Arithmetic {
 [[nodiscard]] RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x,
                                     bool biases = false);
 
-// Two files: are the weights of one those of the other, rounded? The name of the storage, or empty.
-[[nodiscard]] std::string storage_that_explains(const Matching& pair);
+// Two networks with units in the same order: are the weights of one those of the other, rounded? The name of
+// the storage, or empty.
+[[nodiscard]] std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g);
 
 // A black box: y are its answers at x, f the network in the file. `arithmetic` evaluates to `reference`, what
 // is left is at most `share` times rounding_size (search.h) in every entry.

@@ -226,6 +226,8 @@ class Hunt {
     all_corners_ = all;
     look(all ? all_corners(low_, high_)
              : corner_inputs(low_, high_, corners, options_.seed, "compare corners"));
+    constexpr Index kMostExtremes = 600;  // a climb each: seconds where there are more
+    look(extreme_inputs(blocks_, low_, high_, std::min(kMostExtremes, part(0.06)), options_.seed));
     constexpr Index kPoints = 32;
     look(line_inputs(low_, high_, part(0.1) / kPoints, kPoints, options_.seed));
   }

@@ -165,8 +165,12 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   list_units(pair, search, out);
   out.random_differences = search.random_differences;
   out.row_differences = search.row_differences;
-  out.arithmetic = pair.worst_change > kSameWeights ? storage_that_explains(pair) : "";
   const bool same_weights = pair.complete && pair.worst_change <= kSameWeights;
+  // As the files have them, since rounding may have made units idle; then as they were matched.
+  if (!same_weights) out.arithmetic = storage_that_explains(to_blocks(f), to_blocks(g));
+  const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
+  if (!same_weights && out.arithmetic.empty() && pair.complete && pair.same_depth && !folded)
+    out.arithmetic = storage_that_explains(pair.first, pair.second);
   const double scale =
       evaluate(f, uniform_inputs(out.low, out.high, 64, options.seed, "compare scale")).cwiseAbs().maxCoeff();
   out.accepted = options.tolerance.value_or(kSameWeights * std::max(scale, kTiny));
@@ -227,7 +231,7 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
     } else {
       out.verdict = out.arithmetic.empty() ? CompareVerdict::kSameFunction : CompareVerdict::kRounding;
     }
-  } else if (same_weights) {
+  } else if (same_weights && !different) {
     out.verdict = CompareVerdict::kSameNetwork;
   } else if (!out.arithmetic.empty()) {
     out.verdict = CompareVerdict::kRounding;

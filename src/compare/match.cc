@@ -9,8 +9,9 @@
 namespace exhume {
 namespace {
 
-constexpr Index kPoints = 512;  // of the domain, for the size of features
-constexpr double kFar = 0.6;    // rows of unit norm further apart than this are different units
+constexpr Index kPoints = 512;       // of the domain, for the size of features
+constexpr double kLeastSize = 1e-3;  // of a feature, over the largest of its layer
+constexpr double kFar = 0.6;         // rows of unit norm further apart than this are different units
 // A scale this close to 1 is 1, unless it fits far better: rounded or perturbed weights were not scaled.
 constexpr double kNearOne = 0.05, kFarBetter = 1e-3;
 
@@ -19,6 +20,8 @@ std::vector<Vector> feature_sizes(const BlockNetwork& network, const RowMatrix& 
   std::vector<Vector> out;
   for (const RowMatrix& h : features(network, x)) {
     Vector size = (h.colwise().squaredNorm() / static_cast<double>(h.rows())).cwiseSqrt();
+    // A unit that was off at all of these inputs may be on at others.
+    if (size.size() > 0) size = size.cwiseMax(kLeastSize * size.maxCoeff());
     out.push_back(size);
   }
   return out;

@@ -242,6 +242,29 @@ RowMatrix kink_inputs(const BlockNetwork& f, const RowMatrix& from, const Vector
   return out;
 }
 
+RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector& high, Index rows,
+                         std::uint64_t seed) {
+  const RowMatrix from = uniform_inputs(low, high, rows, seed, "compare extremes");
+  RowMatrix out = from;
+  if (f.depth() == 0) return out;
+  const Stream stream(seed, "compare extreme combinations");
+  for (Index r = 0; r < rows; ++r) {
+    const std::size_t layer = static_cast<std::size_t>(r) % f.depth();
+    RowMatrix drawn(1, f.layers[layer].units());
+    stream.fill_normal(static_cast<std::uint64_t>(r), drawn);
+    const Vector c = drawn.row(0);
+    const Objective objective = {[&](const RowMatrix& x) { return Vector(features(f, x)[layer + 1] * c); },
+                                 [&](const Vector& x) {
+                                   const std::vector<RowMatrix> h = features(f, x.transpose());
+                                   const Vector on =
+                                       (h[layer + 1].row(0).transpose().array() > 0).select(c, 0.0);
+                                   return gradient(f, h, 0, layer, on);
+                                 }};
+    out.row(r) = climb(objective, from.row(r), objective.values(from.row(r))(0), low, high, kClimbs).input;
+  }
+  return out;
+}
+
 RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
   // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0.
   const BlockNetwork blocks = to_blocks(network);

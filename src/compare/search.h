@@ -59,6 +59,11 @@ struct DifferenceResult {
 [[nodiscard]] RowMatrix kink_inputs(const BlockNetwork& f, const RowMatrix& from, const Vector& low,
                                     const Vector& high, Index units_per_row);
 
+// Inputs where random combinations of the features of a layer are largest, in turn over the layers: units that
+// are rarely on are on at such places. Nothing is queried.
+[[nodiscard]] RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector& high,
+                                       Index rows, std::uint64_t seed);
+
 // D rounded towards zero by all that the evaluation in double precision may be off: never above the truth.
 [[nodiscard]] Vector sure_difference(const Network& f, const Network& g, const RowMatrix& x);
 // sum of the absolute values of all products and sums on the way to each output: its rounding error in an

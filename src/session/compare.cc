@@ -67,7 +67,7 @@ CompareResult compare(const std::string& first, const std::string& second, const
     out.first = first;
     out.second = second;
   }
-  out.certificate.files = {{"first", first, sha256_file(first)}, {"second", second, sha256_file(second)}};
+  add_files({{"first", first}, {"second", second}}, out);
   return out;
 }
 
@@ -110,8 +110,12 @@ CompareResult compare(const CompareFiles& files, const Control& control) {
   const std::string& name = files.first.empty() ? files.second : files.first;
   CompareResult out =
       compare(ComparedModel{name, std::move(network), {}}, command(0, inputs), options, control);
-  out.certificate.files = {{"first", name, sha256_file(name)}};
+  add_files({{"first", name}}, out);
   return out;
+}
+
+void add_files(const std::vector<std::pair<std::string, std::string>>& files, CompareResult& found) {
+  for (const auto& [role, path] : files) found.certificate.files.push_back({role, path, sha256_file(path)});
 }
 
 Delivered finish(Delivery& delivery, CompareResult& found, const Control& control) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exhume/compare.h"
@@ -24,7 +25,10 @@ struct CompareFiles {
 // Throws DataError, std::invalid_argument, Interrupted.
 [[nodiscard]] CompareResult compare(const CompareFiles& files, const Control& control);
 
-// Digests of the files that were compared, then certificate and page into the folder.
+// The files that were compared, role and path, with their digests into the certificate.
+void add_files(const std::vector<std::pair<std::string, std::string>>& files, CompareResult& found);
+
+// Certificate and page into the folder.
 Delivered finish(Delivery& delivery, CompareResult& found, const Control& control);
 
 }  // namespace exhume
