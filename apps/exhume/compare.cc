@@ -1,96 +1,103 @@
-// exhume compare: how far apart two networks are, up to the symmetries that do not change their function.
+// exhume compare: are two networks the same function, and if not, where do they differ and by which units?
 #include "exhume/compare.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "command.h"
+#include "compare_text.h"
+#include "deliver.h"
+#include "session/compare.h"
 #include "session/documents.h"
 
 namespace exhume::cli {
 namespace {
 
-constexpr std::size_t kUnitsShown = 8;
-
-std::string units_text(const std::vector<UnitDifference>& units) {
-  if (units.empty()) return "";
-  const std::size_t shown = std::min(units.size(), kUnitsShown);
-  std::string out = toned(Tone::kSoft, fmt::format("\n{:>6}  {:>6}  {:>10}  {:>10}  {:>10}", "unit", "match",
-                                                   "weights", "bias", "outputs"));
-  out += "\n";
-  for (std::size_t i = 0; i < shown; ++i) {
-    const UnitDifference& u = units[i];
-    out += fmt::format("{:>6}  {:>6}  {:>10.2e}  {:>10.2e}  {:>10.2e}{}\n", u.first + 1, u.second + 1,
-                       u.weights, u.bias, u.outputs, u.turned ? "  turned" : "");
-  }
-  if (units.size() > shown)
-    out += toned(Tone::kSoft, fmt::format("the other {} differ no more", units.size() - shown)) + "\n";
-  return out;
-}
-
-// One line per layer: its units and its worst error.
-std::string layers_text(const std::vector<LayerDifference>& layers) {
-  std::string out = fmt::format(
-      "\n{}\n", toned(Tone::kSoft, fmt::format("{:>8}  {:>6}  {:>11}", "layer", "units", "worst error")));
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    out += fmt::format("{:>8}  {:>6}  {:>11.2e}\n",
-                       l + 1 == layers.size() ? "outputs" : fmt::format("{}", l + 1), layers[l].units,
-                       layers[l].worst_error);
-  }
-  return out;
-}
-
 class Compare final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("compare", "Say how far apart two networks are, after aligning their units");
-    add_file(*app, "A", first_, "A network (.safetensors, .npz, .onnx)")->required();
-    add_file(*app, "B", second_, "Another one")->required();
-    app->add_flag("--free-signs", options_.free_signs,
+    CLI::App* app = parent.add_subcommand(
+        "compare", "Say whether two networks are the same function, and if not, where and by which units");
+    add_file(*app, "A", asked_.first,
+             "A network (.safetensors, .npz, .onnx); none where --command is given twice");
+    add_file(*app, "B", asked_.second, "Another one, or none where --command is given");
+    app->add_option("--command", asked_.commands,
+                    "A program that answers queries, in place of a file; may be given twice (see extract)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app->add_flag("--text", asked_.text,
+                  "With --command: one line of comma-separated numbers per row, instead of raw doubles");
+    app->add_option("--inputs,-d", asked_.inputs, "Number of inputs, where --command is given twice")
+        ->check(CLI::Range(1, 1 << 28).description(""));
+    app->add_option("--timeout", asked_.timeout, "With --command: seconds to wait for an answer [60]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    add_file(*app, "--domain", asked_.domain, "Inputs that matter (.npy, .csv): their ranges are the domain");
+    low_ = app->add_option("--low", asked_.low,
+                           "Smallest value of the inputs: one number, or one per input [-1]")
+               ->delimiter(',');
+    high_ = app->add_option("--high", asked_.high, "Largest value of the inputs [1]")->delimiter(',');
+    tolerance_option_ =
+        app->add_option("--tolerance", tolerance_,
+                        "Largest difference of an output to accept over the domain [what rounding explains]")
+            ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+    app->add_option("--budget", asked_.options.budget,
+                    "Boxes that the proof may look at, of two files [20000]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option("--ratio", asked_.options.ratio,
+                    "The proof ends where its upper end is at most this times the lower one [1.1]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_option("--queries", asked_.options.queries, "Most queries of a black box [10000]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_flag("--inside", asked_.options.inside, "No query outside the domain");
+    app->add_option("--confidence", asked_.options.confidence, "Of what is said of a black box [0.95]")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+    app->add_flag("--free-signs", asked_.options.free_signs,
                   "Let units be turned around, at the price of a linear term");
-    app->add_option("--tolerance", options_.tolerance, "Exit with 3 if a parameter differs by more than this")
-        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-    app->footer(R"(Units are matched by optimal assignment, layer by layer; rows of hidden units have unit
-norm. Networks of different shape cannot be compared: exit code 3.
+    app->add_option("--seed", asked_.options.seed, "Seed of every random choice [0]");
+    add_folder(*app, "--out,-o", out_, "Folder for certificate.json, report.html and the boxes of the proof");
+    app->footer(
+        R"(One verdict: same_network, same_function, rounding, different or undecided. Two files: units
+are matched, whatever the widths; those that are changed, missing or extra are named with an input that sets
+them off, and lower <= max |f - g| <= upper is proved over the domain. A black box: queries at random, beside
+the kinks of the file, at corners, along lines and far out; what may have been missed is said. Without
+--tolerance only rounding is accepted.
+
+Exit code 0: the same; 3: different or undecided.
 
 Examples:
-  exhume compare demo/network.safetensors result/network.safetensors
-  exhume compare demo/network.safetensors result/network.safetensors --tolerance 1e-9 --json)");
+  exhume compare model.onnx deployed.safetensors --low 0 --high 1
+  exhume compare model.onnx quantised.onnx --domain rows.npy --tolerance 0.05 --out audit
+  exhume compare model.onnx --command "python serve.py" --low -1 --high 1 --queries 20000 --json)");
     return app;
   }
 
+  [[nodiscard]] bool certifies() const override { return true; }
+
   int run(const Session& session) override {
-    const NetworkComparison found = compare(first_, second_, options_);
-    session.show(to_document(found, options_), [&] { return to_terminal(found); });
-    return found.within ? kOk : kNotCertified;
+    if ((low_->count() == 0) != (high_->count() == 0))
+      throw std::invalid_argument("--low and --high belong together");
+    if (tolerance_option_->count() > 0) asked_.options.tolerance = tolerance_;
+    Delivery delivery(delivery_options(session, out_));
+    CompareResult found = compare(asked_, session.control);
+    if (delivery.writes()) {
+      for (const ResultFile& file : result_files(found)) delivery.add(file);
+      const Delivered delivered = finish(delivery, found, session.control);
+      session.show(to_document(found),
+                   [&] { return compare_text(found) + written_text(out_, delivered.written); });
+    } else {
+      session.show(to_document(found), [&] { return compare_text(found); });
+    }
+    return found.same() ? kOk : kNotCertified;
   }
 
  private:
-  [[nodiscard]] std::string to_terminal(const NetworkComparison& found) const {
-    if (!found.comparable) {
-      return fmt::format(
-          "The networks cannot be compared: {} is {}, {} is {} (units that do nothing do not count).\n",
-          first_, found.first_shape, second_, found.second_shape);
-    }
-    return errors(found.worst_error, found.rms_error) +
-           (found.deep ? layers_text(found.layers) : units_text(found.units));
-  }
-
-  // The two numbers, the first in colour where there is a tolerance.
-  [[nodiscard]] std::string errors(double worst, double rms) const {
-    const bool bounded = std::isfinite(options_.tolerance);
-    const bool good = !(worst > options_.tolerance);
-    return fmt::format(
-        "worst parameter error  {}{}\nrms parameter error    {:.3e}\n",
-        toned(bounded ? (good ? Tone::kGood : Tone::kBad) : Tone::kBold, fmt::format("{:.3e}", worst)),
-        bounded ? fmt::format("  ({} {:g})", good ? "at most" : "above", options_.tolerance) : "", rms);
-  }
-
-  std::string first_, second_;
-  CompareOptions options_;
+  CompareFiles asked_;
+  double tolerance_ = 0;
+  CLI::Option *low_ = nullptr, *high_ = nullptr, *tolerance_option_ = nullptr;
+  std::string out_;
 };
 
 }  // namespace

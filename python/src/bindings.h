@@ -17,6 +17,7 @@ void bind_samples_verbs(nb::module_& m);
 void bind_recover(nb::module_& m);
 void bind_documents(nb::module_& m);
 void bind_extract(nb::module_& m);
+void bind_compare(nb::module_& m);
 void bind_generate(nb::module_& m);
 void bind_memorize(nb::module_& m);
 void bind_threshold(nb::module_& m);

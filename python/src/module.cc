@@ -33,6 +33,7 @@ NB_MODULE(_core, m) {
   bind_recover(m);
   bind_documents(m);
   bind_extract(m);
+  bind_compare(m);
   bind_generate(m);
   bind_memorize(m);
   bind_threshold(m);

@@ -30,6 +30,7 @@ std::string brand(const std::string& kind) {
   if (kind == "halfspaces") return "a union or intersection of halfspaces from labels";
   if (kind == "deep network") return "a network of several hidden layers from its inputs and outputs";
   if (kind == "extracted network") return "a network extracted by queries";
+  if (kind == "comparison") return "are two networks the same?";
   if (kind == "memorized network") return "a network that fits given labels";
   return "recovery of a two-layer ReLU network from its inputs and outputs";
 }

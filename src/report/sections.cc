@@ -124,6 +124,26 @@ std::string draw_forest(const Json& json) {
                  "<div class=\"lines\">\n" + charts + "</div>\n", "wide");
 }
 
+std::string draw_heat_map(const Json& json) {
+  svg::HeatMap map;
+  map.title = words(at(json, "heading"));
+  map.row_label = "units";
+  map.column_label = "what they read";
+  const Json& rows = at(json, "values");
+  if (!rows.is_array() || rows.empty() || !rows[0].is_array()) return "";
+  map.values = Matrix::Zero(static_cast<Index>(rows.size()), static_cast<Index>(rows[0].size()));
+  if (map.values.rows() > map.max_rows || map.values.cols() > map.max_columns) return "";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<double> row = numbers(rows[i]);
+    if (static_cast<Index>(row.size()) != map.values.cols()) return "";
+    for (std::size_t j = 0; j < row.size(); ++j)
+      map.values(static_cast<Index>(i), static_cast<Index>(j)) = row[j];
+  }
+  map.rows = at(json, "rows").is_number_integer() ? at(json, "rows").get<Index>() : 0;
+  map.columns = at(json, "columns").is_number_integer() ? at(json, "columns").get<Index>() : 0;
+  return section(words(at(json, "heading")), typeset(words(at(json, "text"))), svg::draw(map));
+}
+
 }  // namespace
 
 Json facts_section(const std::vector<Fact>& facts) {
@@ -190,6 +210,15 @@ Json forest_section(std::string heading, std::string text, const std::vector<svg
           {"charts", std::move(list)}};
 }
 
+Json heat_map_section(std::string heading, std::string text, const Matrix& values) {
+  return {{"kind", "heat map"},
+          {"heading", std::move(heading)},
+          {"text", std::move(text)},
+          {"rows", values.rows()},
+          {"columns", values.cols()},
+          {"values", rounded(svg::shrink(values, svg::HeatMap().max_rows, svg::HeatMap().max_columns))}};
+}
+
 std::string draw_section(const Json& json) {
   const std::string kind = words(at(json, "kind"));
   if (kind == "facts") return draw_facts(at(json, "facts"));
@@ -198,6 +227,7 @@ std::string draw_section(const Json& json) {
   if (kind == "chart") return draw_chart(json);
   if (kind == "network") return draw_network(json);
   if (kind == "forest") return draw_forest(json);
+  if (kind == "heat map") return draw_heat_map(json);
   return "";
 }
 

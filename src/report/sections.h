@@ -30,6 +30,8 @@ namespace exhume {
                                   const std::vector<svg::Forest>& charts);
 
 // One section as HTML; empty where it is not one.
+// Signed values as cells; large ones are thinned.
+[[nodiscard]] Json heat_map_section(std::string heading, std::string text, const Matrix& values);
 [[nodiscard]] std::string draw_section(const Json& json);
 
 }  // namespace exhume

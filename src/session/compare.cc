@@ -1,118 +1,126 @@
-#include "exhume/compare.h"
+#include "session/compare.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
+#include <stdexcept>
 #include <utility>
 
+#include "compare/parameters.h"
 #include "exhume/error.h"
+#include "io/digest.h"
 #include "io/open.h"
+#include "oracle/command_oracle.h"
 
 namespace exhume {
 namespace {
 
-// A network of one hidden layer, with the activation that its file names.
-std::pair<Network, std::string> one_layer(StoredModel model, const std::string& path) {
-  if (auto* network = std::get_if<Network>(&model)) return {std::move(*network), "relu"};
-  if (auto* rectified = std::get_if<RectifiedNetwork>(&model))
-    return {std::move(rectified->network), "rectified " + rectified->activation};
+// The activation that a file names, for networks of one hidden layer whose units are no ReLUs.
+std::string activation_of(const StoredModel& model, const std::string& path) {
+  if (std::holds_alternative<Network>(model)) return "relu";
+  if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
+    return "rectified " + rectified->activation;
   throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
 }
 
-bool is_deep(const StoredModel& model) {
-  const auto* network = std::get_if<Network>(&model);
-  return network != nullptr && network->depth() > 1;
-}
-
-// A network of ReLUs of any depth.
-Network of_any_depth(const StoredModel& model, const std::string& path) {
-  if (const auto* network = std::get_if<Network>(&model)) return *network;
-  throw DataError(
-      fmt::format("{} is not a network of ReLUs, but the other one is; give two of a kind", path));
-}
-
-std::vector<UnitDifference> unit_differences(const Network& first, const Network& second,
-                                             const Alignment& alignment) {
-  Network p = canonical(first);
-  const Network q = canonical(second);
-  std::vector<Index> turn;
-  for (std::size_t i = 0; i < alignment.turned[0].size(); ++i) {
-    if (alignment.turned[0][i]) turn.push_back(static_cast<Index>(i));
-  }
-  p = with_units_turned(p, 0, turn);
-  std::vector<UnitDifference> list;
-  for (Index i = 0; i < p.hidden(); ++i) {
-    const Index j = alignment.match[0][static_cast<std::size_t>(i)];
-    list.push_back({i, j, alignment.turned[0][static_cast<std::size_t>(i)],
-                    (p.W().row(i) - q.W().row(j)).cwiseAbs().maxCoeff(), std::abs(p.b()(i) - q.b()(j)),
-                    (p.A().col(i) - q.A().col(j)).cwiseAbs().maxCoeff()});
-  }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const auto& a, const auto& b) { return a.worst() > b.worst(); });
-  return list;
-}
-
-std::string shape_of(const Network& network, const char* extra) {
-  std::string out = fmt::format("{}", network.inputs());
-  for (const Layer& layer : network.layers) out += fmt::format(" → {}", layer.W.rows());
-  return out + (network.has_skip_terms() ? extra : "");
-}
-
-std::vector<Index> units_of(const Network& network) {
-  std::vector<Index> list;
-  for (const Layer& layer : network.layers) list.push_back(layer.W.rows());
-  return list;
-}
-
-NetworkComparison compare_layers(const Network& first, const Network& second, bool free_signs) {
-  const Alignment alignment = align(first, second, {.free_signs = free_signs});
-  const Network p = canonical(first), q = canonical(second);
-  NetworkComparison found{.comparable = alignment.comparable,
-                          .worst_error = alignment.worst_error,
-                          .rms_error = alignment.rms_error,
-                          .deep = true,
-                          .first_shape = shape_of(p, " with skip terms"),
-                          .second_shape = shape_of(q, " with skip terms"),
-                          .first_units = units_of(p),
-                          .second_units = units_of(q)};
-  for (std::size_t l = 0; l < alignment.worst_of_layer.size(); ++l) {
-    found.layers.push_back({p.layers[l].W.rows(), alignment.worst_of_layer[l],
-                            l < alignment.match.size() ? alignment.match[l] : std::vector<Index>()});
-  }
-  return found;
-}
-
-NetworkComparison compare_units(const Network& first, const Network& second, bool free_signs) {
-  const Alignment alignment = align(first, second, {.free_signs = free_signs});
-  NetworkComparison found{.comparable = alignment.comparable,
-                          .worst_error = alignment.worst_error,
-                          .rms_error = alignment.rms_error,
-                          .first_shape = shape_of(first, " with a linear term"),
-                          .second_shape = shape_of(second, " with a linear term")};
-  if (alignment.comparable) found.units = unit_differences(first, second, alignment);
-  return found;
+// Units of another rectifier: parameters alone.
+CompareResult by_parameters(const Network& p, const Network& q, const CompareOptions& options) {
+  constexpr double kSame = 1e-9;  // as for ReLUs (src/compare/compare.cc)
+  CompareResult out;
+  out.parameters = compare_parameters(p, q, options.free_signs);
+  out.tolerance = options.tolerance;
+  const double worst = out.parameters->worst_error;
+  const bool same = out.parameters->comparable && worst <= options.tolerance.value_or(kSame);
+  out.verdict = same ? CompareVerdict::kSameNetwork : CompareVerdict::kDifferent;
+  out.worst_difference = std::numeric_limits<double>::infinity();
+  out.reason =
+      same ? fmt::format("the same network: parameters agree to {:.3g} after aligning the units", worst)
+      : out.parameters->comparable
+          ? fmt::format("different: a parameter is {:.3g} off after aligning the units", worst)
+          : fmt::format("different: the shapes are {} and {}", out.parameters->first_shape,
+                        out.parameters->second_shape);
+  out.remarks.emplace_back("Units of this activation are compared by their parameters alone.");
+  out.certificate.status = same ? Status::kCertified : Status::kUncertified;
+  out.certificate.reason = out.reason;
+  out.certificate.route = "parameters";
+  return out;
 }
 
 }  // namespace
 
-NetworkComparison compare(const std::string& first, const std::string& second,
-                          const CompareOptions& options) {
+CompareResult compare(const std::string& first, const std::string& second, const CompareOptions& options,
+                      const Control& control) {
   StoredModel models[] = {open_model(first), open_model(second)};
-  NetworkComparison found;
-  if (is_deep(models[0]) || is_deep(models[1])) {
-    const Network p = of_any_depth(models[0], first), q = of_any_depth(models[1], second);
-    found = compare_layers(p, q, options.free_signs);
-  } else {
-    const auto [p, activation] = one_layer(std::move(models[0]), first);
-    const auto [q, other] = one_layer(std::move(models[1]), second);
-    if (activation != other) {
-      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared",
-                                  first, activation, second, other));
-    }
-    found = compare_units(p, q, options.free_signs);
+  const std::string activation = activation_of(models[0], first), other = activation_of(models[1], second);
+  if (activation != other) {
+    throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first,
+                                activation, second, other));
   }
-  found.within = found.comparable && !(found.worst_error > options.tolerance);
-  return found;
+  CompareResult out;
+  if (activation == "relu") {
+    out = compare(ComparedModel{first, std::get<Network>(std::move(models[0])), {}},
+                  ComparedModel{second, std::get<Network>(std::move(models[1])), {}}, options, control);
+  } else {
+    out = by_parameters(std::get<RectifiedNetwork>(models[0]).network,
+                        std::get<RectifiedNetwork>(models[1]).network, options);
+    out.first = first;
+    out.second = second;
+  }
+  add_files({{"first", first}, {"second", second}}, out);
+  return out;
+}
+
+CompareResult compare(const CompareFiles& files, const Control& control) {
+  CompareOptions options = files.options;
+  const auto vector = [](const std::vector<double>& list) {
+    return Vector(Eigen::Map<const Vector>(list.data(), static_cast<Index>(list.size())));
+  };
+  if (!files.low.empty()) {
+    options.low = vector(files.low);
+    options.high = vector(files.high);
+  }
+  if (!files.domain.empty()) {
+    options.rows = read_all(*open_table(files.domain, control));
+  }
+  options.validate();
+  const std::size_t given =
+      (files.first.empty() ? 0 : 1) + (files.second.empty() ? 0 : 1) + files.commands.size();
+  if (given != 2)
+    throw std::invalid_argument(
+        fmt::format("two things can be compared, files or commands; {} were given", given));
+  if (files.commands.empty()) return compare(files.first, files.second, options, control);
+  const auto command = [&](std::size_t i, Index inputs) {
+    CommandOptions how;
+    how.inputs = inputs;
+    how.text = files.text;
+    how.timeout_seconds = files.timeout;
+    return ComparedModel{files.commands[i], {}, command_oracle(files.commands[i], how)};
+  };
+  if (files.commands.size() == 2) {
+    if (files.inputs == 0) throw std::invalid_argument("inputs, their number, is needed for two commands");
+    return compare(command(0, files.inputs), command(1, files.inputs), options, control);
+  }
+  Network network = open_network(files.first.empty() ? files.second : files.first);
+  if (files.inputs != 0 && files.inputs != network.inputs()) {
+    throw std::invalid_argument(
+        fmt::format("inputs is {}, but {} has {}", files.inputs, files.first, network.inputs()));
+  }
+  const Index inputs = network.inputs();
+  const std::string& name = files.first.empty() ? files.second : files.first;
+  CompareResult out =
+      compare(ComparedModel{name, std::move(network), {}}, command(0, inputs), options, control);
+  add_files({{"first", name}}, out);
+  return out;
+}
+
+void add_files(const std::vector<std::pair<std::string, std::string>>& files, CompareResult& found) {
+  for (const auto& [role, path] : files) found.certificate.files.push_back({role, path, sha256_file(path)});
+}
+
+Delivered finish(Delivery& delivery, CompareResult& found, const Control& control) {
+  Delivered delivered = delivery.finish(found, OpenedSamples(), control);
+  return delivered;
 }
 
 }  // namespace exhume

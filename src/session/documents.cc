@@ -1,5 +1,7 @@
 #include "session/documents.h"
 
+#include "report/compare_report.h"
+
 namespace exhume {
 
 Json to_document(const VerifyResult& result) {
@@ -57,36 +59,7 @@ Json to_document(const Outlook& found, const std::vector<std::string>& input_nam
   return json;
 }
 
-Json to_document(const NetworkComparison& found, const CompareOptions& options) {
-  Json json = {{"comparable", found.comparable},       {"worst_error", number(found.worst_error)},
-               {"rms_error", number(found.rms_error)}, {"tolerance", number(options.tolerance)},
-               {"within_tolerance", found.within},     {"free_signs", options.free_signs}};
-  if (!found.deep) {
-    json["units"] = Json::array();
-    for (const UnitDifference& u : found.units) {
-      json["units"].push_back({{"first", u.first + 1},
-                               {"second", u.second + 1},
-                               {"turned", u.turned},
-                               {"weights", u.weights},
-                               {"bias", u.bias},
-                               {"outputs", u.outputs}});
-    }
-    return json;
-  }
-  json["first_units"] = found.first_units;
-  json["second_units"] = found.second_units;
-  json["layers"] = Json::array();
-  for (std::size_t l = 0; l < found.layers.size(); ++l) {
-    const LayerDifference& layer = found.layers[l];
-    Json one = {{"layer", l + 1}, {"units", layer.units}, {"worst_error", number(layer.worst_error)}};
-    if (l + 1 < found.layers.size()) {
-      one["match"] = Json::array();
-      for (const Index j : layer.match) one["match"].push_back(j + 1);
-    }
-    json["layers"].push_back(std::move(one));
-  }
-  return json;
-}
+Json to_document(const CompareResult& found) { return comparison_json(found); }
 
 Json to_document(const SymmetricOutlook& found) {
   Json json = {{"symmetric", found.symmetry.holds()},

@@ -20,9 +20,12 @@ namespace exhume {
 [[nodiscard]] Json to_document(const Outlook& found, const std::vector<std::string>& input_names,
                                const std::vector<std::string>& output_names);
 
-// comparable, worst_error, rms_error, tolerance, within_tolerance, free_signs; units [...] or first_units,
-// second_units and layers [...].
-[[nodiscard]] Json to_document(const NetworkComparison& found, const CompareOptions& options);
+// verdict, same, reason, first, second, low, high, tolerance, within_tolerance (where one was given),
+// worst_difference, worst_input, first_outputs, second_outputs, simple_input, simple_difference,
+// bound {lower, upper}, boxes, units {matched, changed, missing, extra}, arithmetic, queries,
+// random_queries, confidence, unseen_share, remarks; of two networks comparable, worst_error, rms_error of
+// their parameters, and layers.
+[[nodiscard]] Json to_document(const CompareResult& found);
 
 // symmetric, symmetry_statistic, symmetry_threshold, hidden_units, detector, detector_gap, detector_noise,
 // samples, samples_needed; of a network distinguishing_least, distinguishing_largest, augmented_least,

@@ -25,6 +25,7 @@
 #include "report/report.h"
 #include "report/view.h"
 #include "session/certificate_file.h"
+#include "session/compare_check.h"
 
 namespace exhume {
 namespace {
@@ -207,6 +208,8 @@ class Verifier {
   }
 
   void check_model() {
+    if (document_ && document_->kind == kComparisonKind)
+      return add(check_comparison(*document_, folder_, control_));
     if (result_.status == to_string(Status::kRefused)) {
       if (!document_->sealed)
         add("certificate", Outcome::kBad, "its digest is not that of its content: it was edited");

@@ -451,28 +451,91 @@ class Compare(CommandLineTest):
                      A=(a_shape, [a[o * k + i] / 2 for o in range(m) for i in order]))
         result = self.run_exhume("compare", "made/network.safetensors", "other.safetensors", "--json", "--tolerance", "1e-14")
         answer = json.loads(result.stdout)
+        self.assertEqual((answer["verdict"], answer["within_tolerance"]), ("same_network", True))
         self.assertTrue(answer["comparable"])
         self.assertLess(answer["worst_error"], 1e-14)
-        self.assertEqual(len(answer["units"]), 5)
+        self.assertEqual(answer["units"], {"matched": 5, "changed": [], "missing": [], "extra": []})
+        self.assertLess(answer["bound"]["upper"], 1e-13)
 
     def test_tolerance_decides_the_exit_code(self):
         b = list(self.network["b"][1])
         b[2] += 0.25
         self.changed("other.safetensors", b=([5], b))
         files = ["made/network.safetensors", "other.safetensors"]
-        self.assertIn("2.500e-01", self.run_exhume("compare", *files).stdout)
-        self.run_exhume("compare", *files, "--tolerance", "0.3")
-        self.run_exhume("compare", *files, "--tolerance", "0.2", code=NOT_CERTIFIED)
-        answer = json.loads(self.run_exhume("compare", *files, "--tolerance", "0.2", "--json", code=NOT_CERTIFIED).stdout)
-        self.assertFalse(answer["within_tolerance"])
-        self.assertAlmostEqual(answer["units"][0]["bias"], 0.25)
+        said = self.run_exhume("compare", *files, code=NOT_CERTIFIED).stdout
+        self.assertRegex(said, "^Different by .* 1 of them has other weights .unit 3 of layer 1.")
+        self.assertIn("2.500e-01", said)
+        answer = json.loads(self.run_exhume("compare", *files, "--json", code=NOT_CERTIFIED).stdout)
+        self.assertEqual(answer["verdict"], "different")
+        self.assertNotIn("within_tolerance", answer)
+        changed = answer["units"]["changed"]
+        self.assertEqual([(u["layer"], u["first_row"], u["second_row"], u["weight"]) for u in changed], [(1, 3, 3, "bias")])
+        self.assertAlmostEqual(changed[0]["second_weight"] - changed[0]["first_weight"], 0.25)
+        lower, upper = answer["bound"]["lower"], answer["bound"]["upper"]
+        self.assertLessEqual(lower, answer["worst_difference"])
+        self.assertGreaterEqual(upper, answer["worst_difference"])
+        self.assertLess(upper, 1.2 * lower)
+        answer = json.loads(self.run_exhume("compare", *files, "--tolerance", 1.01 * upper, "--json").stdout)
+        self.assertEqual((answer["verdict"], answer["within_tolerance"]), ("same_function", True))
+        answer = json.loads(self.run_exhume("compare", *files, "--tolerance", lower / 2, "--json", code=NOT_CERTIFIED).stdout)
+        self.assertEqual((answer["verdict"], answer["within_tolerance"]), ("different", False))
 
-    def test_other_shapes_cannot_be_compared(self):
+    def test_a_unit_that_is_almost_never_on_is_named(self):
+        d, m = 4, 6
+        rows, outputs = list(self.network["W"][1]), list(self.network["A"][1])
+        self.changed("other.safetensors", W=([6, d], rows + [1.0] * d), b=([6], list(self.network["b"][1]) + [-3.9]),
+                     A=([m, 6], [v for o in range(m) for v in outputs[5 * o:5 * o + 5] + [3.0]]))
+        files = ["made/network.safetensors", "other.safetensors"]
+        answer = json.loads(self.run_exhume("compare", *files, "--json", code=NOT_CERTIFIED).stdout)
+        self.assertEqual((answer["verdict"], answer["units"]["matched"]), ("different", 5))
+        [extra] = answer["units"]["extra"]
+        self.assertEqual((extra["layer"], extra["first_row"], extra["second_row"], extra["acts"]), (1, None, 6, True))
+        self.assertGreater(sum(extra["input"]), 3.9)
+        self.assertAlmostEqual(answer["worst_difference"], 0.3, places=9)
+        # Where it is never on, the functions are the same; and the unit is still named.
+        answer = json.loads(self.run_exhume("compare", *files, "--low", -0.9, "--high", 0.9, "--json").stdout)
+        self.assertEqual((answer["verdict"], answer["units"]["extra"][0]["acts"]), ("same_function", False))
+
+    def test_a_folder_that_verify_checks(self):
+        b = list(self.network["b"][1])
+        b[2] += 1e-4
+        self.changed("other.safetensors", b=([5], b))
+        files = ["made/network.safetensors", "other.safetensors"]
+        self.run_exhume("compare", *files, "--tolerance", "0.01", "--out", "audit")
+        self.assertEqual(set(self.files("audit")), {"certificate.json", "report.html", "boxes.txt"})
+        self.assertIn("max |f - g|", self.run_exhume("verify", "audit").stdout)
+        (self.folder / "audit/boxes.txt").write_text("0 .\n")
+        self.run_exhume("verify", "audit", code=NOT_CERTIFIED)
+
+    def test_a_black_box(self):
+        (self.folder / "serve.py").write_text(
+            "import sys\n"
+            "for line in sys.stdin:\n"
+            "    x = [float(v) for v in line.split(',')]\n"
+            "    ball = sum((v - 0.3) ** 2 for v in x) < 1e-4\n"
+            "    print(max(x[0] - 0.5 * x[1] + 0.1, 0) + (1 if ball else 0), flush=True)\n")
+        write_safetensors(self.folder / "file.safetensors",
+                          {"W": ([1, 2], [1.0, -0.5]), "b": ([1], [0.1]), "A": ([1, 1], [1.0]), "c": ([1], [0.0])})
+        asked = ["compare", "file.safetensors", "--command", f"{sys.executable} serve.py", "--text", "--queries", 2000, "--json"]
+        answer = json.loads(self.run_exhume(*asked).stdout)
+        self.assertEqual((answer["verdict"], answer["confidence"]), ("same_function", 0.95))
+        self.assertLessEqual(answer["queries"], 2000)
+        # The ball takes 8e-5 of the domain: it was missed, and the share that may be is said.
+        self.assertGreater(answer["unseen_share"], 8e-5)
+        self.assertIn("a small ball", " ".join(answer["remarks"]))
+        write_safetensors(self.folder / "file.safetensors",
+                          {"W": ([1, 2], [1.0, -0.513]), "b": ([1], [0.1]), "A": ([1, 1], [1.0]), "c": ([1], [0.0])})
+        answer = json.loads(self.run_exhume(*asked, code=NOT_CERTIFIED).stdout)
+        self.assertEqual(answer["verdict"], "different")
+
+    def test_other_shapes_are_matched_as_far_as_they_go(self):
         self.generate("larger", k=7)
         files = ["made/network.safetensors", "larger/network.safetensors"]
-        self.assertIn("cannot be compared", self.run_exhume("compare", *files, code=NOT_CERTIFIED).stdout)
         answer = json.loads(self.run_exhume("compare", *files, "--json", code=NOT_CERTIFIED).stdout)
-        self.assertIsNone(answer["worst_error"])
+        self.assertEqual((answer["verdict"], answer["worst_error"]), ("different", None))
+        units = answer["units"]
+        self.assertEqual(units["matched"] + len(units["missing"]), 5)
+        self.assertEqual(units["matched"] + len(units["extra"]), 7)
 
     def test_bad_files(self):
         self.assert_one_sentence(self.run_exhume("compare", "made/network.safetensors", "none.safetensors", code=BAD_DATA),
@@ -600,6 +663,7 @@ class SeveralLayers(CommandLineTest):
             said = self.run_exhume(*files, code=NOT_CERTIFIED).stdout
             self.assertIn("4 → 5 → 3 → 2", said)
             self.assertIn(shape, said)
+            self.assertTrue(said.startswith("Different"))
             self.assertEqual(json.loads(self.run_exhume(*files, "--json", code=NOT_CERTIFIED).stdout)["layers"], [])
 
     def test_names_of_other_programs(self):

@@ -170,7 +170,7 @@ class Results(CommandLineTest):
     def test_truth_in_the_report(self):
         said = self.run_exhume("recover", "made/x.npy", "made/y.npy", "--truth", "made/network.safetensors", "-o", "result").stdout
         self.assertRegex(said, r"truth +worst parameter \d\.\d\de-\d\d off")
-        found = json.loads(self.run_exhume("compare", "result/network.safetensors", "made/network.safetensors", "--json").stdout)
+        found = json.loads(self.run_exhume("compare", "result/network.safetensors", "made/network.safetensors", "--json", code=3).stdout)
         stated = json.loads((self.folder / "result/certificate.json").read_text())["truth"]
         self.assertAlmostEqual(stated["worst_error"] / found["worst_error"], 1, places=5)
         self.assertIn("True against recovered", (self.folder / "result/report.html").read_text())

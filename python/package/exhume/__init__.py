@@ -22,6 +22,7 @@ with _fast_kernels():
     from . import _core
 
 from . import oracles, routes, structure
+from ._compare import Comparison, compare
 from ._core import DataError, ResourceError
 from ._documents import diagnose, inspect, keys, moments, reproduce, step, sums
 from ._extract import estimated_queries, extract
@@ -73,6 +74,7 @@ __all__ = [
     "Alignment",
     "Assumption",
     "Coefficient",
+    "Comparison",
     "DataError",
     "Halfspaces",
     "Layer",
@@ -89,6 +91,7 @@ __all__ = [
     "Thresholds",
     "Verification",
     "blas_kernels",
+    "compare",
     "diagnose",
     "estimated_queries",
     "extract",

@@ -1,0 +1,69 @@
+"""Are two networks the same: compare and the helper for test suites."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import exhume
+from exhume.testing import assert_same_function
+
+
+@pytest.fixture
+def network():
+    return exhume.generate(inputs=5, layers=(8, 6), outputs=2, samples=10, seed=3).network
+
+
+def changed(network, layer=1, place=(2, 3), factor=1.001):
+    layers = [(l.W.copy(), l.b.copy()) for l in network.layers]
+    layers[layer][0][place] *= factor
+    return exhume.Network(layers=layers)
+
+
+def test_networks(network):
+    found = exhume.compare(network, network.canonical(), low=-1, high=1)
+    assert found.verdict == "same_network" and found.same and found.bound[1] < 1e-12
+    other = changed(network)
+    found = exhume.compare(network, other, low=-1, high=1)
+    assert found.verdict == "different" and not found.same
+    assert [(u["layer"], u["first_row"]) for u in found.units["changed"]] == [(2, 3)]
+    gap = np.abs(network(found.worst_input) - other(found.worst_input)).max()
+    assert gap == pytest.approx(found.worst_difference, rel=1e-9)
+    assert found.bound[0] <= gap <= found.bound[1]
+
+
+def test_what_the_command_line_says(network, tmp_path, cli):
+    network.save(tmp_path / "a.safetensors")
+    changed(network).save(tmp_path / "b.safetensors")
+    found = exhume.compare(tmp_path / "a.safetensors", tmp_path / "b.safetensors", low=0, high=1)
+    line = [cli, "compare", tmp_path / "a.safetensors", tmp_path / "b.safetensors", "--low", "0", "--high", "1", "--json"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert json.loads(done.stdout) == found.to_dict()
+
+
+def test_a_function_is_queried(network):
+    found = exhume.compare(network, lambda x: network(x).astype(np.float32), queries=3000)
+    assert found.verdict == "rounding" and 0 < found.queries <= 3000
+    assert exhume.compare(lambda x: network(x), network, queries=3000).verdict == "same_function"
+    other = changed(network)
+    assert exhume.compare(network, other.__call__, queries=3000).verdict == "different"
+    with pytest.raises(KeyError):
+        exhume.compare(network, lambda x: {}["missing"])
+
+
+def test_a_folder(network, tmp_path):
+    network.save(tmp_path / "a.safetensors")
+    changed(network).save(tmp_path / "b.safetensors")
+    found = exhume.compare(tmp_path / "a.safetensors", tmp_path / "b.safetensors", tolerance=1.0)
+    found.save(tmp_path / "audit")
+    assert {p.name for p in (tmp_path / "audit").iterdir()} == {"certificate.json", "report.html", "boxes.txt"}
+    assert exhume.verify(tmp_path / "audit")["verified"] is True
+    assert "<svg" in found.to_html() or "worst input" in found.to_html()
+
+
+def test_helper(network):
+    assert assert_same_function(network, network.canonical(), tolerance=1e-9).same
+    with pytest.raises(AssertionError, match="different by .* worst input"):
+        assert_same_function(network, changed(network), tolerance=1e-9, low=-1, high=1)

@@ -1,0 +1,50 @@
+// What rounding does: a network evaluated in another arithmetic, and whether rounding explains a difference.
+//
+//     float32             weights, inputs and sums in single precision
+//     float16, bfloat16   weights and features rounded to that format, sums in single precision
+//     int8                weights on 255 levels per row, features on 256 levels between their extremes
+//     ... weights         weights alone rounded, the rest in single precision
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/blocks.h"
+#include "exhume/network.h"
+
+namespace exhume {
+
+enum class Arithmetic {
+  kFloat32,
+  kFloat16,
+  kBfloat16,
+  kInt8,
+  kFloat16Weights,
+  kBfloat16Weights,
+  kInt8Weights,        // per row
+  kInt8TensorWeights,  // per matrix
+};
+[[nodiscard]] const char* to_string(Arithmetic arithmetic);
+
+// biases: they are rounded like weights; otherwise kept in single precision.
+[[nodiscard]] RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x,
+                                    bool biases = false);
+
+// Two networks with units in the same order: are the weights of one those of the other, rounded? The name of
+// the storage, or empty.
+[[nodiscard]] std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g);
+
+// A black box: y are its answers at x, f the network in the file. `arithmetic` evaluates to `reference`, what
+// is left is at most `share` times rounding_size (search.h) in every entry.
+struct Explained {
+  std::string arithmetic{};               // empty: nothing explains y; "double": no rounding at all
+  std::optional<Arithmetic> reference{};  // y is this arithmetic's answer but for single precision
+  bool biases = false;                    // of the reference
+  double share = 0;
+};
+// rough: whether y - f is rough on a small scale, as rounding is and a changed weight is not.
+[[nodiscard]] Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const RowMatrix& y,
+                                                 bool rough);
+
+}  // namespace exhume

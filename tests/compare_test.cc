@@ -1,0 +1,268 @@
+// Are two networks the same: matching, proved bounds, arithmetic, black boxes.
+#include "exhume/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.h"
+#include "compare/arithmetic.h"
+#include "compare/match.h"
+#include "compare/pair_bounds.h"
+#include "compare/search.h"
+#include "compare/split.h"
+#include "exhume/error.h"
+
+namespace exhume::compare_test {
+namespace {
+
+Network random_relus(std::uint64_t seed, const std::vector<Index>& widths) {
+  Network network;
+  for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
+    const std::string name = std::to_string(l);
+    const double size = std::sqrt(2.0 / static_cast<double>(widths[l]));
+    network.layers.push_back({Stream(seed, "W" + name).normal_matrix(widths[l + 1], widths[l]) * size,
+                              Stream(seed, "b" + name).normal_matrix(widths[l + 1], 1).col(0) * 0.3,
+                              Matrix()});
+  }
+  return network;
+}
+
+// Every weight times 1 + size * normal.
+Network perturbed(Network network, std::uint64_t seed, double size) {
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    Layer& layer = network.layers[l];
+    const Matrix factor =
+        Stream(seed, "p" + std::to_string(l)).normal_matrix(layer.W.rows(), layer.W.cols() + 1);
+    layer.W.array() *= 1 + size * factor.leftCols(layer.W.cols()).array();
+    layer.b.array() *= 1 + size * factor.rightCols(1).array();
+  }
+  return network;
+}
+
+// Units of every hidden layer in reverse order, scaled.
+Network exchanged(const Network& network) {
+  Network out = network;
+  for (std::size_t l = 0; l + 1 < out.layers.size(); ++l) {
+    const Index k = out.layers[l].W.rows();
+    const Vector scale = Stream(7, "scale" + std::to_string(l)).uniform_vector(k, 0.3, 3);
+    Matrix W = scale.asDiagonal() * out.layers[l].W,
+           above = out.layers[l + 1].W * scale.cwiseInverse().asDiagonal();
+    Vector b = scale.cwiseProduct(out.layers[l].b);
+    out.layers[l].W = W.colwise().reverse();
+    out.layers[l].b = b.reverse();
+    out.layers[l + 1].W = above.rowwise().reverse();
+  }
+  return out;
+}
+
+ComparedModel model(Network network) { return {"a network", std::move(network), {}}; }
+
+CompareOptions within(double low, double high) {
+  CompareOptions options;
+  options.low = Vector::Constant(1, low);
+  options.high = Vector::Constant(1, high);
+  options.budget = 200;
+  return options;
+}
+
+TEST(Compare, UnitsExchangedAndScaledAreTheSameNetwork) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Network f = random_relus(seed, {4, 9, 7, 5, 2});
+    const CompareResult found = compare(model(f), model(exchanged(f)), within(-1, 1));
+    EXPECT_EQ(found.verdict, CompareVerdict::kSameNetwork) << seed << found.reason;
+    EXPECT_EQ(found.matched, 21);
+    EXPECT_LT(found.upper, 1e-10);
+  }
+}
+
+TEST(Compare, IdleUnitsAndTwinsDoNotCount) {
+  const Network f = random_relus(4, {3, 6, 2});
+  Matrix W(8, 3), A(2, 8);
+  Vector b(8);
+  W << f.W(), 2 * f.W().row(1), f.W().row(0);
+  b << f.b(), 2 * f.b()(1), -0.3;
+  A << f.A(), 0.25 * f.A().col(1), Vector::Zero(2);
+  A.col(1) *= 0.5;
+  const CompareResult found = compare(model(f), model(Network(W, b, A, f.c())), within(-1, 1));
+  EXPECT_EQ(found.verdict, CompareVerdict::kSameNetwork) << found.reason;
+  EXPECT_LT(found.upper, 1e-13);
+}
+
+TEST(Compare, AUnitThatIsAlwaysOnMayBeALinearTerm) {
+  Network f = random_relus(5, {3, 6, 2});
+  f.b()(2) = 10;  // on in the whole domain
+  Network g(f.W(), f.b(), f.A(), f.c() + 10 * f.A().col(2), f.A().col(2) * f.W().row(2));
+  g.A().col(2).setZero();
+  const CompareResult found = compare(model(f), model(g), within(-1, 1));
+  EXPECT_EQ(found.verdict, CompareVerdict::kSameNetwork) << found.reason;
+  EXPECT_LT(found.upper, 1e-12);
+}
+
+// Bounds of random pairs against random inputs and ascent, over boxes of many sizes: no bound is below.
+TEST(Compare, NoBoundIsBelowADifference) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Network f = random_relus(seed, {3, 8, 8, 2});
+    Network g = perturbed(f, seed, seed % 3 == 0 ? 0.3 : 1e-4);
+    if (seed % 4 == 0) g = random_relus(seed + 100, {3, 9, 5, 2});  // nothing matches
+    const double size = std::pow(2.0, -static_cast<double>(seed % 6));
+    const Vector low = Vector::Constant(3, -size), high = Vector::Constant(3, size);
+    const Matching pair = match_units(f, g, low, high, false, 0);
+    const PairBounds bounds(pair.first, pair.second);
+    const RowMatrix x = uniform_inputs(low, high, 4000, seed, "test");
+    const Vector gap = sure_difference(f, g, x);
+    const DifferenceResult search = find_difference(pair.first, pair.second, low, high, {}, {});
+    EXPECT_GE(bounds.bound(low, high).upper, gap.maxCoeff()) << seed;
+    SplitOptions limits;
+    limits.boxes = 300;
+    const SplitResult proof = split(bounds, low, high, {},
+                                    [&](const RowMatrix& r) { return sure_difference(f, g, r); }, limits, {});
+    EXPECT_GE(proof.upper, gap.maxCoeff()) << seed;
+    EXPECT_GE(proof.upper * (1 + 1e-12), search.worst) << seed;
+    EXPECT_LE(proof.lower, proof.upper) << seed;
+    EXPECT_LE(bound_of_leaves(bounds, low, high, proof.tree, proof.upper, {}), proof.upper) << seed;
+  }
+}
+
+TEST(Compare, BoundsAreTightWhereUnitsAreSettled) {
+  const Network f = random_relus(9, {2, 6, 2});
+  const Network g = perturbed(f, 9, 1e-4);
+  const Vector low = Vector::Constant(2, 0.3), high = Vector::Constant(2, 0.3 + 1e-6);
+  const Matching pair = match_units(f, g, low, high, false, 0);
+  const BoxBound bound = PairBounds(pair.first, pair.second).bound(low, high);
+  EXPECT_NEAR(bound.upper / sure_difference(f, g, low.transpose())(0), 1, 1e-3);
+}
+
+TEST(Compare, ABrokenTreeIsRefused) {
+  const Network f = random_relus(1, {2, 3, 1});
+  const Vector low = Vector::Zero(2), high = Vector::Ones(2);
+  const PairBounds bounds(to_blocks(f), to_blocks(f));
+  for (const char* tree : {"0 .", "2 . .", ". .", "0 . . .", "x", "", "-1 . ."})
+    EXPECT_THROW((void)bound_of_leaves(bounds, low, high, tree, 0, {}), DataError) << tree;
+  EXPECT_EQ(bound_of_leaves(bounds, low, high, "0 1 . . .", 0, {}), 0);
+}
+
+TEST(Compare, TheVerdictDoesNotDependOnThreads) {
+  const Network f = random_relus(3, {4, 12, 12, 2}), g = perturbed(f, 3, 1e-3);
+  Control two;
+  two.threads = 2;
+  const CompareResult a = compare(model(f), model(g), within(-1, 1)),
+                      b = compare(model(f), model(g), within(-1, 1), two);
+  EXPECT_EQ(a.tree, b.tree);
+  EXPECT_EQ(a.upper, b.upper);
+  EXPECT_EQ(a.lower, b.lower);
+}
+
+TEST(Compare, OneWeightIsNamed) {
+  const Network f = random_relus(11, {5, 20, 15, 3});
+  Network g = exchanged(f);
+  g.layers[1].W(4, 7) *= 1.001;
+  const CompareResult found = compare(model(f), model(g), within(-1, 1));
+  EXPECT_EQ(found.verdict, CompareVerdict::kDifferent) << found.reason;
+  ASSERT_EQ(found.changed.size(), 1U);
+  EXPECT_EQ(found.changed[0].layer, 1);
+  EXPECT_EQ(found.changed[0].second_row, 4);
+  EXPECT_EQ(found.changed[0].weight, "weight on unit 13 of layer 1");
+}
+
+TEST(Compare, AUnitOfTheSecondLayerIsSetOff) {
+  const Network f = random_relus(12, {6, 20, 15, 2});
+  Network g = f;
+  Layer &layer = g.layers[1], &above = g.layers[2];
+  layer.W.conservativeResize(16, 20);
+  layer.W.row(15) = Stream(1, "planted").normal_matrix(1, 20);
+  layer.b.conservativeResize(16);
+  const RowMatrix h =
+      features(to_blocks(f), uniform_inputs(Vector::Constant(6, -1), Vector::Ones(6), 20000, 1, "t"))[1];
+  layer.b(15) = -1.1 * (h * layer.W.row(15).transpose()).maxCoeff();  // beyond 20,000 random inputs
+  above.W.conservativeResize(2, 16);
+  above.W.col(15).setConstant(5);
+  const CompareResult found = compare(model(f), model(g), within(-1, 1));
+  EXPECT_EQ(found.verdict, CompareVerdict::kDifferent) << found.reason;
+  ASSERT_EQ(found.extra.size(), 1U);
+  EXPECT_EQ(found.extra[0].second_row, 15);
+  EXPECT_TRUE(found.extra[0].acts);
+  EXPECT_EQ(found.random_differences.maxCoeff(), 0);
+}
+
+TEST(Compare, StoredInAnotherFormatIsRounding) {
+  const Network f = random_relus(13, {6, 14, 9, 2});
+  const auto stored = [&](auto&& round) {
+    Network g = f;
+    for (Layer& layer : g.layers) {
+      layer.W = layer.W.unaryExpr(round);
+      layer.b = layer.b.unaryExpr(round);
+    }
+    return g;
+  };
+  const auto said = [&](const Network& g) {
+    const CompareResult found = compare(model(f), model(g), within(-1, 1));
+    return std::string(to_string(found.verdict)) + " " + found.arithmetic;
+  };
+  EXPECT_EQ(said(stored([](double v) { return double(float(v)); })), "rounding float32");
+  EXPECT_EQ(said(stored([](double v) { return double(float(Eigen::half(float(v)))); })), "rounding float16");
+  Network g = f;
+  for (Layer& layer : g.layers) {
+    const double step = layer.W.cwiseAbs().maxCoeff() / 127;
+    layer.W = layer.W.unaryExpr([step](double v) { return std::round(v / step) * step; });
+  }
+  EXPECT_EQ(said(g), "rounding weights in int8, a scale per matrix");
+  g.layers[1].W(2, 2) += 0.3;
+  EXPECT_EQ(said(g), "different ");
+}
+
+TEST(Compare, ABlackBoxIsToldFromRounding) {
+  const Network f = random_relus(14, {6, 14, 9, 2});
+  const auto asked = [&](const AnswerFunction& answer) {
+    CompareOptions options = within(-1, 1);
+    options.queries = 4000;
+    return compare(model(f), {"a function", {}, function_oracle(answer, 6)}, options);
+  };
+  const auto in = [&](Arithmetic arithmetic) {
+    return asked(
+        [&f, arithmetic](const Eigen::Ref<const RowMatrix>& x) { return evaluate_in(arithmetic, f, x); });
+  };
+  EXPECT_EQ(asked([&](const auto& x) { return evaluate(f, x); }).verdict, CompareVerdict::kSameFunction);
+  EXPECT_EQ(in(Arithmetic::kFloat32).arithmetic, "float32");
+  EXPECT_EQ(in(Arithmetic::kInt8Weights).verdict, CompareVerdict::kRounding);
+  EXPECT_EQ(in(Arithmetic::kInt8).verdict, CompareVerdict::kRounding);
+  const CompareResult changed = asked([&](const auto& x) { return evaluate(perturbed(f, 1, 1e-3), x); });
+  EXPECT_EQ(changed.verdict, CompareVerdict::kDifferent) << changed.reason;
+  EXPECT_LE(changed.queries, 4000);
+  EXPECT_GT(changed.worst_difference, 0);
+}
+
+TEST(Compare, AUnitFoundFarOutIsFollowedHome) {
+  const Network f = random_relus(15, {40, 20, 2});
+  // On at one corner of forty dimensions, and nowhere near any random input or corner.
+  Vector w = Stream(2, "planted").normal_matrix(40, 1).col(0).cwiseSign();
+  const auto answer = [&](const Eigen::Ref<const RowMatrix>& x) {
+    RowMatrix y = evaluate(f, x);
+    y.col(0) += 2 * ((x * w).array() - 39.0).max(0.0).matrix();
+    return y;
+  };
+  CompareOptions options = within(-1, 1);
+  const CompareResult found = compare(model(f), {"a function", {}, function_oracle(answer, 40)}, options);
+  EXPECT_EQ(found.verdict, CompareVerdict::kDifferent) << found.reason;
+  ASSERT_EQ(found.worst_input.size(), 40);
+  EXPECT_GT(found.worst_input.dot(w), 39);
+  options.inside = true;
+  const CompareResult missed = compare(model(f), {"a function", {}, function_oracle(answer, 40)}, options);
+  EXPECT_TRUE(missed.same());
+  EXPECT_GT(missed.unseen_share, 0);
+}
+
+TEST(Compare, OptionsThatDoNotFitAreRefused) {
+  const Network f = random_relus(1, {2, 3, 1});
+  CompareOptions options;
+  options.low = Vector::Constant(3, 0);
+  options.high = Vector::Constant(3, 1);
+  EXPECT_THROW((void)compare(model(f), model(f), options), std::invalid_argument);
+  options.high = Vector::Constant(2, 1);
+  EXPECT_THROW((void)compare(model(f), model(f), options), std::invalid_argument);
+  const CompareResult other = compare(model(f), model(random_relus(1, {3, 3, 1})));
+  EXPECT_EQ(other.verdict, CompareVerdict::kDifferent);
+}
+
+}  // namespace
+}  // namespace exhume::compare_test
