@@ -179,6 +179,7 @@ data; 5 a resource limit; 1 internal error; 130 interrupted.)");
   // Results do not depend on the number of threads.
   if (const int most = threads_that_fit(); most > 0)
     session.control.threads = std::min(most, session.control.workers());
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of the write, which cleans up
   std::signal(SIGPIPE, SIG_DFL);  // a reader that went away ends us quietly, as it does any Unix program
   catch_interrupts();
   for (const Listed& entry : entries) {

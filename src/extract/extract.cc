@@ -54,12 +54,11 @@ Json ends_json(double common, const Vector& each) {
   return each.size() > 0 ? Json(std::vector<double>(each.data(), each.data() + each.size())) : number(common);
 }
 
-// Twenty times what a network takes whose units all show on a line of so many kinks: in one hidden layer,
-// or in two of half as many each.
+// Twenty times what a network takes with as many units as a line has kinks in one hidden layer, or in each of
+// two: a line meets every plane of the first layer, and only some surfaces above it.
 Index limit_for(Index kinks, Index outputs, Index inputs) {
-  const Index half = kinks / 2 + 1;
   return static_cast<Index>(kEnough) * std::max(estimate_queries(inputs, kinks, outputs),
-                                                estimate_deep_queries(inputs, {kinks, half}, outputs));
+                                                estimate_deep_queries(inputs, {kinks, kinks}, outputs));
 }
 
 std::string header(Index inputs, const std::string& oracle, const ExtractOptions& options) {

@@ -224,9 +224,9 @@ class Search {
 TooManyKinks::TooManyKinks(std::size_t open)
     : std::runtime_error(fmt::format("outputs bend everywhere: {} parts of one line are straight nowhere, at "
                                      "the precision of the answers. "
-                                     "So do outputs or inputs that are rounded to few digits, steps, noise "
-                                     "and very steep smooth units: ask "
-                                     "the model behind them with all digits",
+                                     "So do outputs or inputs that are rounded to few digits, steps, noise, "
+                                     "large terms that cancel, and "
+                                     "steep smooth units: ask the model behind them with all digits",
                                      open)) {}
 
 LineKinks kinks_on_line(const AskLine& ask, const LineOptions& options) { return Search(ask, options).run(); }
