@@ -24,7 +24,9 @@ Matrix units_of_students(Job& job) {
   StudentUnitsOptions options;
   options.hidden = job.options.hidden();
   options.seed = job.options.seed;
+  job.clock.lap("growth");
   const StudentUnits found = student_units(*standard, options, job.control);
+  job.clock.lap("students");
   RoundsOptions rounds;
   rounds.spectral.hidden = job.options.hidden();
   rounds.spectral.seed = job.options.seed;
@@ -36,7 +38,9 @@ Matrix units_of_students(Job& job) {
     more.seed += 7919 * static_cast<std::uint64_t>(round + 1);
     return student_units(residual, more, job.control).V;
   };
-  return residual_rounds(found.V, standard, rounds, job.control).V;
+  Matrix V = residual_rounds(found.V, standard, rounds, job.control).V;
+  job.clock.lap("rounds on the residual");
+  return V;
 }
 
 Found grow(Job& job, const Start& start) { return finish_by_fit(job, start, kRestarts, units_of_students); }
