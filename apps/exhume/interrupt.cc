@@ -6,10 +6,13 @@
 namespace exhume::cli {
 namespace {
 
-std::atomic<bool> stop{false};
+std::atomic<bool> stop{false}, term{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-extern "C" void on_signal(int) { stop = true; }
+extern "C" void on_signal(int signal) {
+  if (signal == SIGTERM) term = true;
+  stop = true;
+}
 
 }  // namespace
 
@@ -24,5 +27,6 @@ void catch_interrupts() {
 }
 
 bool interrupted() { return stop; }
+bool terminated() { return term; }
 
 }  // namespace exhume::cli

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/ended.h"
 #include "command.h"
 #include "deliver.h"
+#include "interrupt.h"
 #include "report/view.h"
 #include "routes/table.h"
 #include "sample_arguments.h"
@@ -100,7 +102,7 @@ Examples:
     if (!shape_.empty()) job_.delivery.input_shape = parse_shape(shape_);
     job_.delivery.truth = truth_;
     job_.estimate = !session.json;
-    RecoverSession recovery(job_, session.control);
+    RecoverSession recovery(job_, keeps_best(session.control));
     OpenedSamples opened = samples_.open(session.control);
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     session.checkpoint = job_.checkpoint.folder;
@@ -115,6 +117,18 @@ Examples:
   }
 
  private:
+  // From here on Ctrl-C ends the search, and its best is the result. Where a checkpoint keeps the work, or
+  // other processes share it, nothing is lost without one.
+  [[nodiscard]] Control keeps_best(const Control& control) const {
+    if (control.passes || !job_.checkpoint.folder.empty()) return control;
+    Control out = control;
+    out.should_stop = [control] {
+      if (interrupted() && !terminated()) end_searches(control);
+      return terminated();
+    };
+    return out;
+  }
+
   SampleArguments samples_;
   std::string hidden_ = "auto", layers_, first_layer_, out_, mirrored_, method_, shape_, truth_,
               require_ = to_string(Status::kEstimated);

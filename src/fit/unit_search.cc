@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/remembered.h"
 #include "data/reduce.h"
+#include "fit/conjugate_gradients.h"
 #include "fit/sums.h"
 #include "linalg/orthonormal.h"
 
@@ -356,7 +357,10 @@ class Search {
     start.plain = start.turned = false;
     Polished summary = polish(start, samples_, polish_options, control_);
     const auto size = static_cast<double>(model.V[0].size());
-    const double flops = static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations);
+    // Beyond the limit H is not formed, but multiplied with: 4 flops per weight and product.
+    const bool formed = model.V[0].size() <= polish_options.dense_limit;
+    const double per_row = size * (formed ? size : 4.0 * kMostProducts);
+    const double flops = static_cast<double>(samples_.rows()) * per_row * (1 + summary.iterations);
     work_.add(flops, summary.relative_mse);
     control_.spend(flops);
     return summary;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ended.h"
 #include "base/limits.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
@@ -209,13 +210,17 @@ class OneLayer final : public JudgedNetwork {
   // Time ended the search: that says nothing about the data.
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
-    checks.require(
-        "search ended before its time did", spent_, budget, false,
-        fmt::format("stopped after {:.3g} s with {} units{}; give a time limit of {:.0f} s{}", spent_,
-                    fit_.model.units(),
-                    fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
-                    std::max(1.0, std::ceil(5 * budget)),
-                    options_.hidden() ? "" : " or the number of hidden units"));
+    const char* falling = fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "";
+    if (searches_ended(control_)) {
+      checks.require(
+          "search not interrupted", spent_, budget, false,
+          fmt::format("interrupted after {:.3g} s with {} units{}", spent_, fit_.model.units(), falling));
+      return;
+    }
+    checks.require("search ended before its time did", spent_, budget, false,
+                   fmt::format("stopped after {:.3g} s with {} units{}; give a time limit of {:.0f} s{}",
+                               spent_, fit_.model.units(), falling, std::max(1.0, std::ceil(5 * budget)),
+                               options_.hidden() ? "" : " or the number of hidden units"));
   }
 
   [[nodiscard]] bool has_weights() const { return relu_ && standardised_ && has_curvature(fit_.model); }

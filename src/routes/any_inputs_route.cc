@@ -9,6 +9,7 @@ namespace exhume {
 namespace {
 
 constexpr int kRestarts = 40;
+constexpr Index kMostRough = 48;  // units of a student that has not learnt the function
 
 // No units, unless the inputs lie along a curve: then the outputs fall into pieces that show them.
 Start along_a_curve(Job& job) {
@@ -27,6 +28,9 @@ Matrix units_of_students(Job& job) {
   job.clock.lap("growth");
   const StudentUnits found = student_units(*standard, options, job.control);
   job.clock.lap("students");
+  // Noise, another kind of function, or no time: what there is, unless it is too much to be worth a polish.
+  if (!found.trained)
+    return found.V.rows() <= kMostRough || job.control.out_of_time() ? found.V : Matrix(0, found.V.cols());
   RoundsOptions rounds;
   rounds.spectral.hidden = job.options.hidden();
   rounds.spectral.seed = job.options.seed;
