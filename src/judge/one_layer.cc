@@ -156,10 +156,11 @@ class OneLayer final : public JudgedNetwork {
     const Index k = result.network.hidden();
     if (certificate.status == Status::kEstimated) {
       certificate.conclusion = fmt::format(
-          "If the samples are those of a network of {} units plus independent noise, which nothing in them "
-          "speaks against, then the noise has standard deviation {:.3g}, {}and this network is off by {:.2g} "
-          "at most (root mean square, confidence {})",
-          k, errors.noise_sd,
+          "If the samples are those of a network of {} unit{} plus independent noise, and no test "
+          "contradicts "
+          "that, then the noise has standard deviation {:.3g}, {}and this network is off by {:.2g} at most "
+          "(root mean square, confidence {})",
+          k, k == 1 ? "" : "s", errors.noise_sd,
           errors.max_standard_error > 0
               ? fmt::format("every weight lies within two of its standard errors ({:.2g} at most) of the "
                             "stated one with confidence 0.95, ",
@@ -210,16 +211,17 @@ class OneLayer final : public JudgedNetwork {
   // Time ended the search: that says nothing about the data.
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
-    const char* falling = fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "";
+    const std::string found =
+        fmt::format("{} unit{}{}", fit_.model.units(), fit_.model.units() == 1 ? "" : "s",
+                    fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "");
     if (searches_ended(control_)) {
-      checks.require(
-          "search not interrupted", spent_, budget, false,
-          fmt::format("interrupted after {:.3g} s with {} units{}", spent_, fit_.model.units(), falling));
+      checks.require("search not interrupted", spent_, budget, false,
+                     fmt::format("interrupted after {:.3g} s with {}", spent_, found));
       return;
     }
-    checks.require("search ended before its time did", spent_, budget, false,
-                   fmt::format("stopped after {:.3g} s with {} units{}; give a time limit of {:.0f} s{}",
-                               spent_, fit_.model.units(), falling, std::max(1.0, std::ceil(5 * budget)),
+    checks.require("search finished within its budget", spent_, budget, false,
+                   fmt::format("stopped after {:.3g} s with {}; give a time limit of {:.0f} s{}", spent_,
+                               found, std::max(1.0, std::ceil(5 * budget)),
                                options_.hidden() ? "" : " or the number of hidden units"));
   }
 

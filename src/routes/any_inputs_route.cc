@@ -1,5 +1,6 @@
-// The row of the table that asks nothing of the inputs: units grown from the residual (fit/unit_search.h), or
-// read off where the inputs lie along a curve (fit/curve_pieces.h).
+// The row of the table that asks nothing of the inputs: a handful of units grown from the residual
+// (fit/unit_search.h), more by students (fit/student_units.h), or read off where the inputs lie along a curve
+// (fit/curve_pieces.h).
 #include "fit/curve_pieces.h"
 #include "fit/student_units.h"
 #include "routes/fitted.h"
@@ -53,7 +54,7 @@ Found grow(Job& job, const Start& start) { return finish_by_fit(job, start, kRes
 
 Route any_inputs_route() {
   return {.name = "any_inputs",
-          .about = "No assumption on the inputs: units grown from the residual, restarts and repairs",
+          .about = "No assumption on the inputs: a few units grown from the residual, many by students",
           .condition = "always",
           .automatic = true,
           .search_share = kFitShare,

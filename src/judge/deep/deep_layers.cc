@@ -127,7 +127,7 @@ class DeepLayers final : public JudgedNetwork {
           "search not interrupted", spent_, options_.budget_seconds, false,
           fmt::format("interrupted after {:.3g} s with {} units, {}", spent_, fmt::join(widths, "-"), left));
     } else if (found_.out_of_time) {
-      checks.require("search ended before its time did", options_.budget_seconds, options_.budget_seconds,
+      checks.require("search finished within its budget", options_.budget_seconds, options_.budget_seconds,
                      false,
                      fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help",
                                  options_.budget_seconds, fmt::join(widths, "-"), left));
