@@ -20,7 +20,7 @@ struct Uniform {
       : network(plant({.inputs = d, .hidden = k, .outputs = m, .seed = seed})), x(n, d) {
     Stream(seed, "uniform inputs").fill_uniform(0, x);
     x = (std::sqrt(12.0) * (x.array() - 0.5)).matrix().eval();
-    y = network(x);
+    y = evaluate(network, x);
   }
   [[nodiscard]] SamplePtr samples() const { return memory_samples(x, y); }
 
@@ -72,7 +72,7 @@ TEST(Student, LearnsWithUnitsOfAnotherKind) {
 }
 
 // Of 32 units a growth of one by one ended at half of them.
-TEST(AnyInputs, UniformInputsAndManyUnits) {
+TEST(StudentUnits, AreAStartForManyUnitsAndUniformInputs) {
   const Uniform rows(10, 32, 1, 20'000, 7);
   RecoverOptions options;
   options.route = "any_inputs";
