@@ -10,7 +10,7 @@
 namespace exhume::cli {
 namespace {
 
-std::atomic<bool> stop{false};
+std::atomic<bool> stop{false}, term{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
 // What does not look at `stop` meanwhile (a file system that hangs, one long product) ends all the same.
@@ -18,8 +18,10 @@ constexpr unsigned kGraceSeconds = 20;
 
 extern "C" void on_alarm(int) { ::_exit(kInterrupted); }
 
-extern "C" void on_signal(int) {
+extern "C" void on_signal(int signal) {
   stop = true;
+  if (signal != SIGTERM) return;
+  term = true;
   ::alarm(kGraceSeconds);
 }
 
@@ -40,5 +42,6 @@ void catch_interrupts() {
 }
 
 bool interrupted() { return stop; }
+bool terminated() { return term; }
 
 }  // namespace exhume::cli

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/ended.h"
 #include "command.h"
 #include "deliver.h"
+#include "interrupt.h"
 #include "report/view.h"
 #include "routes/table.h"
 #include "sample_arguments.h"
@@ -101,7 +103,7 @@ Examples:
     job_.delivery.truth = truth_;
     job_.delivery.inputs = samples_.paths();
     job_.estimate = !session.json;
-    RecoverSession recovery(job_, session.control);
+    RecoverSession recovery(job_, keeps_best(session.control));
     OpenedSamples opened = samples_.open(session.control);
     if (!mirrored_.empty()) opened.mirror(mirrored_, session.control);
     session.checkpoint = job_.checkpoint.folder;
@@ -110,12 +112,24 @@ Examples:
     if (session.leads())
       show_result(session, found.delivered, verdict(found.result), facts(found.result), out_);
     const Status status = found.result.certificate.status;
-    return status == Status::kCertified || (stands(status) && require_ == to_string(Status::kEstimated))
-               ? kOk
-               : kNotCertified;
+    if (status == Status::kCertified || (stands(status) && require_ == to_string(Status::kEstimated)))
+      return kOk;
+    return interrupted() ? kInterrupted : kNotCertified;
   }
 
  private:
+  // From here on Ctrl-C ends the search, and its best is the result. Where a checkpoint keeps the work, or
+  // other processes share it, nothing is lost without one.
+  [[nodiscard]] Control keeps_best(const Control& control) const {
+    if (control.passes || !job_.checkpoint.folder.empty()) return control;
+    Control out = control;
+    out.should_stop = [control] {
+      if (interrupted() && !terminated()) end_searches(control);
+      return terminated();
+    };
+    return out;
+  }
+
   SampleArguments samples_;
   std::string hidden_ = "auto", layers_, first_layer_, out_, mirrored_, method_, shape_, truth_,
               require_ = to_string(Status::kEstimated);

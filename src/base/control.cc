@@ -1,6 +1,8 @@
 #include "exhume/control.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -51,7 +53,9 @@ Control::Clock::time_point Control::now() const {
 }
 
 void Control::spend(double operations) const {
-  if (!inside_parallel_for()) shared_->spent += operations;
+  // All there is (base/ended.h): also from tasks, and for good.
+  if (std::isinf(operations)) std::atomic_ref(shared_->spent).store(operations);
+  if (!inside_parallel_for() && std::isfinite(shared_->spent)) shared_->spent += operations;
 }
 
 Control Control::within_work(double operations) const {

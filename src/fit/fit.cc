@@ -19,6 +19,8 @@ constexpr Index kMostSearchRows = 40000;
 constexpr Index kHandful = 12;
 constexpr int kHandfulRestarts = 2;
 constexpr double kHandfulWork = 2e10;
+// Of what a handful left, what students have to leave to be gone on from: more units leave less of few rows.
+constexpr double kBetterStart = 0.5;
 // Most searches on ever larger subsets.
 constexpr int kMostRounds = 6;
 // Most passes over the units in search of one to turn around.
@@ -73,12 +75,18 @@ class Fitter {
     subset_ = spread_subset(*samples_, rows);
     if (options_.many_units && start.rows() == 0) {
       search(start, control_.within_work(kHandfulWork), true);
-      if (fit_.outcome == SearchOutcome::kStuck && !control_.out_of_time()) {
-        start = options_.many_units();
-        rows = subset_rows(search_unknowns(d, std::max<Index>(start.rows(), 4), m));
-        subset_ = spread_subset(*samples_, rows);
-      } else {
-        start = sign_free_.V[0];
+      start = sign_free_.V[0];
+      // On few rows weak units look like noise: students see all rows, and where there is nothing but noise
+      // they cost little.
+      if (fit_.outcome != SearchOutcome::kExact && !control_.out_of_time()) {
+        const Matrix many = options_.many_units();
+        Form students = one_layer(many);
+        if (many.rows() > 0 &&
+            fit_linear_part(students, *subset_, options_.polish, control_) < kBetterStart * search_mse_) {
+          start = many;
+          rows = subset_rows(search_unknowns(d, start.rows(), m));
+          subset_ = spread_subset(*samples_, rows);
+        }
       }
     }
     for (int round = 0; round < kMostRounds; ++round) {

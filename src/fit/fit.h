@@ -47,8 +47,8 @@ struct FitOptions {
   int most_restarts = 40;         // from random units, where the start leads nowhere
   bool thorough_pruning = false;  // as in SearchOptions
   bool noise_is_final = true;     // as in SearchOptions
-  // Rough units by other means than growth, for data that a handful of units does not explain: asked for once,
-  // where the growth has ended at that. Empty: the growth goes on.
+  // Rough units by other means than growth, for data that a handful of units does not explain: asked for
+  // once, where the growth has ended at that. Empty: the growth goes on.
   std::function<Matrix()> many_units;
   std::optional<RoundingNoise> rounding;  // where outputs are stored in less than double precision
   PolishOptions polish;

@@ -8,8 +8,8 @@
 // merges, polishes and prunes. One of the teacher's own widths gets stuck.
 //
 // C enters linearly: every `solve_every` steps it is the least-squares solution for the V_l on some rows
-// (variable projection), rows q^2 products. Features are nearly dependent, and Adam alone follows them slowly:
-// of a trained 30-128-2, 8,000 steps leave 6e-7 of the variance without and 3e-10 with it.
+// (variable projection), rows q^2 products. Features are nearly dependent, and Adam alone follows them
+// slowly: of a trained 30-128-2, 8,000 steps leave 6e-7 of the variance without and 3e-10 with it.
 //
 // Rows that are fitted worst are shown more often in the second half, because a unit that bends within a few
 // rows in a thousand is learnt from no others. Batches are windows of the rows in an order drawn once; the

@@ -20,6 +20,9 @@ constexpr double kEquationsPerUnknown = 2;  // of the widest student
 // What may be left, times what the student left, when units are left out; and the share of the variance that
 // a polish mends in any case.
 constexpr double kLeaveOut = 30, kMended = 1e-8;
+// The share of the variance below which a student has learnt the function, not only its outlines; of others,
+// what may be left when units are left out, times what they left.
+constexpr double kTrainedEnough = 1e-4, kLeaveLittle = 1.02;
 // Rows on which units are weighed, per feature.
 constexpr Index kWeighRows = 20;
 
@@ -97,7 +100,7 @@ StudentUnits student_units(const SampleSource& standard, const StudentUnitsOptio
   training.steps = options.steps;
   training.hard_rows = false;
   training.seed = options.seed;
-  Form form = random_student(d, m, {width}, options.seed);
+  Form form = random_student(d, m, {width}, options.seed), best = form;
   double flops = 0;
   while (true) {
     const Index count = form.units();
@@ -105,19 +108,26 @@ StudentUnits student_units(const SampleSource& standard, const StudentUnitsOptio
     const Student student = train(form, data, training, control);
     form = student.form;
     const double before = out.relative_mse;
-    out.relative_mse = student.relative_mse;
-    out.width = count;
-    control.best(out.relative_mse * mean_square, count);
+    // A wider one has to be worth its units.
+    const bool gain = student.relative_mse < kWiderLeaves * before;
+    if (gain) {
+      best = form;
+      out.relative_mse = student.relative_mse;
+      out.width = count;
+      control.best(out.relative_mse * mean_square, count);
+    }
     flops += 6 * static_cast<double>(training.steps * training.batch * count * (d + m));
-    if (out.relative_mse <= options.enough || !student.in_time || control.out_of_time()) break;
-    if (out.relative_mse > kWiderLeaves * before) break;
+    if (!gain || out.relative_mse <= options.enough || !student.in_time || control.out_of_time()) break;
     if (2 * count > options.most_width || !fits(2 * count) || 3 * flops > options.most_flops) break;
     ++training.seed;
     form = widened(form, count, training.seed);
   }
-  const double most = std::max(kLeaveOut * out.relative_mse, kMended) * mean_square;
-  form.C *= std::sqrt(mean_square);
-  out.V = needed_units(form, *rows, most, control);
+  best.C *= std::sqrt(mean_square);
+  out.trained = out.relative_mse <= kTrainedEnough;
+  // Of one that is not trained every unit is worth what it explains; where time has ended, all of them.
+  const double more =
+      out.trained ? std::max(kLeaveOut * out.relative_mse, kMended) : kLeaveLittle * out.relative_mse;
+  out.V = control.out_of_time() ? best.V[0] : needed_units(best, *rows, more * mean_square, control);
   return out;
 }
 

@@ -32,7 +32,8 @@ struct StudentUnitsOptions {
 struct StudentUnits {
   Matrix V;                 // units, (any number) x (d+1)
   double relative_mse = 1;  // that the student left, before units were left out
-  Index width = 0;          // of the last student
+  Index width = 0;          // of that student
+  bool trained = false;     // it learnt the function: a polish may do the rest
 };
 
 // Samples in standardised coordinates; outputs of any scale.

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/remembered.h"
 #include "data/reduce.h"
+#include "fit/conjugate_gradients.h"
 #include "fit/sums.h"
 #include "linalg/orthonormal.h"
 
@@ -36,6 +37,9 @@ constexpr double kProgress = 0.8;
 // of the residual. Elsewhere a growth goes on while structure is left: half of 64 units leave much.
 constexpr Index kManyUnits = 32;
 constexpr double kDoublingLeaves = 0.25;
+// Where only an exact fit counts: steps, and equations for every unknown on which it is tried first.
+constexpr int kTrialSteps = 40;
+constexpr double kTrialEquations = 3;
 constexpr double kBiases[] = {0.0, 0.6, -0.6, 1.3, -1.3};
 
 // Residual second moments sum r_o x x^T of every output, m matrices d x d.
@@ -353,10 +357,25 @@ class Search {
     start.plain = start.turned = false;
     Polished summary = polish(start, samples_, polish_options, control_);
     const auto size = static_cast<double>(model.V[0].size());
-    const double flops = static_cast<double>(samples_.rows()) * size * size * (1 + summary.iterations);
+    // Beyond the limit H is not formed, but multiplied with: 4 flops per weight and product.
+    const bool formed = model.V[0].size() <= polish_options.dense_limit;
+    const double per_row = size * (formed ? size : 4.0 * kMostProducts);
+    const double flops = static_cast<double>(samples_.rows()) * per_row * (1 + summary.iterations);
     work_.add(flops, summary.relative_mse);
     control_.spend(flops);
     return summary;
+  }
+
+  // A form that is of use only if it comes to an exact fit: one that does falls fast, and on few rows too.
+  Polished still_exact(const Form& model) {
+    const Index wanted = static_cast<Index>(kTrialEquations * unknowns(model.units())) / samples_.outputs();
+    if (2 * wanted > samples_.rows()) return polished(model, kTrialSteps);
+    if (!few_ || few_->rows() < wanted) few_ = spread_subset(samples_, wanted + wanted / 8);
+    PolishOptions quick = options_.polish;
+    quick.max_iterations = kTrialSteps;
+    quick.far = options_.exact_relative;
+    Polished tried = polish(model, *few_, quick, control_);
+    return tried.relative_mse > options_.exact_relative ? tried : polished(tried.form, kTrialSteps);
   }
 
   // The best `count` candidates that are not nearly the same unit; after failures, skip the first ones.
@@ -423,7 +442,7 @@ class Search {
         const double wi = current.form.C.row(i).norm(), wj = current.form.C.row(j).norm();
         joined.V[0].row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, kTiny);
         joined.V[0] = drop_row(joined.V[0], i);
-        Polished tried = polished(joined, 40);
+        Polished tried = still_exact(joined);
         if (tried.relative_mse > options_.exact_relative) continue;
         current = std::move(tried);
         return true;
@@ -443,7 +462,7 @@ class Search {
       if (!doubtful && !options_.thorough_pruning) return false;
       Form smaller = current.form;
       smaller.V[0] = drop_row(current.form.V[0], order[i]);
-      Polished tried = polished(smaller, doubtful ? 40 : options_.polish.max_iterations);
+      Polished tried = doubtful ? still_exact(smaller) : polished(smaller, options_.polish.max_iterations);
       for (int detour = 0; !doubtful && detour < 3 && tried.relative_mse > options_.exact_relative;
            ++detour) {
         const Index size = smaller.units();
@@ -525,6 +544,7 @@ class Search {
   const SampleSource& samples_;
   const SearchOptions& options_;
   const Control& control_;
+  SamplePtr few_;  // of these rows, where only an exact fit counts
   SearchResult result_;
   Work work_;
   std::vector<double> least_by_size_;  // expected residual, by the number of units

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ended.h"
 #include "base/limits.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
@@ -210,13 +211,18 @@ class OneLayer final : public JudgedNetwork {
   // Time ended the search: that says nothing about the data.
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
-    checks.require(
-        "search finished within its budget", spent_, budget, false,
-        fmt::format("stopped after {:.3g} s with {} unit{}{}; give a time limit of {:.0f} s{}", spent_,
-                    fit_.model.units(), fit_.model.units() == 1 ? "" : "s",
-                    fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
-                    std::max(1.0, std::ceil(5 * budget)),
-                    options_.hidden() ? "" : " or the number of hidden units"));
+    const std::string found =
+        fmt::format("{} unit{}{}", fit_.model.units(), fit_.model.units() == 1 ? "" : "s",
+                    fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "");
+    if (searches_ended(control_)) {
+      checks.require("search not interrupted", spent_, budget, false,
+                     fmt::format("interrupted after {:.3g} s with {}", spent_, found));
+      return;
+    }
+    checks.require("search finished within its budget", spent_, budget, false,
+                   fmt::format("stopped after {:.3g} s with {}; give a time limit of {:.0f} s{}", spent_,
+                               found, std::max(1.0, std::ceil(5 * budget)),
+                               options_.hidden() ? "" : " or the number of hidden units"));
   }
 
   [[nodiscard]] bool has_weights() const { return relu_ && standardised_ && has_curvature(fit_.model); }

@@ -1,11 +1,16 @@
 #include "recover/any_depth.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/ended.h"
 #include "base/module.h"
 #include "exhume/error.h"
+#include "routes/route.h"
 
 namespace exhume {
 namespace {
@@ -13,9 +18,9 @@ namespace {
 constexpr Index kDeepest = 3;
 // Of one hidden layer, where most data end, and of two: the share of the budget, and the operations that
 // stand for a second of it, so that shares do not depend on the clock. Rough rates of one core, seen on one
-// instance each: the polish of one layer in double precision, students in single. A device is taken for two
-// hundred cores. The last depth has what is left.
-constexpr double kShares[] = {0.2, 0.4}, kWorkPerSecond[] = {2e9, 4e10}, kDeviceFactor = 200;
+// instance each: of one layer students in single and the polish in double precision, of two layers mostly
+// students. A device is taken for two hundred cores. The last depth has what is left.
+constexpr double kShares[] = {0.2, 0.4}, kWorkPerSecond[] = {1e10, 4e10}, kDeviceFactor = 200;
 // On a machine that is much slower a depth ends here, as a share of the time that is left, for the next one's
 // sake.
 constexpr double kMostTime = 0.5;
@@ -37,6 +42,28 @@ Control limit_depth(const Control& control, Index depth, double budget) {
   return control.within_work(kShares[depth - 1] * budget * speed);
 }
 
+// Why several hidden layers cannot be looked for in these samples; empty where they can.
+std::string cannot_be_deep(const SampleSource& samples, const RecoverOptions& options) {
+  for (const Route& route : routes()) {
+    if (route.finds != Finds::kDeepNetwork || route.demands == nullptr) continue;
+    try {
+      route.demands(samples, options);
+    } catch (const DataError& refusal) {
+      return refusal.what();
+    }
+  }
+  return "";
+}
+
+// What a depth came to, for the list of what was tried.
+Attempt left_by(Index depth, const Result& result) {
+  const std::vector<Index> widths = result.network.widths();
+  return {fmt::format("{} hidden layer{}", depth, depth == 1 ? "" : "s"),
+          fmt::format("{}; {} units leave {:.2g} of the variance of held-out rows",
+                      to_string(result.certificate.status), fmt::join(widths, "-"),
+                      result.errors.heldout_relative_mse)};
+}
+
 }  // namespace
 
 Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {
@@ -45,21 +72,26 @@ Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options
   at.layers = 1;
   at.budget_seconds *= kMostTime;
   Result best = recover_at_depth(samples, at, limit_depth(control, 1, options.budget_seconds));
+  if (is_found(best) || !may_be_deep(options)) return best;
+  best.certificate.tried.push_back(left_by(1, best));
   at.route = "auto";
-  for (at.layers = 2; at.layers <= kDeepest && !is_found(best) && may_be_deep(options); ++at.layers) {
+  for (at.layers = 2; at.layers <= kDeepest && !is_found(best); ++at.layers) {
     const double left = whole.seconds_left();
-    if (!(left > 1)) break;
+    if (!(left > 1) || searches_ended(control)) break;
     at.budget_seconds = at.layers < kDeepest ? kMostTime * left : left;
     std::vector<Attempt> tried = std::move(best.certificate.tried);
+    if (const std::string why = cannot_be_deep(*samples, at); !why.empty()) {
+      best.certificate.tried = std::move(tried);
+      best.certificate.tried.push_back({"deep", "does not apply: " + why});
+      break;
+    }
     try {
       Result deeper = recover_at_depth(samples, at, limit_depth(control, at.layers, options.budget_seconds));
       tried.insert(tried.end(), deeper.certificate.tried.begin(), deeper.certificate.tried.end());
+      tried.push_back(left_by(at.layers, deeper));
       const bool better =
           deeper.errors.heldout_relative_mse < kWorthALayer * best.errors.heldout_relative_mse;
       if (stands(deeper.certificate.status) || better) best = std::move(deeper);
-    } catch (const DataError& refusal) {  // too few rows for several layers: the shallower result stands
-      tried.push_back({"deep", std::string("does not apply: ") + refusal.what()});
-      at.layers = kDeepest;
     } catch (const MissingModule& missing) {
       tried.push_back({"deep", missing.what()});
       at.layers = kDeepest;

@@ -1,5 +1,6 @@
-// The row of the table that asks nothing of the inputs: units grown from the residual (fit/unit_search.h), or
-// read off where the inputs lie along a curve (fit/curve_pieces.h).
+// The row of the table that asks nothing of the inputs: a handful of units grown from the residual
+// (fit/unit_search.h), more by students (fit/student_units.h), or read off where the inputs lie along a curve
+// (fit/curve_pieces.h).
 #include "fit/curve_pieces.h"
 #include "fit/student_units.h"
 #include "routes/fitted.h"
@@ -9,6 +10,7 @@ namespace exhume {
 namespace {
 
 constexpr int kRestarts = 40;
+constexpr Index kMostRough = 48;  // units of a student that has not learnt the function
 
 // No units, unless the inputs lie along a curve: then the outputs fall into pieces that show them.
 Start along_a_curve(Job& job) {
@@ -24,7 +26,12 @@ Matrix units_of_students(Job& job) {
   StudentUnitsOptions options;
   options.hidden = job.options.hidden();
   options.seed = job.options.seed;
+  job.clock.lap("growth");
   const StudentUnits found = student_units(*standard, options, job.control);
+  job.clock.lap("students");
+  // Noise, another kind of function, or no time: what there is, unless it is too much to be worth a polish.
+  if (!found.trained)
+    return found.V.rows() <= kMostRough || job.control.out_of_time() ? found.V : Matrix(0, found.V.cols());
   RoundsOptions rounds;
   rounds.spectral.hidden = job.options.hidden();
   rounds.spectral.seed = job.options.seed;
@@ -36,7 +43,9 @@ Matrix units_of_students(Job& job) {
     more.seed += 7919 * static_cast<std::uint64_t>(round + 1);
     return student_units(residual, more, job.control).V;
   };
-  return residual_rounds(found.V, standard, rounds, job.control).V;
+  Matrix V = residual_rounds(found.V, standard, rounds, job.control).V;
+  job.clock.lap("rounds on the residual");
+  return V;
 }
 
 Found grow(Job& job, const Start& start) { return finish_by_fit(job, start, kRestarts, units_of_students); }
@@ -45,7 +54,7 @@ Found grow(Job& job, const Start& start) { return finish_by_fit(job, start, kRes
 
 Route any_inputs_route() {
   return {.name = "any_inputs",
-          .about = "No assumption on the inputs: units grown from the residual, restarts and repairs",
+          .about = "No assumption on the inputs: a few units grown from the residual, many by students",
           .condition = "always",
           .automatic = true,
           .search_share = kFitShare,

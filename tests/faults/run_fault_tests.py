@@ -168,25 +168,40 @@ class Kills(FaultTest):
 
 
 class Signals(FaultTest):
-    def test_term_and_int_leave_the_old_result(self):
+    def interrupted_search(self, sign, after):
+        """Exit code, stdout and stderr of a long search that gets this signal so many seconds after it began."""
+        if not (self.folder / "long_x.npy").exists():
+            xs, ys = network_rows(60000, 3)
+            write_npy(self.folder / "long_x.npy", xs)
+            write_npy(self.folder / "long_y.npy", ys)
+        process = self.start("recover", "long_x.npy", "long_y.npy", "--out", "out", "--hidden", 40,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        deadline = time.monotonic() + 30
+        while self.files() == RESULT and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(after)
+        process.send_signal(sign)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def test_term_leaves_the_old_result(self):
         self.recover("old")
         before = {name: (self.folder / "out" / name).read_bytes() for name in self.files()}
-        xs, ys = network_rows(60000, 3)
-        write_npy(self.folder / "long_x.npy", xs)
-        write_npy(self.folder / "long_y.npy", ys)
-        for sign in (signal.SIGINT, signal.SIGTERM):
-            process = self.start("recover", "long_x.npy", "long_y.npy", "--out", "out", "--hidden", 40,
-                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-            deadline = time.monotonic() + 30
-            while self.files() == RESULT and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.002)
-            time.sleep(0.05)
-            process.send_signal(sign)
-            out, err = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, INTERRUPTED, err)
-            self.assertRegex(err, r"\Aexhume: interrupted[^\n]*\n\Z")
-            self.assertEqual(out, "")
-            self.assertEqual({name: (self.folder / "out" / name).read_bytes() for name in self.files()}, before)
+        code, out, err = self.interrupted_search(signal.SIGTERM, 0.05)
+        self.assertEqual(code, INTERRUPTED, err)
+        self.assertRegex(err, r"\Aexhume: interrupted[^\n]*\n\Z")
+        self.assertEqual(out, "")
+        self.assertEqual({name: (self.folder / "out" / name).read_bytes() for name in self.files()}, before)
+
+    def test_ctrl_c_keeps_the_best_so_far(self):
+        self.recover("old")
+        code, out, err = self.interrupted_search(signal.SIGINT, 1)
+        self.assertEqual(code, INTERRUPTED, err)
+        self.assertIn("interrupted after", out)
+        self.assertEqual(self.files(), RESULT)
+        certificate = json.loads((self.folder / "out" / "certificate.json").read_text())
+        self.assertEqual(certificate["status"], "uncertified")
+        self.assertIn("interrupted after", certificate["reason"])
 
 
 class Disks(FaultTest):

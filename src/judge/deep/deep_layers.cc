@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/blas.h"
+#include "base/ended.h"
 #include "base/stage_clock.h"
 #include "certify/certify.h"
 #include "fit/errors.h"
@@ -38,7 +39,11 @@ DeepData curvature_rows(Prepared& data, const DeepForm& form) {
 class DeepLayers final : public JudgedNetwork {
  public:
   explicit DeepLayers(const Case& under)
-      : data_(under.data), found_(*under.found.deep), options_(under.options), control_(under.control) {}
+      : data_(under.data),
+        found_(*under.found.deep),
+        options_(under.options),
+        control_(under.control),
+        spent_(under.spent) {}
 
   void place(Result& result) override {
     result.network = without_empty_layers(canonical(data_.coordinates().to_user(to_network(found_.form))));
@@ -117,7 +122,11 @@ class DeepLayers final : public JudgedNetwork {
   void say_not_found(Checks& checks) const {
     const std::vector<Index> widths = found_.form.widths();
     const std::string left = fmt::format("{:.1e} of the variance is left", found_.relative_mse);
-    if (found_.out_of_time) {
+    if (searches_ended(control_)) {
+      checks.require(
+          "search not interrupted", spent_, options_.budget_seconds, false,
+          fmt::format("interrupted after {:.3g} s with {} units, {}", spent_, fmt::join(widths, "-"), left));
+    } else if (found_.out_of_time) {
       checks.require("search finished within its budget", options_.budget_seconds, options_.budget_seconds,
                      false,
                      fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help",
@@ -245,6 +254,7 @@ class DeepLayers final : public JudgedNetwork {
   const DeepFound& found_;
   const RecoverOptions& options_;
   const Control& control_;
+  double spent_ = 0;  // seconds until the search ended
 };
 
 }  // namespace
