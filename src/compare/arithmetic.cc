@@ -246,7 +246,9 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
   const RowMatrix single = evaluate_in(Arithmetic::kFloat32, f, x) - plain;
   // Answers may be stored in single precision beside.
   const double noise = std::max(most(single), kSingle * most(plain));
-  if (most(gap) <= kAlike * noise &&
+  // Whoever computes in single precision answers in it, and errors that are smooth are no rounding.
+  const bool stored = y == y.unaryExpr(&to_float);
+  if ((rough || stored) && most(gap) <= kAlike * noise &&
       gap.norm() <= kAlike / 2 * std::max(single.norm(), kSingle * plain.norm())) {
     out.arithmetic = "float32";
     out.share = 4 * std::max(share(gap), share(single));

@@ -27,7 +27,7 @@ class Asked {
   [[nodiscard]] Index left() const { return limit_ - count_; }
   [[nodiscard]] Index count() const { return count_; }
   RowMatrix operator()(const RowMatrix& x) {
-    RowMatrix y(x.rows(), outputs_);
+    RowMatrix y(x.rows(), std::max<Index>(outputs_, 0));
     for (Index at = 0; at < x.rows();) {
       const Index rows = std::min<Index>(x.rows() - at, oracle_.batch_rows());
       const RowMatrix part = oracle_.answer(x.middleRows(at, rows), control_);

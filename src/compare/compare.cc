@@ -153,6 +153,26 @@ std::string bound_words(const CompareResult& out) {
                      out.upper);
 }
 
+// The units that changed most, with what their changed weight reads.
+std::vector<WatchedUnit> changed_most(const Matching& pair) {
+  constexpr std::size_t kWatched = 8;
+  std::vector<const MatchedUnit*> changed;
+  for (const MatchedUnit& unit : pair.units)
+    if (unit.change > kSameWeights) changed.push_back(&unit);
+  std::stable_sort(changed.begin(), changed.end(), [](auto* a, auto* b) { return a->change > b->change; });
+  std::vector<WatchedUnit> out;
+  for (std::size_t k = 0; k < std::min(changed.size(), kWatched); ++k) {
+    const MatchedUnit& unit = *changed[k];
+    WatchedUnit watched{static_cast<std::size_t>(unit.layer), unit.place, 0, -1};
+    if (unit.source > 0) {
+      watched.from_layer = static_cast<std::size_t>(unit.source - 1);
+      watched.from = unit.from_place;
+    }
+    out.push_back(watched);
+  }
+  return out;
+}
+
 void compare_networks(const Network& f, const Network& g, const CompareOptions& options,
                       const Control& control, CompareResult& out) {
   StageClock clock;
@@ -161,6 +181,7 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   DifferenceOptions how;
   how.rows = options.rows;
   how.seed = options.seed;
+  how.watched = changed_most(pair);
   const DifferenceResult search = find_difference(pair.first, pair.second, out.low, out.high, how, control);
   list_units(pair, search, out);
   out.random_differences = search.random_differences;
@@ -180,6 +201,7 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   limits.boxes = options.budget;
   limits.ratio = options.ratio;
   limits.accept = out.accepted;
+  limits.boxes_decided = options.tolerance ? options.budget : std::max<Index>(1, options.budget / 10);
   // Without a tolerance a difference is decided, but how large it may get is worth knowing.
   if (options.tolerance) limits.refuse = out.accepted;
   const PairBounds bounds(pair.first, pair.second);

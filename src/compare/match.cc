@@ -97,6 +97,7 @@ MatchedUnit compare_rows(const Matching& pair, std::size_t l, Index i, const std
   const BlockLayer &p = pair.first.layers[l], &q = pair.second.layers[l];
   MatchedUnit unit;
   unit.layer = static_cast<Index>(l);
+  unit.place = i;
   unit.first_row = p.rows[static_cast<std::size_t>(i)];
   unit.second_row = q.rows[static_cast<std::size_t>(i)];
   double worst = std::abs(p.b(i) - q.b(i)), norm = p.b(i) * p.b(i);
@@ -111,6 +112,7 @@ MatchedUnit compare_rows(const Matching& pair, std::size_t l, Index i, const std
       if (!(std::abs(a - b) * weight > worst)) continue;
       worst = std::abs(a - b) * weight;
       unit.source = static_cast<Index>(s);
+      unit.from_place = j;
       unit.first_from = s == 0 ? j : pair.first.layers[s - 1].rows[static_cast<std::size_t>(j)];
       unit.second_from = s == 0 ? j : pair.second.layers[s - 1].rows[static_cast<std::size_t>(j)];
       unit.first_weight = a;

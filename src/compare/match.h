@@ -28,6 +28,7 @@ struct MatchedUnit {
   // Where that is: source (0 the inputs) and the rows of the files there; -1: the bias.
   Index source = -1, first_from = -1, second_from = -1;
   double first_weight = 0, second_weight = 0;  // in the scale of the first
+  Index place = 0, from_place = -1;            // of the unit, and of what that weight reads, in the pair
 };
 
 struct Matching {

@@ -170,6 +170,30 @@ Trigger find_trigger(const BlockNetwork& network, std::size_t l, Index unit, con
   return out;
 }
 
+// The lesser of the z of two units: above zero where both are on. An output is always on.
+Objective both_on(const BlockNetwork& network, const WatchedUnit& watched) {
+  const auto least = [&network, watched](const RowMatrix& x, bool& from) {
+    constexpr double kOn = 1e300;
+    const double a =
+        watched.layer < network.depth() ? preactivation(network, watched.layer, watched.unit, x)(0) : kOn;
+    const double b = watched.from >= 0 ? preactivation(network, watched.from_layer, watched.from, x)(0) : kOn;
+    from = b < a;
+    return std::min({a, b, kOn});
+  };
+  return {[least](const RowMatrix& x) {
+            Vector out(x.rows());
+            bool from = false;
+            for (Index r = 0; r < x.rows(); ++r) out(r) = least(x.row(r), from);
+            return out;
+          },
+          [least, &network, watched](const Vector& x) {
+            bool from = false;
+            if (least(x.transpose(), from) >= 1e300) return Vector(Vector::Zero(x.size()));
+            return from ? unit_slope(network, watched.from_layer, watched.from, x)
+                        : unit_slope(network, watched.layer, watched.unit, x);
+          }};
+}
+
 // Coordinates to the ends of the box, one after the other, as long as that gains.
 Summit to_corners(const Objective& objective, Summit top, const Vector& low, const Vector& high) {
   for (int round = 0; round < 3; ++round) {
@@ -345,6 +369,20 @@ DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, c
       trigger.of_second = in_g;
       if (trigger.found) starts.emplace_back(differences(f, g, trigger.input.transpose())(0), trigger.input);
       out.triggers.push_back(std::move(trigger));
+    }
+  }
+  for (const WatchedUnit& watched : options.watched) {
+    control.check();
+    const Objective both = both_on(g, watched);
+    const Vector z = both.values(inside);
+    std::vector<Index> order(static_cast<std::size_t>(z.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return z(a) > z(b); });
+    for (std::size_t k = 0; k < std::min<std::size_t>(6, order.size()); ++k) {
+      const Index from = k % 2 == 0 ? order[k / 2] : static_cast<Index>((k * 997) % order.size());
+      const Summit top = climb(both, inside.row(from), z(from), low, high, kClimbs);
+      out.inputs += top.looked;
+      if (top.value > 0) starts.emplace_back(differences(f, g, top.input.transpose())(0), top.input);
     }
   }
   std::stable_sort(starts.begin(), starts.end(),

@@ -17,8 +17,17 @@
 
 namespace exhume {
 
+// A unit, and the unit that a weight of it reads: layers from 0, units of the pair; -1: none.
+struct WatchedUnit {
+  std::size_t layer = 0;  // the number of hidden layers: the outputs
+  Index unit = -1;
+  std::size_t from_layer = 0;
+  Index from = -1;
+};
+
 struct DifferenceOptions {
-  RowMatrix rows{};  // of data; may be empty
+  std::vector<WatchedUnit> watched{};  // changed ones: inputs are looked for where both are on
+  RowMatrix rows{};                    // of data; may be empty
   std::uint64_t seed = 0;
   Index random = 4096;  // uniform inputs, and half as many corners
   double work = 4e9;    // floating-point operations, about
@@ -59,8 +68,8 @@ struct DifferenceResult {
 [[nodiscard]] RowMatrix kink_inputs(const BlockNetwork& f, const RowMatrix& from, const Vector& low,
                                     const Vector& high, Index units_per_row);
 
-// Inputs where random combinations of the features of a layer are largest, in turn over the layers: units that
-// are rarely on are on at such places. Nothing is queried.
+// Inputs where random combinations of the features of a layer are largest, in turn over the layers: units
+// that are rarely on are on at such places. Nothing is queried.
 [[nodiscard]] RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector& high,
                                        Index rows, std::uint64_t seed);
 

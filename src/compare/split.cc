@@ -110,6 +110,7 @@ SplitResult split(const PairBounds& pair, const Vector& low, const Vector& high,
     if (open.empty() || open.top().upper <= settled) break;
     if (out.upper <= options.accept || out.lower > options.refuse) break;
     if (out.upper <= options.ratio * out.lower || out.boxes >= options.boxes) break;
+    if (out.lower > options.accept && out.boxes >= options.boxes_decided) break;
     if (control.out_of_time()) break;
     control.check();
     control.report("proof",

@@ -19,10 +19,11 @@
 namespace exhume {
 
 struct SplitOptions {
-  double accept = 0;      // stop where the upper end is at most this
-  double refuse = 1e300;  // stop where the lower end is above this
-  double ratio = 1;       // stop where upper <= ratio * lower
-  Index boxes = 20'000;   // most boxes to be bounded
+  double accept = 0;             // stop where the upper end is at most this
+  double refuse = 1e300;         // stop where the lower end is above this
+  double ratio = 1;              // stop where upper <= ratio * lower
+  Index boxes = 20'000;          // most boxes to be bounded
+  Index boxes_decided = 20'000;  // and where the lower end is above `accept`
 };
 
 struct SplitResult {
