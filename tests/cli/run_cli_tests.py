@@ -406,6 +406,36 @@ for line in sys.stdin:
         self.assertEqual(process.wait(timeout=25), 130)
         self.assertIn("interrupted", json.loads((self.folder / "i/certificate.json").read_text())["reason"])
 
+    def test_a_folder_keeps_what_is_not_of_a_run(self):
+        self.run_exhume("generate", "--inputs", 4, "--hidden", 3, "--outputs", 1, "--samples", 400, "--out", "g")
+        self.run_exhume("memorize", "g/x.npy", "g/y.npy", "--out", "m", code=NOT_CERTIFIED)
+        self.run_exhume("recover", "m/inputs.npy", "m/labels.npy", "--out", "m")
+        self.assertTrue((self.folder / "m/inputs.npy").exists() and (self.folder / "m/labels.npy").exists())
+        # A certificate that someone put there names what is theirs.
+        (self.folder / "p").mkdir()
+        planted = json.loads((self.folder / "m/certificate.json").read_text())
+        for name in ("inputs.npy", "notes.txt"):
+            (self.folder / "p" / name).write_bytes(b"mine")
+            planted["written"].append({"role": "x", "path": name, "sha256": hashlib.sha256(b"mine").hexdigest()})
+        (self.folder / "p/certificate.json").write_text(json.dumps(planted))
+        self.run_exhume("recover", "g/x.npy", "g/y.npy", "--out", "p")
+        for name in ("inputs.npy", "notes.txt"):
+            self.assertEqual((self.folder / "p" / name).read_bytes(), b"mine")
+        (self.folder / "own").mkdir()
+        (self.folder / "own/report.html").write_text("mine")
+        self.run_exhume("recover", "g/x.npy", "g/y.npy", "--out", "own", code=USAGE)
+        self.assertEqual((self.folder / "own/report.html").read_text(), "mine")
+
+    def test_pipes_and_endless_files_are_refused_by_name(self):
+        self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--outputs", 1, "--samples", 10, "--out", "g")
+        os.mkfifo(self.folder / "pipe.onnx")
+        (self.folder / "zero.nnet").symlink_to("/dev/zero")
+        with open(self.folder / "sparse.log", "wb") as file:
+            file.truncate(1 << 40)
+        for arguments in (["pipe.onnx"], ["zero.nnet"], ["g/network.safetensors", "--log", "sparse.log", "--resume"]):
+            self.assertIn(arguments[-2 if len(arguments) > 1 else 0],
+                          self.run_exhume("extract", *arguments, code=BAD_DATA).stderr)
+
     def test_what_the_run_reads_is_not_overwritten(self):
         self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--outputs", 1, "--samples", 10, "--out", "g")
         before = (self.folder / "g/network.safetensors").read_bytes()
