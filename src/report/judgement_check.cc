@@ -47,6 +47,7 @@ constexpr const char* kKeys[] = {"hidden_units",
                                  "linear_term",
                                  "noise_sd",
                                  "max_standard_error",
+                                 "unseen_unit",
                                  "confidence",
                                  "signs_identifiable",
                                  "support_entries",
@@ -303,6 +304,10 @@ class Comparison {
 
   // Those of the network and of the held-out rows.
   void compare_pictures() {
+    for (const char* key : {"intervals", "effects"}) {
+      if (tolerance_ == kSame && !same_picture(at(stated_, key), at(again_, key)))
+        bad(fmt::format("its {} are not those of network and samples", key));
+    }
     const Json &stated = at(stated_, "pictures"), &again = at(again_, "pictures");
     for (const char* key :
          {"heldout", "weights", "output_weights", "units", "residuals", "images", "intervals"}) {

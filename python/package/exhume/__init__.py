@@ -33,7 +33,7 @@ from ._recover import NotCertified, Verification, recover, verify
 from ._rectified import RectifiedNetwork
 from ._result import RecoveryWarning, Result
 from ._threshold import Assumption, Halfspaces, LowestLayer, halfspaces, lowest_layer
-from ._weights import Coefficient
+from ._weights import Coefficient, Effect
 
 __version__ = _core.version()
 
@@ -74,6 +74,7 @@ __all__ = [
     "Assumption",
     "Coefficient",
     "DataError",
+    "Effect",
     "Halfspaces",
     "Layer",
     "LowestLayer",
