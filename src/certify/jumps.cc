@@ -178,7 +178,7 @@ JumpLook look_for_jumps(const Form& model, const SampleSource& residual, const M
         const double spread = hr2(o) - 2 * weighted.dot(beta) +
                               beta.dot(sums.Tr2T.middleCols(o * p, p) * beta);
         ++tests;
-        const double z = std::abs(hr(o) - beta.dot(sums.Tr.col(o))) / std::sqrt(std::max({spread, left / 2, kTiny}));
+        const double z = std::abs(hr(o) - beta.dot(sums.Tr.col(o))) / std::sqrt(std::max(spread, left));
         if (z <= look.largest) continue;
         look.largest = z;
         look.direction = a;

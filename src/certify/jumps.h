@@ -5,7 +5,9 @@
 // standard errors, and no other test need show it. With T the tangent of the fit (features F and, up to 300
 // columns in all, the derivatives G of the units by their weights) and h' what is left of h beside T,
 //
-//     z = sum h' r / (sum h'^2 r^2)^(1/2)          standard normal for noise, of one size or not
+//     z = sum h' r / max(sum h'^2 r^2, sum h'^2)^(1/2)        standard normal for noise, smaller where it is uneven
+//
+// (r has variance 1; the first sum alone would be too small by chance beside few rows of skewed noise)
 //
 // the largest over directions and up to 64 thresholds each, finer ones towards both ends, at least 32 rows on
 // either side. All steps along u are sums of bins between thresholds, so the pass sums T, r T and r^2 T by

@@ -316,6 +316,10 @@ class OneLayer final : public JudgedNetwork {
     if (errors.no_intervals.empty() && per_number_ < kRowsForIntervals)
       errors.no_intervals = fmt::format("too few rows for intervals: {:.1f} for every weight, {:.0f} are needed",
                                         per_number_, kRowsForIntervals);
+    if (errors.no_intervals.empty() && weakest_ > 0 && weakest_ < kWeakestUnit * errors.unseen_unit)
+      errors.no_intervals = fmt::format("too few rows for intervals: the weakest unit explains {:.2g} of the "
+                                        "outputs' variance, and others like it may be unseen below {:.2g}",
+                                        weakest_, errors.unseen_unit);
     if (errors.no_intervals.empty() && found_.look->doubt > 1)
       errors.no_intervals = "no intervals: " + found_.look->doubtful;
     if (!errors.no_intervals.empty()) return;
@@ -336,7 +340,7 @@ class OneLayer final : public JudgedNetwork {
   }
 
   // How well noisy samples support every unit.
-  [[nodiscard]] UnitSupport unit_support(const Result& result) const {
+  [[nodiscard]] UnitSupport unit_support(const Result& result) {
     UnitSupport support;
     const Form& model = fit_.model;
     const Index k = model.units(), d = model.inputs, m = model.C.cols();
@@ -347,7 +351,9 @@ class OneLayer final : public JudgedNetwork {
     Form mixed = model;
     mixed.C = model.C * mixing.Q.transpose();
     const double price = static_cast<double>(d + m) * std::log(n * static_cast<double>(m));
-    support.worth = unit_worth(mixed, *rows, control_).minCoeff() * n * static_cast<double>(m) / price;
+    const double weakest = unit_worth(mixed, *rows, control_).minCoeff();
+    weakest_ = weakest * fit_.relative_mse;
+    support.worth = weakest * n * static_cast<double>(m) / price;
     support.rows = rows_beside(model, *rows);
     const Network& errors = errors_;
     for (Index j = 0; j < errors.hidden(); ++j) {
@@ -449,6 +455,7 @@ class OneLayer final : public JudgedNetwork {
   Network errors_;
   std::vector<Effect> effects_;
   double per_number_ = 0;
+  double weakest_ = 0;  // share of the outputs' variance that is lost without the weakest unit
 };
 
 }  // namespace
