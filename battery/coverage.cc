@@ -3,10 +3,13 @@
 //   exhume_coverage [runs] [first seed] [--rows N] [--units K] [--noise NAME]
 //
 // The runs go through n = 300 ... 30,000 rows, k = 1 ... 10 units and five shapes of noise in turn: normal,
-// uniform, Laplace, skewed, and of a size that depends on an input. Drawn from the seed: one input to six, one
-// output or two, noise of 5 to 50% of the outputs' spread, inputs normal or uniform. Of every run that stands:
+// uniform, Laplace, skewed, and of a size that depends on an input. Drawn from the seed: one input to six,
+// one
+// output or two, noise of 5 to 50% of the outputs' spread, inputs normal or uniform. Of every run that
+// stands:
 // is E|f - fhat|^2, measured on fresh inputs, within the stated bound (confidence 0.999)? Of every run that
-// states intervals: which share of them holds the truth (0.95)? Weights, and slopes and hinges apart. Standard
+// states intervals: which share of them holds the truth (0.95)? Weights, and slopes and hinges apart.
+// Standard
 // errors of shares are taken over runs, since the numbers of one run depend on each other.
 //
 // Ends with 1 where a share lies outside of 93 to 97% by more than two of its standard errors, in all runs
@@ -122,8 +125,8 @@ struct Counted {
 };
 
 // What the truth has for an effect of the fit; unit i of the fit is match[i] of the truth.
-double true_effect(const Effect& e, const Network& found, const Network& truth, const std::vector<Index>& match,
-                   const Vector& mean, const Matrix& covariance) {
+double true_effect(const Effect& e, const Network& found, const Network& truth,
+                   const std::vector<Index>& match, const Vector& mean, const Matrix& covariance) {
   if (e.kind == "constant") return truth.c()(e.output);
   if (e.kind == "slope") return 0;
   const Index i = match[static_cast<size_t>(e.unit)];
@@ -143,7 +146,8 @@ double true_effect(const Effect& e, const Network& found, const Network& truth, 
   return slope;
 }
 
-Counted count_covered(const Result& result, const Network& truth, const Vector& mean, const Matrix& covariance) {
+Counted count_covered(const Result& result, const Network& truth, const Vector& mean,
+                      const Matrix& covariance) {
   Counted out;
   const Network &found = result.network, &errors = result.errors.standard_errors;
   const std::vector<Index> match = align(found, truth).match[0];
@@ -181,11 +185,8 @@ RowMatrix inputs_of(const Shape& shape, Index n, std::uint64_t seed, const char*
 class Coverage {
  public:
   void run(const Shape& s, std::uint64_t seed) {
-    const Network truth = canonical(plant({.inputs = s.d,
-                                           .hidden = s.k,
-                                           .outputs = s.m,
-                                           .amplitudes = Amplitudes::kSigns,
-                                           .seed = seed}));
+    const Network truth = canonical(plant(
+        {.inputs = s.d, .hidden = s.k, .outputs = s.m, .amplitudes = Amplitudes::kSigns, .seed = seed}));
     const RowMatrix x = inputs_of(s, s.n, seed, "x"), fresh = inputs_of(s, kFresh, seed, "fresh");
     RowMatrix y = evaluate(truth, x);
     const Eigen::RowVectorXd sd =
@@ -220,9 +221,9 @@ class Coverage {
     const double fitted = static_cast<double>(s.k * (s.d + s.m) + s.m);
     const double per_weight = static_cast<double>(s.n * s.m) / fitted;
     const int bucket = static_cast<int>(std::floor(std::log2(per_weight)));
-    for (const std::string& name :
-         {fmt::format("1 n {:6}", s.n), fmt::format("2 k {:2}", s.k), "3 " + s.noise,
-          fmt::format("4 rows/weight 2^{:02}", bucket), fmt::format("5 n {:6} k {:2}", s.n, s.k), std::string("6 all")}) {
+    for (const std::string& name : {fmt::format("1 n {:6}", s.n), fmt::format("2 k {:2}", s.k),
+                                    "3 " + s.noise, fmt::format("4 rows/weight 2^{:02}", bucket),
+                                    fmt::format("5 n {:6} k {:2}", s.n, s.k), std::string("6 all")}) {
       Cell& cell = cells_[name];
       ++cell.runs;
       cell.stand += stands;

@@ -1,4 +1,5 @@
-// Noisy data as a statistician reads them: dependent noise and jumps are told, intervals are in the data's own
+// Noisy data as a statistician reads them: dependent noise and jumps are told, intervals are in the data's
+// own
 // units, and linear regression is what is left where there is no unit.
 #include <gtest/gtest.h>
 
@@ -91,7 +92,8 @@ TEST(HonestIntervals, TheyFollowTheUnitsOfTheColumns) {
       const Effect& same = effect(other, e.kind, unit, e.input);
       const double factor = e.input != 1 ? 1 : e.kind == "hinge" ? 1 / 2204.6 : 2204.6;
       const auto near = [&](double a, double b) {
-        return (std::isinf(a) && a == b) || std::abs(a * factor - b) <= 1e-4 * (std::abs(b) + factor * e.error);
+        return (std::isinf(a) && a == b) ||
+               std::abs(a * factor - b) <= 1e-4 * (std::abs(b) + factor * e.error);
       };
       matched = near(e.value, same.value) && near(e.lower, same.lower) && near(e.upper, same.upper) &&
                 std::abs(e.error * factor - same.error) <= 1e-3 * same.error;

@@ -34,7 +34,8 @@ struct Identifiability {
 // A number that a reader of noisy data asks for, in the data's own units: where a column is measured in
 // another unit, the number and its interval change as that does, and value / error not at all.
 //
-//     bend       A_oi W_ij           by how much the slope of output o along input j changes where unit i bends
+//     bend       A_oi W_ij           by how much the slope of output o along input j changes where unit i
+//     bends
 //     before     slope of output o along input j beside that hinge where unit i is off, and
 //     after      where it is on: at the point of the hinge that is nearest to the mean of the inputs, in the
 //                metric of their covariance
@@ -65,7 +66,7 @@ struct Errors {
   std::vector<Effect> effects;    // empty where none are stated
   double degrees_of_freedom = 0;  // rows times outputs less what was fitted
   double reach = 1.96;
-  double coverage = 0;       // share of such intervals that held the truth, measured at as many rows per weight
+  double coverage = 0;  // share of such intervals that held the truth, measured at as many rows per weight
   std::string no_intervals;  // why no intervals are stated; empty where they are, or there is no noise
   // Share of the outputs' variance that a further unit may explain and stay unseen in the noise: the number
   // of units is a lower bound. 0 without noise.

@@ -171,8 +171,7 @@ double look_at_pairs(const Form& model, const Matrix& columns, const Matrix& sor
 }  // namespace
 
 BinnedLook look_in_bins(const Form& model, const SampleSource& standard, const SampleSource& residual,
-                        const Matrix& columns, double kurtosis, double false_alarm,
-                        const Control& control) {
+                        const Matrix& columns, double kurtosis, double false_alarm, const Control& control) {
   const SamplePtr some = spread_subset(standard, kRowsForEdges);
   SampleBlock block;
   some->read(0, some->rows(), block);

@@ -157,16 +157,18 @@ void check_residual(const ResidualLook& look, Checks& checks) {
                              look.sorted));
   checks.require(
       "residuals unrelated in the order of the rows", look.order, 1, look.order <= 1,
-      fmt::format("rows that follow each other have related residuals (correlation {:.2f} from one to the next, "
-                  "gone {}): noise that wanders in the order of the rows, as in time; standard errors and bounds "
-                  "would be too small",
-                  look.correlation,
-                  look.apart < 64 ? fmt::format("{} rows apart", look.apart) : "only beyond 64 rows"));
-  checks.require("no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
-                 look.jumps <= look.jumps_limit,
-                 fmt::format("what is left jumps somewhere along an input, a unit or the fitted outputs (|z| = "
-                             "{:.1f}): a step, which no unit makes; weights near it would be wrong",
-                             look.jumps));
+      fmt::format(
+          "rows that follow each other have related residuals (correlation {:.2f} from one to the next, "
+          "gone {}): noise that wanders in the order of the rows, as in time; standard errors and bounds "
+          "would be too small",
+          look.correlation,
+          look.apart < 64 ? fmt::format("{} rows apart", look.apart) : "only beyond 64 rows"));
+  checks.require(
+      "no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
+      look.jumps <= look.jumps_limit,
+      fmt::format("what is left jumps somewhere along an input, a unit or the fitted outputs (|z| = "
+                  "{:.1f}): a step, which no unit makes; weights near it would be wrong",
+                  look.jumps));
   checks.require("residual unrelated to polynomials of the inputs", look.polynomials, look.polynomials_limit,
                  look.polynomials <= look.polynomials_limit,
                  fmt::format("the residual still bends with the inputs (|t| = {:.1f} against a polynomial): "

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "data/reduce.h"
-#include "fit/sums.h"
 
 namespace exhume {
 namespace {
@@ -17,12 +16,14 @@ constexpr Index kMostTangent = 300;
 constexpr double kJumpTerms = 4e9;
 // Steps that are nearly in the tangent say nothing: what is left of them is rounding and few rows.
 constexpr double kLeastLeft = 1e-3;
+constexpr double kSameValue = 1e-9;  // of a column's range
+constexpr double kNoSpan = 1e-9;     // of a correlation matrix, whose sums are good to 1e-13
 
 // Which columns of the tangent there are.
 enum class Tangent { kAll, kFeatures, kInputs };
 
 Tangent tangent_of(const Form& model) {
-  const Index q = model.features(), p = q + model.units() * (model.inputs + 1);
+  const Index q = model.features(), p = q + model.units() * model.inputs;
   if (p <= kMostTangent) return Tangent::kAll;
   return q <= kMostTangent ? Tangent::kFeatures : Tangent::kInputs;
 }
@@ -31,9 +32,11 @@ Matrix tangent_rows(const Form& model, Tangent which, const Eigen::Ref<const Row
   const FormRows rows(model, x, true);
   if (which == Tangent::kInputs) return rows.X1();
   if (which == Tangent::kFeatures || model.units() == 0) return rows.F();
+  // Of the features those below the units: a unit itself lies in the span of its derivatives.
   const Matrix G = rows.gradients();
-  Matrix out(x.rows(), rows.F().cols() + G.cols());
-  out << rows.F(), G;
+  const Index lower = rows.F().cols() - model.units();
+  Matrix out(x.rows(), lower + G.cols());
+  out << rows.F().rightCols(lower), G;
   return out;
 }
 
@@ -63,14 +66,30 @@ std::vector<double> thresholds(const Eigen::Ref<const Vector>& values, Index row
     shares.push_back(share);
     shares.push_back(1 - share);
   }
+  // Halfway between two values, so that no row lies on a threshold; a column of few values jumps between
+  // them.
   std::vector<double> out;
-  for (const double share : shares)
-    out.push_back(values(static_cast<Index>(share * static_cast<double>(values.size()))));
+  const double same = kSameValue * (values(values.size() - 1) - values(0));
+  for (const double share : shares) {
+    const auto at = static_cast<Index>(share * static_cast<double>(values.size()));
+    Index below = at;
+    while (below > 0 && values(at) - values(below - 1) <= same) --below;
+    if (below > 0) out.push_back((values(below - 1) + values(below)) / 2);
+  }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  // A column of few values jumps between them.
-  if (!out.empty() && out.front() == values(0)) out.erase(out.begin());
   return out;
+}
+
+// The inverse on the span of M, which may lack directions (inputs of few values).
+Matrix inverse_on_span(const Matrix& M) {
+  const Vector scale = M.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(Matrix(scale.asDiagonal() * M * scale.asDiagonal()));
+  const Vector inverse = (eigen.eigenvalues().array() > kNoSpan)
+                             .select(eigen.eigenvalues().cwiseMax(kNoSpan).cwiseInverse(), 0.0);
+  return scale.asDiagonal() *
+         Matrix(eigen.eigenvectors() * inverse.asDiagonal() * eigen.eigenvectors().transpose()) *
+         scale.asDiagonal();
 }
 
 // By bin (directions * bins of them): rows, T; r and r^2, and r^2 T, of every output. Over all rows: T^T T,
@@ -99,7 +118,7 @@ JumpLook look_for_jumps(const Form& model, const SampleSource& residual, const M
   if (residual.rows() < 4 * kLeastBesideStep) return look;
   const Tangent which = tangent_of(model);
   const Index directions = model.inputs + model.units() + m;
-  const Index p = which == Tangent::kAll        ? model.features() + model.units() * (model.inputs + 1)
+  const Index p = which == Tangent::kAll        ? model.features() + model.units() * model.inputs
                   : which == Tangent::kFeatures ? model.features()
                                                 : model.inputs + 1;
   // Rows that are affordable: all of them as a rule.
@@ -124,8 +143,9 @@ JumpLook look_for_jumps(const Form& model, const SampleSource& residual, const M
   const Index places = directions * bins;
   const JumpSums sums = reduce_blocks(
       source,
-      JumpSums{Vector::Zero(places), Matrix::Zero(p, places), Matrix::Zero(m, places), Matrix::Zero(m, places),
-               Matrix::Zero(p * m, places), Matrix::Zero(p, p), Matrix::Zero(p, m), Matrix::Zero(p, p * m)},
+      JumpSums{Vector::Zero(places), Matrix::Zero(p, places), Matrix::Zero(m, places),
+               Matrix::Zero(m, places), Matrix::Zero(p * m, places), Matrix::Zero(p, p), Matrix::Zero(p, m),
+               Matrix::Zero(p, p * m)},
       control, "", [&](JumpSums& to, const SampleBlock& block) {
         const Matrix T = tangent_rows(model, which, block.x()), at = along(model, columns, block.x());
         const Matrix r = block.y(), r2 = r.cwiseAbs2();
@@ -151,7 +171,7 @@ JumpLook look_for_jumps(const Form& model, const SampleSource& residual, const M
         }
       });
 
-  const Matrix inverse = inverse_scaled(sums.TT);
+  const Matrix inverse = inverse_on_span(sums.TT);
   Vector hT(p), hr(m), hr2(m), hr2T(p * m);
   double tests = 0;
   for (Index a = 0; a < directions; ++a) {
@@ -167,7 +187,8 @@ JumpLook look_for_jumps(const Form& model, const SampleSource& residual, const M
       hr += sums.r.col(place);
       hr2 += sums.r2.col(place);
       hr2T += sums.r2T.col(place);
-      if (sums.rows(place) == 0 || rows < kLeastBesideStep || static_cast<double>(n) - rows < kLeastBesideStep)
+      if (sums.rows(place) == 0 || rows < kLeastBesideStep ||
+          static_cast<double>(n) - rows < kLeastBesideStep)
         continue;
       const Vector beta = inverse * hT;
       const double left = rows - hT.dot(beta);
@@ -175,8 +196,8 @@ JumpLook look_for_jumps(const Form& model, const SampleSource& residual, const M
       for (Index o = 0; o < m; ++o) {
         if (!(hr2(o) > 0)) continue;
         const auto weighted = hr2T.segment(o * p, p);
-        const double spread = hr2(o) - 2 * weighted.dot(beta) +
-                              beta.dot(sums.Tr2T.middleCols(o * p, p) * beta);
+        const double spread =
+            hr2(o) - 2 * weighted.dot(beta) + beta.dot(sums.Tr2T.middleCols(o * p, p) * beta);
         ++tests;
         const double z = std::abs(hr(o) - beta.dot(sums.Tr.col(o))) / std::sqrt(std::max(spread, left));
         if (z <= look.largest) continue;

@@ -15,8 +15,9 @@ constexpr Index kLags = 64, kTestedLags = 4;
 constexpr Index kLeastOrdered = 50;  // rows
 
 struct OrderSums {
-  Matrix first, second;      // stretches x m: sums of r and of r^2
-  Matrix products, squares;  // lags x m: sums of r_i r_{i+l}; and of its squares over the lags that are tested
+  Matrix first, second;  // stretches x m: sums of r and of r^2
+  Matrix products,
+      squares;  // lags x m: sums of r_i r_{i+l}; and of its squares over the lags that are tested
   void merge(const OrderSums& other) {
     first += other.first;
     second += other.second;
@@ -39,8 +40,8 @@ double stretches(const OrderSums& sums, Index group, double false_alarm) {
       ++freedom;
     }
     if (freedom > 1)
-      largest = std::max(largest,
-                         total / chi_squared_limit(freedom, false_alarm, static_cast<double>(3 * m)));
+      largest =
+          std::max(largest, total / chi_squared_limit(freedom, false_alarm, static_cast<double>(3 * m)));
   }
   return largest;
 }
@@ -81,7 +82,8 @@ OrderedLook look_in_order(const SampleSource& residual, double false_alarm, doub
     if (std::abs(first) < std::abs(look.correlation)) continue;
     look.correlation = first;
     look.apart = 1;
-    while (look.apart < kLags && sums.products(look.apart - 1, o) / energy > 2 / std::sqrt(static_cast<double>(n)))
+    while (look.apart < kLags &&
+           sums.products(look.apart - 1, o) / energy > 2 / std::sqrt(static_cast<double>(n)))
       ++look.apart;
   }
   const auto tests = static_cast<double>(m);

@@ -22,8 +22,8 @@ namespace {
 constexpr Index kNeighbourRows = 4096;
 constexpr double kPolynomialTerms = 2e9;  // entries of all polynomials together that are affordable
 constexpr double kShareAlongOne =
-    12;                       // one over the least share of a deviation's energy along a test function
-constexpr double kTests = 8;  // that share the chance of a false alarm
+    12;                        // one over the least share of a deviation's energy along a test function
+constexpr double kTests = 8;   // that share the chance of a false alarm
 constexpr double kDoubts = 5;  // and those that share that of intervals
 
 // Residuals as uncorrelated outputs of variance 1, in as many of the m columns as there is noise; the others
@@ -145,7 +145,8 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
   const JumpLook jumps = look_for_jumps(model, *residual, columns, control);
   look.jumps = jumps.largest;
   look.jumps_limit = normal_limit(kShare, jumps.tests);
-  doubt(jumps.largest / normal_limit(kDoubt, jumps.tests), "what is left seems to jump along an input or a unit");
+  doubt(jumps.largest / normal_limit(kDoubt, jumps.tests),
+        "what is left seems to jump along an input or a unit");
   return look;
 }
 

@@ -29,7 +29,8 @@
 //                 what the fit takes up of it (certify/jumps.h)
 //
 // The limits let noise fail one of them with probability kResidualFalseAlarm, all tests together. Some are
-// made a second time with limits that noise passes but once in a hundred (kIntervalFalseAlarm): `doubt` is the
+// made a second time with limits that noise passes but once in a hundred (kIntervalFalseAlarm): `doubt` is
+// the
 // largest of those over its limit. Verdicts do not depend on it, intervals do.
 //
 // What they may miss. A deviation g of f from the fitted network shows in a test with function h of unit
@@ -53,7 +54,7 @@ struct ResidualLook {
   double bins = 0, spread = 0;                  // over their limits
   double neighbours = 0, neighbours_limit = 1;  // Z
   double sorted = 0, sorted_limit = 1;
-  double missed = 0;  // L
+  double missed = 0;       // L
   double order = 0;        // over its limit
   double correlation = 0;  // of neighbouring rows, the largest over the outputs
   Index apart = 1;         // rows that lie so far apart have residuals that hardly know of each other

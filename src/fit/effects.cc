@@ -30,7 +30,8 @@ struct Estimate {
 
 class Effects {
  public:
-  Effects(const FitCovariance& covariance, const Standardisation& coordinates, const Matrix& unmix, double reach)
+  Effects(const FitCovariance& covariance, const Standardisation& coordinates, const Matrix& unmix,
+          double reach)
       : fit_(covariance),
         form_(covariance.form()),
         map_(coordinates.map),
@@ -42,8 +43,8 @@ class Effects {
         linear_(form_.features() > k_ + 1),
         centre_(map_.P * map_.mu) {
     if (k_ == 0) return;
-    w_ = form_.V[0].leftCols(d_) * map_.P;               // k x d, the user's
-    a_ = unmix_ * form_.C.topRows(k_).transpose();        // m x k
+    w_ = form_.V[0].leftCols(d_) * map_.P;          // k x d, the user's
+    a_ = unmix_ * form_.C.topRows(k_).transpose();  // m x k
   }
 
   std::vector<Effect> run(const std::vector<Index>& order) {

@@ -2,7 +2,8 @@
 // Effect, has what they are).
 //
 // Each is a function of the parameters that neither the scale of a unit nor the unit of a column changes, but
-// for its own unit: the delta method on FitCovariance, value +- reach * error. A hinge is a ratio u / v of two
+// for its own unit: the delta method on FitCovariance, value +- reach * error. A hinge is a ratio u / v of
+// two
 // estimates and gets Fieller's interval, {t : (u - t v)^2 <= reach^2 var(u - t v)}, open where v may be zero.
 #pragma once
 
@@ -17,7 +18,8 @@ namespace exhume {
 [[nodiscard]] Index effect_count(const Form& form);
 
 // order: the unit of the form that is unit i of the result. unmix, coordinates: as in Curvature::errors.
-[[nodiscard]] std::vector<Effect> effects_of(const FitCovariance& covariance, const Standardisation& coordinates,
-                                             const Matrix& unmix, const std::vector<Index>& order, double reach);
+[[nodiscard]] std::vector<Effect> effects_of(const FitCovariance& covariance,
+                                             const Standardisation& coordinates, const Matrix& unmix,
+                                             const std::vector<Index>& order, double reach);
 
 }  // namespace exhume

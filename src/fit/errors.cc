@@ -179,7 +179,8 @@ FitCovariance::FitCovariance(const Form& form, const SamplePtr& samples, const C
   const Matrix bread = curvature.of_parameters();
   const Index N = bread.rows(), k = form.units(), width = form.inputs + 1, q = form.features(),
               m = form.C.cols();
-  const double each = static_cast<double>(N) * static_cast<double>(N), n = static_cast<double>(samples->rows());
+  const double each = static_cast<double>(N) * static_cast<double>(N),
+               n = static_cast<double>(samples->rows());
   SamplePtr rows = samples;
   if (n * each > kPullProducts)
     rows = spread_subset(*samples, std::max<Index>(20 * N, static_cast<Index>(kPullProducts / each)));

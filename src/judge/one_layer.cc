@@ -197,9 +197,10 @@ class OneLayer final : public JudgedNetwork {
           "the noise is independent of the inputs and from row to row, with one covariance",
           "what is not noise is a network of this kind: a deviation much smaller than the noise cannot be "
           "told from it",
-          fmt::format("{} is all: the number of units is a lower bound, a further one that explains less than "
-                      "{:.2g} of the outputs' variance would not be seen",
-                      k == 1 ? "one unit" : fmt::format("{} units", k), errors.unseen_unit)};
+          fmt::format(
+              "{} is all: the number of units is a lower bound, a further one that explains less than "
+              "{:.2g} of the outputs' variance would not be seen",
+              k == 1 ? "one unit" : fmt::format("{} units", k), errors.unseen_unit)};
     } else {
       const std::string weights = errors.identifiability ? fmt::format("these weights to within {:.2g}",
                                                                        errors.identifiability->delta)
@@ -296,7 +297,8 @@ class OneLayer final : public JudgedNetwork {
     per_number_ = entries / static_cast<double>(fitted);
   }
 
-  // What is known of the errors, if nothing speaks against it. A linear term leaves the signs of the units open,
+  // What is known of the errors, if nothing speaks against it. A linear term leaves the signs of the units
+  // open,
   // and no unit at all is a linear regression: both have slopes that are determined.
   void state_intervals(const Evidence& evidence, Errors& errors) {
     if (largest_of(errors_) == 0) return;
@@ -314,12 +316,14 @@ class OneLayer final : public JudgedNetwork {
     if (errors.no_intervals.empty() && !found_.look)
       errors.no_intervals = "no intervals: what is left was not looked at";
     if (errors.no_intervals.empty() && per_number_ < kRowsForIntervals)
-      errors.no_intervals = fmt::format("too few rows for intervals: {:.1f} for every weight, {:.0f} are needed",
-                                        per_number_, kRowsForIntervals);
+      errors.no_intervals =
+          fmt::format("too few rows for intervals: {:.1f} for every weight, {:.0f} are needed", per_number_,
+                      kRowsForIntervals);
     if (errors.no_intervals.empty() && weakest_ > 0 && weakest_ < kWeakestUnit * errors.unseen_unit)
-      errors.no_intervals = fmt::format("too few rows for intervals: the weakest unit explains {:.2g} of the "
-                                        "outputs' variance, and others like it may be unseen below {:.2g}",
-                                        weakest_, errors.unseen_unit);
+      errors.no_intervals = fmt::format(
+          "too few rows for intervals: the weakest unit explains {:.2g} of the "
+          "outputs' variance, and others like it may be unseen below {:.2g}",
+          weakest_, errors.unseen_unit);
     if (errors.no_intervals.empty() && found_.look->doubt > 1)
       errors.no_intervals = "no intervals: " + found_.look->doubtful;
     if (!errors.no_intervals.empty()) return;

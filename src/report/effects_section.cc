@@ -69,13 +69,16 @@ Json effects_section(const Result& result) {
                     input < 0 ? "constant" : name_of(certificate.input_names, "input", input),
                     hinge == hinges.end() ? "" : with_interval(hinge->second),
                     of_unit ? cell("before") : cell(input < 0 ? "constant" : "slope"), cell("after"),
-                    cell("bend"), tested.error > 0 ? fmt::format("{:.2f}", tested.value / tested.error) : "-"});
+                    cell("bend"),
+                    tested.error > 0 ? fmt::format("{:.2f}", tested.value / tested.error) : "-"});
   }
-  return table_section(
-      "Slopes and hinges",
-      "In the data's own units, with 95% intervals. A unit bends where its hinge is (along this input, the others "
-      "at their means); before it the unit is off, after it on, and its bend is the difference of the slopes.",
-      {"Unit", "Output", "Along", "Hinge", "Slope before", "Slope after", "Bend", "t"}, std::move(rows));
+  return table_section("Slopes and hinges",
+                       "In the data's own units, with 95% intervals. A unit bends where its hinge is (along "
+                       "this input, the others "
+                       "at their means); before it the unit is off, after it on, and its bend is the "
+                       "difference of the slopes.",
+                       {"Unit", "Output", "Along", "Hinge", "Slope before", "Slope after", "Bend", "t"},
+                       std::move(rows));
 }
 
 }  // namespace exhume

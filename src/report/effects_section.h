@@ -1,6 +1,7 @@
 // Slopes and hinges of noisy data (exhume/result.h, Effect) as the certificate and the page have them.
 //
-//   intervals  {"confidence": 0.95, "standard_errors": reach, "degrees_of_freedom", "coverage", "withheld": why}
+//   intervals  {"confidence": 0.95, "standard_errors": reach, "degrees_of_freedom", "coverage", "withheld":
+//   why}
 //   effects    [[kind, unit, input, output, value, error, lower, upper], ...]     -1: none; null: open
 #pragma once
 

@@ -265,20 +265,22 @@ std::vector<Fact> facts(const Result& result) {
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});
   if (errors.noise_sd > 0) {
     list.push_back({"noise", fmt::format("standard deviation {:.4g}", errors.noise_sd)});
-    list.push_back({"standard errors", errors.max_standard_error > 0
-                                           ? fmt::format("{:.3g} at most", errors.max_standard_error)
-                                       : !errors.no_intervals.empty()
-                                           ? errors.no_intervals
-                                           : std::string(deep && skips ? "not computed beside skip terms"
-                                                                       : "not computed for so many weights")});
+    list.push_back({"standard errors",
+                    errors.max_standard_error > 0 ? fmt::format("{:.3g} at most", errors.max_standard_error)
+                    : !errors.no_intervals.empty()
+                        ? errors.no_intervals
+                        : std::string(deep && skips ? "not computed beside skip terms"
+                                                    : "not computed for so many weights")});
     if (errors.max_standard_error > 0 && errors.coverage > 0)
-      list.push_back({"95% intervals", fmt::format("{:.3g} standard errors to either side; {:.0f}% held the truth "
-                                                   "in trials of as many rows per weight",
-                                                   errors.reach, 100 * errors.coverage)});
+      list.push_back(
+          {"95% intervals", fmt::format("{:.3g} standard errors to either side; {:.0f}% held the truth "
+                                        "in trials of as many rows per weight",
+                                        errors.reach, 100 * errors.coverage)});
     if (errors.unseen_unit > 0 && !deep)
-      list.push_back({"units", fmt::format("at least these: a further one is seen from {:.2g} of the outputs' "
-                                           "variance on",
-                                           errors.unseen_unit)});
+      list.push_back(
+          {"units", fmt::format("at least these: a further one is seen from {:.2g} of the outputs' "
+                                "variance on",
+                                errors.unseen_unit)});
   }
   if (!deep) return list;
   if (!errors.smallest_singular.empty()) {

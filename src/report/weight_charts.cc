@@ -136,9 +136,8 @@ std::string draw(const Forest& forest) {
     const double y = 6 + kLine * (static_cast<double>(line) + 0.5), reach = std::abs(forest.reaches[i]);
     const bool over_zero = std::abs(forest.values[i]) <= reach;
     out += text(left - 10, y + 4.2, "end", shortened(forest.names[i], kForestLetters));
-    out +=
-        fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", over_zero ? "s1 dashed" : "s0",
-                    place(end(i, -1)), y, place(end(i, 1)));
+    out += fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
+                       over_zero ? "s1 dashed" : "s0", place(end(i, -1)), y, place(end(i, 1)));
     out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.4\"/>\n",
                        over_zero ? "f1" : "f0", place(forest.values[i]), y);
     out += text(forest.width - 2, y + 4.2, "end", words(i));

@@ -96,7 +96,8 @@ Json interval_picture(const Result& result) {
        {least_certain(std::move(first)), least_certain(std::move(second))}) {
     for (const Entry& e : layer) list.push_back({e.part, e.i, e.j, rounded(e.value), rounded(e.error)});
   }
-  return {{"standard_errors", result.errors.reach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
+  return {
+      {"standard_errors", result.errors.reach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
 }
 
 Json interval_section(const Result& result) {
