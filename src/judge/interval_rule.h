@@ -8,7 +8,7 @@
 // ever
 // right. What breaks intervals is a missing unit, and units are missed where those that were found are not
 // far above what is seen at all: of 105 fits to 500 rows, 5 of the 7 with a wrong number of units were among
-// the 7 whose weakest unit explains less than six times `unseen_unit`, 2 among the other 56 (units that
+// the 7 whose weakest unit explains less than six times `unseen_unit`, 2 among the other 59 (units that
 // bend outside of the rows).
 #pragma once
 
