@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
+.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage adversary fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -83,8 +83,11 @@ race-compare: $(if $(NEW),,program)  ## OLD=program NEW=program in turn; fails o
 battery: measures  ## what recover says of 60 kinds of data, half of them not recoverable; SEEDS=20, FIRST=1
 	@$(BUILD)/battery/exhume_battery $(or $(SEEDS),20) $(or $(FIRST),1) --jobs $(JOBS) --markdown $(or $(TABLE),docs/battery-table.md)
 
-coverage: measures  ## do the stated confidences hold? 200 noisy recoveries
-	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),200) $(or $(FIRST),1)
+coverage: measures  ## do the stated confidences hold? 2,000 noisy recoveries; RUNS=, FIRST=
+	@$(BUILD)/battery/exhume_coverage $(or $(RUNS),2000) $(or $(FIRST),1)
+
+adversary: program  ## 2,000 runs on odd data, oracles that lie, forged folders, hostile files, in an hour; RUNS=, SEED=, ONLY=
+	@scripts/adversary.py $(BUILD)/apps/exhume --runs $(or $(RUNS),2000) --seed $(or $(SEED),1) --jobs $(JOBS) --only "$(ONLY)"
 
 fuzz:  ## fuzz the readers of files with libFuzzer; SECONDS=60 a target, TARGETS="npy npz csv ..."
 	@scripts/setup.sh fuzz

@@ -56,7 +56,8 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
   for (const Fact& fact : facts) out += line(fact.name, fact.value);
   std::size_t failed = 0;
   for (const Assumption& a : certificate.assumptions) {
-    if (a.holds || failed++ >= kFailed) continue;
+    // What only tells which theory applies is no condition of the route that was taken.
+    if (a.holds || !a.required || failed++ >= kFailed) continue;
     out += line("does not hold", fmt::format("{} ({:.4g}, threshold {:.4g})", a.name, a.value, a.threshold));
   }
   if (!stands(certificate.status)) {

@@ -31,6 +31,27 @@ struct Identifiability {
   double delta = 0;
 };
 
+// A number that a reader of noisy data asks for, in the data's own units: where a column is measured in
+// another unit, the number and its interval change as that does, and value / error not at all.
+//
+//     bend       A_oi W_ij           by how much the slope of output o along input j changes where unit i
+//     bends
+//     before     slope of output o along input j beside that hinge where unit i is off, and
+//     after      where it is on: at the point of the hinge that is nearest to the mean of the inputs, in the
+//                metric of their covariance
+//     hinge      where unit i bends along input j, the other inputs at their means
+//     size       A_oi sd(W_i . x)    change of output o over a standard deviation of what the unit sees
+//     offset     A_oi b_i
+//     slope      L_oj                of a linear term, or of a linear regression where there is no unit
+//     constant   c_o
+struct Effect {
+  std::string kind;
+  Index unit = -1, input = -1, output = -1;  // from 0; -1 where there is none
+  double value = 0;
+  double error = 0;             // standard error; of a hinge 0: its interval is Fieller's
+  double lower = 0, upper = 0;  // of the 95% interval; infinite where it is open
+};
+
 // How far outputs and weights may be off.
 struct Errors {
   double heldout_relative_mse = 0;  // mean squared error on the held-out rows / variance of the outputs
@@ -40,6 +61,16 @@ struct Errors {
   Matrix noise_covariance;  // of the outputs, m x m; empty where none is visible
   Network standard_errors;  // same shapes as `network`; empty where they were not computed
   double max_standard_error = 0;
+  // Noisy data, one hidden layer or none. Standard errors hold where the size of the noise depends on the
+  // inputs; `reach` of them on either side make a 95% interval (Student's t).
+  std::vector<Effect> effects;    // empty where none are stated
+  double degrees_of_freedom = 0;  // rows times outputs less what was fitted
+  double reach = 1.96;
+  double coverage = 0;  // share of such intervals that held the truth, measured at as many rows per weight
+  std::string no_intervals;  // why no intervals are stated; empty where they are, or there is no noise
+  // Share of the outputs' variance that a further unit may explain and stay unseen in the noise: the number
+  // of units is a lower bound. 0 without noise.
+  double unseen_unit = 0;
   double functional_error_bound = 0;  // on E|f - fhat|^2 (summed over outputs), at `confidence`
   double confidence = 0.999;
   std::string bound_from;                          // which residuals the bound rests on, in words

@@ -121,15 +121,56 @@ def test_weights_with_noise(planted):
     row = table[table.name == "W[1,income]"].iloc[0]
     error = found.standard_errors.W[1, 3]
     assert (row.unit, row.input, row.standard_error) == (1, "income", error)
-    assert row.z == pytest.approx(row.value / error) and row.upper - row.value == pytest.approx(
-        1.6449 * error, rel=1e-4
-    )
+    bends = [e.t for e in found.effects() if (e.kind, e.unit, e.input) == ("bend", 1, "income")]
+    assert len(bends) == 2 and row.z in bends  # of the output that the unit matters most for
+    assert row.upper - row.value == pytest.approx(1.6449 * error, rel=1e-3)
     assert (table.p >= 0).all() and (table.p <= 1).all()
     # Two sides of a standard normal beyond 1.96.
     from exhume._weights import Weight, frame
 
     one = frame(iter([Weight("c", (0,), None, None, 0, 1.959964, 1.0)]), 0.95, True)
     assert one.p[0] == pytest.approx(0.05, rel=1e-5)
+
+
+def test_students_law():
+    from exhume._weights import deviations, two_sided
+
+    # Tables: 0.975 quantiles with 10 and 30 degrees of freedom.
+    assert deviations(0.95, 10) == pytest.approx(2.2281, rel=1e-3)
+    assert deviations(0.95, 30) == pytest.approx(2.0423, rel=1e-4)
+    assert two_sided(2.2281, 10) == pytest.approx(0.05, rel=1e-2)
+
+
+def test_intervals_of_normalised_weights_stay_within_one():
+    from exhume._weights import Weight, coefficients, frame
+
+    weight = Weight("W", (0, 0), 0, 0, None, 0.98, 0.1)
+    (row,) = coefficients(iter([weight]), 0.95)
+    assert row.upper == 1 and row.lower == pytest.approx(0.98 - 0.196, abs=1e-3)
+    assert frame(iter([weight]), 0.95, True).upper[0] == 1
+
+
+def test_units_of_a_column_change_no_test(planted):
+    noisy = exhume.generate(network=planted.network, samples=20000, noise_relative=0.1, seed=4)
+    pounds, tonnes = noisy.x, noisy.x.copy()
+    tonnes[:, 3] /= 2204.6
+    tables = [exhume.recover(x, noisy.y).weights() for x in (pounds, tonnes)]
+    first, second = (sorted(table.z[table.part == "W"].abs()) for table in tables)
+    assert first == pytest.approx(second, rel=1e-3)
+
+
+def test_no_unit_is_a_regression():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 2))
+    y = 2 * x[:, 0] + 0.5 * rng.normal(size=400)
+    with pytest.warns(exhume.RecoveryWarning):
+        found = exhume.recover(x, y)
+    slopes = [e for e in found.effects() if e.kind == "slope"]
+    exact = np.linalg.lstsq(np.column_stack([x, np.ones(400)]), y, rcond=None)[0]
+    # A tenth of the rows is held out.
+    assert [e.value for e in slopes] == pytest.approx(list(exact[:2]), abs=0.03)
+    assert slopes[0].p < 1e-12 < slopes[1].p and slopes[0].standard_error == pytest.approx(0.025, rel=0.3)
+    assert "slope" in found.summary()
 
 
 def test_weights_of_several_layers(random):

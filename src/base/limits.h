@@ -25,6 +25,9 @@ inline constexpr double kInspectionFalseAlarm = 1e-6;
 // Residuals sorted along every unit and input: a wrong alarm takes a certificate away, but one that is missed
 // certifies a wrong network; so ten times as many as above.
 inline constexpr double kResidualFalseAlarm = 1e-5;
+// The same tests before intervals are stated: what is too weak to take a verdict away may still bend an
+// interval by several of its standard errors. One sound fit in a hundred goes without intervals for it.
+inline constexpr double kIntervalFalseAlarm = 1e-2;
 
 // The confidence of every bound that a certificate states.
 inline constexpr double kConfidence = 0.999;
@@ -42,6 +45,9 @@ inline constexpr double kReproduced = 1e-20;
 
 // q above, for the largest of `tests` statistics with `freedom` degrees of freedom; 0 where there are none.
 [[nodiscard]] double chi_squared_limit(double freedom, double false_alarm, double tests);
+
+// t with P(|T| > t) = a for Student's T of `freedom` degrees of freedom, at least one.
+[[nodiscard]] double student_limit(double false_alarm, double freedom);
 
 // Standard errors on either side of an estimate at kConfidence: normal_limit(1 - kConfidence, 1) = 3.29.
 [[nodiscard]] double confidence_deviations();

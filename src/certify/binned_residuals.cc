@@ -19,11 +19,11 @@ constexpr double kPairEntries = 1e9;    // rows times pairs that are affordable
 constexpr Index kLeastForSpread = 500;  // rows, for a variance
 
 // Where rows lie along every direction: units, inputs, fitted outputs, |x|. rows x directions.
-Matrix positions(const Form& model, const Eigen::Ref<const RowMatrix>& x) {
+Matrix positions(const Form& model, const Matrix& columns, const Eigen::Ref<const RowMatrix>& x) {
   const Index d = model.inputs, k = model.units(), m = model.C.cols();
   Matrix out(x.rows(), k + d + m + 1);
   if (k > 0) out.leftCols(k).noalias() = x * model.V[0].leftCols(d).transpose();
-  out.middleCols(k, d) = x;
+  out.middleCols(k, d) = columns.size() > 0 ? Matrix(x * columns) : Matrix(x);
   out.middleCols(k + d, m) = evaluate(model, x);
   out.rightCols(1) = x.rowwise().squaredNorm();
   return out;
@@ -136,8 +136,8 @@ std::vector<std::pair<Index, Index>> pairs_of(const Form& model, Index rows) {
 
 // The largest chi-squared of the means in kSide x kSide bins along pairs of directions, over its limit.
 // sorted: where some rows lie along each.
-double look_at_pairs(const Form& model, const Matrix& sorted, const SampleSource& residual,
-                     double false_alarm, const Control& control) {
+double look_at_pairs(const Form& model, const Matrix& columns, const Matrix& sorted,
+                     const SampleSource& residual, double false_alarm, const Control& control) {
   const auto pairs = pairs_of(model, residual.rows());
   const Index cells = kSide * kSide;
   const auto count = static_cast<Index>(pairs.size());
@@ -150,7 +150,7 @@ double look_at_pairs(const Form& model, const Matrix& sorted, const SampleSource
   const BinSums sums =
       reduce_blocks(residual, empty_bins(count * cells, residual.outputs()), control, "",
                     [&](BinSums& to, const SampleBlock& rows) {
-                      const Matrix at = positions(model, rows.x());
+                      const Matrix at = positions(model, columns, rows.x());
                       Eigen::Matrix<Index, Eigen::Dynamic, Eigen::Dynamic> bin(
                           rows.rows(), static_cast<Index>(cuts.size()));
                       for (Index a = 0; a < bin.cols(); ++a) {
@@ -171,11 +171,11 @@ double look_at_pairs(const Form& model, const Matrix& sorted, const SampleSource
 }  // namespace
 
 BinnedLook look_in_bins(const Form& model, const SampleSource& standard, const SampleSource& residual,
-                        double kurtosis, double false_alarm, const Control& control) {
+                        const Matrix& columns, double kurtosis, double false_alarm, const Control& control) {
   const SamplePtr some = spread_subset(standard, kRowsForEdges);
   SampleBlock block;
   some->read(0, some->rows(), block);
-  Matrix sorted = positions(model, block.x());
+  Matrix sorted = positions(model, columns, block.x());
   const Index directions = sorted.cols();
   std::vector<std::vector<double>> inner;
   inner.reserve(static_cast<size_t>(directions));
@@ -188,7 +188,7 @@ BinnedLook look_in_bins(const Form& model, const SampleSource& standard, const S
   const BinSums sums = reduce_blocks(
       residual, empty_bins(directions * bins, residual.outputs()), control, "",
       [&](BinSums& to, const SampleBlock& rows) {
-        const Matrix at = positions(model, rows.x());
+        const Matrix at = positions(model, columns, rows.x());
         const RowMatrix powers = first_and_second(rows.y());
         for (Index a = 0; a < directions; ++a) {
           const std::vector<double>& cuts = inner[static_cast<size_t>(a)];
@@ -204,7 +204,7 @@ BinnedLook look_in_bins(const Form& model, const SampleSource& standard, const S
     out.means = std::max(out.means, each.means);
     out.variances = std::max(out.variances, each.variances);
   }
-  out.means = std::max(out.means, look_at_pairs(model, sorted, residual, false_alarm / 3, control));
+  out.means = std::max(out.means, look_at_pairs(model, columns, sorted, residual, false_alarm / 3, control));
   return out;
 }
 

@@ -14,9 +14,10 @@ struct BinnedLook {
 };
 
 // residual: the rows of `standard` with decorrelated residuals of `model` as outputs, columns of zeros left
-// out of account; kurtosis: theirs; false_alarm: of both statistics together.
+// out of account; columns: as in certify/residual_look.h; kurtosis: of the residuals; false_alarm: of both
+// statistics together.
 [[nodiscard]] BinnedLook look_in_bins(const Form& model, const SampleSource& standard,
-                                      const SampleSource& residual, double kurtosis, double false_alarm,
-                                      const Control& control);
+                                      const SampleSource& residual, const Matrix& columns, double kurtosis,
+                                      double false_alarm, const Control& control);
 
 }  // namespace exhume

@@ -17,7 +17,9 @@ constexpr double kDetermined = 1e-6;    // least singular value, in units of the
 constexpr double kGrossKurtosis = 50;   // of residuals that a few rows dominate
 constexpr double kMostDelta = 0.1;      // of weights that rounded outputs leave open, rows of W having norm 1
 constexpr double kMostUnitError = 0.3;  // of a unit's direction; beyond, standard errors mean nothing
-constexpr double kLeastBeside = 100;    // rows on either side of a kink: what lies beyond it is hardly seen
+// Rows on either side of a kink, at least: 100, or an eighth of fewer than 800 rows. What lies beyond it is
+// hardly seen otherwise.
+constexpr double kLeastBeside = 100, kShareBeside = 0.125;
 constexpr double kRowsForParameter =
     5;  // rows on either side of a kink, for each of the unit's d + m numbers
 constexpr Index kPictureRows = 500;
@@ -158,6 +160,20 @@ void check_residual(const ResidualLook& look, Checks& checks) {
                  fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
                              "{:.1f}): a smooth function, not noise, is left",
                              look.sorted));
+  checks.require(
+      "residuals unrelated in the order of the rows", look.order, 1, look.order <= 1,
+      fmt::format(
+          "rows that follow each other have related residuals (correlation {:.2f} from one to the next, "
+          "gone {}): noise that wanders in the order of the rows, as in time; standard errors and bounds "
+          "would be too small",
+          look.correlation,
+          look.apart < 64 ? fmt::format("{} rows apart", look.apart) : "only beyond 64 rows"));
+  checks.require(
+      "no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
+      look.jumps <= look.jumps_limit,
+      fmt::format("what is left jumps somewhere along an input, a unit or the fitted outputs (|z| = "
+                  "{:.1f}): a step, which no unit makes; weights near it would be wrong",
+                  look.jumps));
   checks.require("residual unrelated to polynomials of the inputs", look.polynomials, look.polynomials_limit,
                  look.polynomials <= look.polynomials_limit,
                  fmt::format("the residual still bends with the inputs (|t| = {:.1f} against a polynomial): "
@@ -233,7 +249,9 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       fmt::format("of the {} units one explains no more than noise does: leave the number of units "
                   "to be found, or ask for fewer",
                   k));
-  const double least = std::max(kLeastBeside, kRowsForParameter * static_cast<double>(d + m));
+  const double least =
+      std::max(std::min(kLeastBeside, kShareBeside * static_cast<double>(evidence.training_rows)),
+               kRowsForParameter * static_cast<double>(d + m));
   checks.require("rows on either side of every unit's kink", support.rows, least, support.rows >= least,
                  fmt::format("a unit bends at the edge of the samples, with {:.0f} rows on one side: too few "
                              "for its weights; give more rows",

@@ -9,6 +9,8 @@
 #include "base/limits.h"
 #include "base/parallel.h"
 #include "certify/binned_residuals.h"
+#include "certify/jumps.h"
+#include "certify/ordered_residuals.h"
 #include "certify/polynomial_residuals.h"
 #include "data/reduce.h"
 #include "fit/residuals.h"
@@ -20,8 +22,9 @@ namespace {
 constexpr Index kNeighbourRows = 4096;
 constexpr double kPolynomialTerms = 2e9;  // entries of all polynomials together that are affordable
 constexpr double kShareAlongOne =
-    12;                       // one over the least share of a deviation's energy along a test function
-constexpr double kTests = 6;  // that share the chance of a false alarm
+    12;                        // one over the least share of a deviation's energy along a test function
+constexpr double kTests = 8;   // that share the chance of a false alarm
+constexpr double kDoubts = 5;  // and those that share that of intervals
 
 // Residuals as uncorrelated outputs of variance 1, in as many of the m columns as there is noise; the others
 // are zero. covariance: of the residuals, m x m.
@@ -59,13 +62,14 @@ PolynomialLook polynomials_of(const SampleSource& residual, const Control& contr
 }
 
 // Sorted along units and inputs, on some rows.
-double sorted_along(const Form& model, const SampleSource& residual, double& directions) {
+double sorted_along(const Form& model, const SampleSource& residual, const Matrix& columns,
+                    double& directions) {
   const Index d = model.inputs, k = model.units();
   const SamplePtr some = spread_subset(residual, 10 * kNeighbourRows);
   SampleBlock block;
   some->read(0, some->rows(), block);
   Matrix along(block.rows(), k + d);
-  along.rightCols(d) = block.x();
+  along.rightCols(d) = columns.size() > 0 ? Matrix(block.x() * columns) : Matrix(block.x());
   if (k > 0) along.leftCols(k).noalias() = block.x() * model.V[0].leftCols(d).transpose();
   directions = static_cast<double>(along.cols() * block.y().cols());
   return sorted_statistic(along, block.y());
@@ -73,8 +77,9 @@ double sorted_along(const Form& model, const SampleSource& residual, double& dir
 
 }  // namespace
 
-ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, const Control& control) {
-  constexpr double kShare = kResidualFalseAlarm / kTests;
+ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, const Control& control,
+                              const Matrix& columns) {
+  constexpr double kShare = kResidualFalseAlarm / kTests, kDoubt = kIntervalFalseAlarm / kDoubts;
   const Index m = standard->outputs();
   const double n = static_cast<double>(standard->rows());
   const Matrix T = decorrelation(residual_products(model, *standard, kBlockRows, control) / n);
@@ -84,6 +89,11 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
         y = ((y - evaluate(model, x)) * right).eval();
       });
   ResidualLook look;
+  const auto doubt = [&look](double statistic, const char* words) {
+    if (statistic <= look.doubt) return;
+    look.doubt = statistic;
+    look.doubtful = words;
+  };
   const Powers powers =
       reduce_blocks(*residual, Powers{Vector::Zero(m), Vector::Zero(m)}, control, "",
                     [](Powers& to, const SampleBlock& block) {
@@ -95,6 +105,7 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
   const auto [polynomials, terms] = polynomials_of(*residual, control);
   look.polynomials = polynomials;
   look.polynomials_limit = normal_limit(kShare, terms);
+  doubt(polynomials / normal_limit(kDoubt, terms), "what is left seems to bend with the inputs");
   look.missed = kShareAlongOne * std::pow(look.polynomials_limit + confidence_deviations(), 2);
 
   Form nothing = model;  // its features, and what they leave as outputs
@@ -104,10 +115,15 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
   const Index noisy = (powers.second.array() > 0).count();
   if (left.scores.size() > 0 && noisy > 0) {
     const double share = static_cast<double>(noisy) / static_cast<double>(m);
-    look.units = left.scores(0) * share / chance_level(noisy, left.tested);
+    look.unit_level = chance_level(noisy, left.tested);
+    look.units = left.scores(0) * share / look.unit_level;
+    doubt(left.scores(0) * share /
+              chi_squared_limit(static_cast<double>(noisy), kDoubt, static_cast<double>(left.tested)),
+          "a further unit seems to be there, too weak to be told from noise");
   }
 
-  const BinnedLook binned = look_in_bins(model, *standard, *residual, look.kurtosis, kShare, control);
+  const BinnedLook binned =
+      look_in_bins(model, *standard, *residual, columns, look.kurtosis, kShare, control);
   look.bins = binned.means;
   look.spread = binned.variances;
 
@@ -118,15 +134,26 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
   // One-sided, and the law of Z has a longer tail than the normal one at the small bandwidth.
   look.neighbours_limit = 1.05 * normal_limit(2 * kShare, 3);
   double directions = 1;
-  look.sorted = sorted_along(model, *residual, directions);
+  look.sorted = sorted_along(model, *residual, columns, directions);
   look.sorted_limit = normal_limit(kShare, directions);
+
+  const OrderedLook ordered = look_in_order(*residual, kShare, kDoubt, control);
+  look.order = ordered.order;
+  look.correlation = ordered.correlation;
+  look.apart = ordered.apart;
+  doubt(ordered.doubt, "rows that follow each other seem to have related noise");
+  const JumpLook jumps = look_for_jumps(model, *residual, columns, control);
+  look.jumps = jumps.largest;
+  look.jumps_limit = normal_limit(kShare, jumps.tests);
+  doubt(jumps.largest / normal_limit(kDoubt, jumps.tests),
+        "what is left seems to jump along an input or a unit");
   return look;
 }
 
 double structure_left(const ResidualLook& look) {
   return std::max({look.kurtosis / kMostKurtosis, look.polynomials / look.polynomials_limit, look.units,
                    look.bins, look.spread, look.neighbours / look.neighbours_limit,
-                   look.sorted / look.sorted_limit});
+                   look.sorted / look.sorted_limit, look.order, look.jumps / look.jumps_limit});
 }
 
 bool looks_like_noise(const ResidualLook& look) { return structure_left(look) <= 1; }

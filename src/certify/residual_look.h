@@ -23,14 +23,23 @@
 //   along units   sorted along any unit or input, the first four autocorrelations of r vanish (after von
 //                 Neumann); 40,960 rows
 //   tails         kurtosis of r at most 6: outliers and units that are seldom active show here
+//   order         the same bins along the order of the rows, and the products r_i r_{i+l}, l = 1 ... 4: noise
+//                 that wanders with time shows here, whatever the inputs are (certify/ordered_residuals.h)
+//   jumps         r is uncorrelated with every step 1[u(x) > t] along inputs, units and fitted outputs, less
+//                 what the fit takes up of it (certify/jumps.h)
 //
-// The limits let noise fail one of them with probability kResidualFalseAlarm, all tests together.
+// The limits let noise fail one of them with probability kResidualFalseAlarm, all tests together. Some are
+// made a second time with limits that noise passes but once in a hundred (kIntervalFalseAlarm): `doubt` is
+// the
+// largest of those over its limit. Verdicts do not depend on it, intervals do.
 //
 // What they may miss. A deviation g of f from the fitted network shows in a test with function h of unit
 // variance as t = (n E r^2)^(-1/2) n E g h, so one of energy E g^2 > L sigma^2 / n, a twelfth of it along
 // some h, is seen with confidence 0.999 for L = 12 (z + 3.3)^2, z the limit of |t|. `missed` is that L:
 // bounds on E|f - fhat|^2 allow for it. What a deviation does where no sample lies, nobody can bound.
 #pragma once
+
+#include <string>
 
 #include "exhume/control.h"
 #include "exhume/samples.h"
@@ -45,12 +54,20 @@ struct ResidualLook {
   double bins = 0, spread = 0;                  // over their limits
   double neighbours = 0, neighbours_limit = 1;  // Z
   double sorted = 0, sorted_limit = 1;
-  double missed = 0;  // L
+  double missed = 0;       // L
+  double order = 0;        // over its limit
+  double correlation = 0;  // of neighbouring rows, the largest over the outputs
+  Index apart = 1;         // rows that lie so far apart have residuals that hardly know of each other
+  double jumps = 0, jumps_limit = 1;
+  double unit_level = 0;  // what the best candidate unit may score by chance
+  double doubt = 0;       // above 1 no intervals are stated,
+  std::string doubtful;   // because of this, in words
 };
 
-// `model` in standardised coordinates, signed or not, at the optimum on `standard`.
+// `model` in standardised coordinates, signed or not, at the optimum on `standard`. columns: d x d, x columns
+// are the user's inputs, each up to shift and scale; without it standardised ones are looked along.
 [[nodiscard]] ResidualLook look_at_residual(const Form& model, const SamplePtr& standard,
-                                            const Control& control);
+                                            const Control& control, const Matrix& columns = {});
 
 // The largest of its tests over its limit, and whether all of them passed.
 [[nodiscard]] double structure_left(const ResidualLook& look);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "data/reduce.h"
 #include "fit/sums.h"
 #include "linalg/lanczos.h"
 #include "linalg/lapack.h"
@@ -134,6 +135,124 @@ Matrix Curvature::of_values(const Eigen::Ref<const RowMatrix>& x) const {
     out.col(o) = of_C + (gradient * covariance_V_).cwiseProduct(gradient).rowwise().sum();
   }
   return out.cwiseMax(0);
+}
+
+Matrix Curvature::of_parameters() const {
+  const SingleThreadedBlas single;
+  const Index P = covariance_V_.rows(), q = form_.features(), m = form_.C.cols();
+  Matrix out(P + q * m, P + q * m);
+  Matrix along(q * m, P);  // dC = along dV + what is independent of it
+  for (Index o = 0; o < m; ++o) {
+    for (Index f = 0; f < q && P > 0; ++f) along.row(o * q + f) = response_to_V(f, o).transpose();
+  }
+  out.topLeftCorner(P, P) = covariance_V_;
+  out.bottomLeftCorner(q * m, P).noalias() = along * covariance_V_;
+  out.topRightCorner(P, q * m) = out.bottomLeftCorner(q * m, P).transpose();
+  out.bottomRightCorner(q * m, q * m).noalias() = out.bottomLeftCorner(q * m, P) * along.transpose();
+  for (Index o = 0; o < m; ++o) out.block(P + o * q, P + o * q, q, q) += FF_inverse_;
+  return out;
+}
+
+namespace {
+
+constexpr double kPullProducts = 2e10;
+// Parameters for every row below which the leverage of a row moves no digit that is printed.
+constexpr double kLeverageMatters = 2e-3;
+constexpr double kMostLeverage = 0.9;
+
+struct PullSums {
+  Matrix B;  // lower triangle
+  void merge(const PullSums& other) { B += other.B; }
+};
+
+}  // namespace
+
+bool FitCovariance::affordable(const Form& form) {
+  return !form.rectifier && form.depth() <= 1 && (form.plain || form.turned || form.units() == 0) &&
+         form.unknowns() + form.C.size() <= kMostParameters;
+}
+
+FitCovariance::FitCovariance(const Form& form, const SamplePtr& samples, const Control& control)
+    : form_(form) {
+  const SingleThreadedBlas single;
+  const Curvature curvature(form, *samples, control);
+  const Matrix bread = curvature.of_parameters();
+  const Index N = bread.rows(), k = form.units(), width = form.inputs + 1, q = form.features(),
+              m = form.C.cols();
+  const double each = static_cast<double>(N) * static_cast<double>(N),
+               n = static_cast<double>(samples->rows());
+  SamplePtr rows = samples;
+  if (n * each > kPullProducts)
+    rows = spread_subset(*samples, std::max<Index>(20 * N, static_cast<Index>(kPullProducts / each)));
+  const bool few = static_cast<double>(N) > kLeverageMatters * n * static_cast<double>(m);
+  const PullSums sums = reduce_blocks(
+      *rows, PullSums{Matrix::Zero(N, N)}, control, "",
+      [&](PullSums& to, const SampleBlock& block) {
+        const FormBlock seen(form_, block, true);
+        Matrix r = seen.Y - seen.F() * form_.C;
+        if (few) {
+          const Matrix leverage = curvature.of_values(block.x()).cwiseMin(kMostLeverage);
+          r.array() /= 1 - leverage.array();
+        }
+        Matrix pull(block.rows(), N);
+        if (k > 0) {
+          pull.leftCols(k * width) = seen.gradients();
+          const Matrix weights = r * form_.C.topRows(k).transpose();  // rows x k
+          for (Index j = 0; j < k; ++j)
+            pull.middleCols(j * width, width).array().colwise() *= weights.col(j).array();
+        }
+        for (Index o = 0; o < m; ++o)
+          pull.middleCols(k * width + o * q, q) = r.col(o).asDiagonal() * seen.F();
+        add_gram(pull, 1, to.B);
+      },
+      block_rows(rows->rows()));
+  Matrix B = sums.B;
+  B.triangularView<Eigen::StrictlyUpper>() = B.transpose();
+  matrix_.noalias() = bread * B * bread;
+  matrix_ *= n / static_cast<double>(rows->rows());
+}
+
+Network FitCovariance::errors(const Standardisation& coordinates, const Matrix& unmix) const {
+  const Index k = form_.units(), d = form_.inputs, width = d + 1, m = form_.C.cols(), q = form_.features();
+  const bool linear = q > k + 1;
+  Network out(Matrix(k, d), Vector(k), Matrix(m, k), Vector(m), linear ? Matrix(m, d) : Matrix());
+  const auto deviations = [](const Matrix& J, const Matrix& covariance) {
+    return Vector((J * covariance).cwiseProduct(J).rowwise().sum().cwiseMax(0).cwiseSqrt());
+  };
+  for (Index j = 0; j < k; ++j) {
+    std::vector<Index> places;
+    for (Index a = 0; a < width; ++a) places.push_back(of_V(j, a));
+    for (Index o = 0; o < m; ++o) places.push_back(of_C(j, o));
+    const Matrix J = unit_jacobian(form_.V[0].row(j).head(d).transpose(), form_.V[0](j, d),
+                                   form_.C.row(j).transpose(), coordinates, unmix);
+    const Vector errors = deviations(J, matrix_(places, places));
+    out.W().row(j) = errors.head(d).transpose();
+    out.b()(j) = errors(d);
+    out.A().col(j) = errors.tail(m);
+  }
+  // c = unmix (c' - L'^T P mu), L = unmix L'^T P: both linear in the lower rows of C.
+  const AffineMap& map = coordinates.map;
+  const Index lower = q - k;
+  Matrix to_user = Matrix::Zero(lower, linear ? width : 1);  // columns: L along every input, then c
+  if (linear) {
+    to_user.topLeftCorner(d, d) = map.P;
+    to_user.topRightCorner(d, 1) = -map.P * map.mu;
+  }
+  to_user(lower - 1, to_user.cols() - 1) = 1;
+  std::vector<Index> places;
+  for (Index o = 0; o < m; ++o) {
+    for (Index f = k; f < q; ++f) places.push_back(of_C(f, o));
+  }
+  const Matrix covariance = matrix_(places, places);
+  for (Index o = 0; o < m; ++o) {
+    Matrix J(to_user.cols(), lower * m);
+    for (Index from = 0; from < m; ++from)
+      J.middleCols(from * lower, lower) = unmix(o, from) * to_user.transpose();
+    const Vector errors = deviations(J, covariance);
+    if (linear) out.L().row(o) = errors.head(d).transpose();
+    out.c()(o) = errors(errors.size() - 1);
+  }
+  return out;
 }
 
 namespace {

@@ -8,6 +8,16 @@
 // The same matrix says how far the fitted outputs are off: at x, var f_o(x) = sigma^2 g^T (J^T J)^-1 g with g
 // the gradient of f_o at x (the leverage of that entry).
 //
+// The same without assuming that the noise is of one size (FitCovariance): with all parameters theta = (V,
+// C),
+// g_io the derivatives of output o at row i and r_io the residuals, outputs mixed as above,
+//
+//     covariance = A^-1 B A^-1      A = sum_io g_io g_io^T      B = sum_i (sum_o r'_io g_io)(sum_o r'_io
+//     g_io)^T
+//     r'_io = r_io / (1 - h_io)     h_io = g_io^T A^-1 g_io     (MacKinnon and White's HC3: few rows)
+//
+// A linear term is part of C, so there may be one, and no units at all: linear regression then.
+//
 // Several hidden layers. Nothing is assumed of the noise but that rows are independent (it may be shared
 // between outputs or grow with the signal):
 //
@@ -52,6 +62,9 @@ class Curvature {
   // The variance of the fitted outputs at every row of x, for noise of variance 1: rows x m.
   [[nodiscard]] Matrix of_values(const Eigen::Ref<const RowMatrix>& x) const;
 
+  // A^-1 of all parameters: V unit by unit, (d+1) each, then C output by output, q each.
+  [[nodiscard]] Matrix of_parameters() const;
+
  private:
   // How C's entry (feature, o) follows V, times dV.
   [[nodiscard]] Vector response_to_V(Index feature, Index o) const;
@@ -61,6 +74,34 @@ class Curvature {
   Matrix covariance_V_;  // of vec(V), P x P with P = k (d+1), for noise of variance 1
   Matrix FF_inverse_;    // q x q
   Matrix response_;      // q x P: how C follows V, before the factor C_j
+};
+
+// The covariance of all parameters of a fit of at most one hidden layer, whatever the size of the noise is.
+class FitCovariance {
+ public:
+  // Above so many parameters k (d+1) + q m none is computed.
+  static constexpr Index kMostParameters = 1500;
+  [[nodiscard]] static bool affordable(const Form& form);
+
+  // `form` with known signs or with a linear term, at the optimum on `samples`, whose outputs are mixed so
+  // that
+  // their noise is unrelated. B is taken from as many rows as 2e10 products go, A from all.
+  FitCovariance(const Form& form, const SamplePtr& samples, const Control& control);
+
+  [[nodiscard]] const Form& form() const { return form_; }
+  [[nodiscard]] const Matrix& matrix() const { return matrix_; }
+  // Places of V(unit, entry) and C(feature, output) in it.
+  [[nodiscard]] Index of_V(Index unit, Index entry) const { return unit * (form_.inputs + 1) + entry; }
+  [[nodiscard]] Index of_C(Index feature, Index output) const {
+    return form_.units() * (form_.inputs + 1) + output * form_.features() + feature;
+  }
+  // Standard errors of the network in the user's coordinates, as Curvature::errors has them, with those of a
+  // linear term.
+  [[nodiscard]] Network errors(const Standardisation& coordinates, const Matrix& unmix) const;
+
+ private:
+  Form form_;
+  Matrix matrix_;
 };
 
 // Several hidden layers. Entries are standard errors, in the shapes of the network: canonical, without skip

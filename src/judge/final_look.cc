@@ -89,10 +89,11 @@ bool is_final(Found& found, Prepared& data, const Control& control) {
   // What shows on some rows shows on all: no pass over very many is needed to tell that a search got stuck.
   const SamplePtr& rows = data.standard();
   if (found.outcome == SearchOutcome::kStuck && costly_look(*rows)) {
-    found.look = look_at_residual(found.fit.model, spread_subset(*rows, kFewLookRows), control);
+    found.look =
+        look_at_residual(found.fit.model, spread_subset(*rows, kFewLookRows), control, data.user_columns());
     if (!looks_like_noise(*found.look)) return false;
   }
-  found.look = look_at_residual(found.fit.model, rows, control);
+  found.look = look_at_residual(found.fit.model, rows, control, data.user_columns());
   // The search weighs all outputs alike and looks at some rows; this look knows better.
   if (!looks_like_noise(*found.look)) return false;
   found.outcome = found.fit.outcome = SearchOutcome::kNoise;

@@ -13,10 +13,12 @@
 #include "base/limits.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
+#include "fit/effects.h"
 #include "fit/errors.h"
 #include "fit/residuals.h"
 #include "judge/entries.h"
 #include "judge/final_look.h"
+#include "judge/interval_rule.h"
 #include "model/rectified_network.h"
 
 namespace exhume {
@@ -29,10 +31,12 @@ constexpr double kDoubtful = 1e-2;
 // Factor by which the last growth lowered a residual that still falls.
 constexpr double kStillFalls = 1.05;
 
-// `errors` in the order of the units of `to`, which is canonical(from): every unit's place is found by its
-// row.
-Network errors_in_order(const Network& errors, const Network& from, const Network& to) {
-  Network out = errors;
+// Numbers that are written into a certificate, at most.
+constexpr Index kMostEffects = 5000;
+
+// The unit of `from` that is unit i of `to`, which is canonical(from): found by its row.
+std::vector<Index> order_of(const Network& from, const Network& to) {
+  std::vector<Index> order;
   std::vector<bool> used(static_cast<size_t>(from.hidden()), false);
   for (Index i = 0; i < to.hidden(); ++i) {
     Index best = -1;
@@ -47,11 +51,34 @@ Network errors_in_order(const Network& errors, const Network& from, const Networ
       }
     }
     used[static_cast<size_t>(best)] = true;
-    out.W().row(i) = errors.W().row(best);
-    out.b()(i) = errors.b()(best);
-    out.A().col(i) = errors.A().col(best);
+    order.push_back(best);
+  }
+  return order;
+}
+
+// `errors` in the order of the units that they belong to.
+Network errors_in_order(const Network& errors, const std::vector<Index>& order) {
+  Network out = errors;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto to = static_cast<Index>(i);
+    out.W().row(to) = errors.W().row(order[i]);
+    out.b()(to) = errors.b()(order[i]);
+    out.A().col(to) = errors.A().col(order[i]);
   }
   return out;
+}
+
+double largest_of(const Network& errors) {
+  double largest = 0;
+  const auto look = [&](const Eigen::Ref<const Matrix>& part) {
+    if (part.size() > 0) largest = std::max(largest, part.maxCoeff());
+  };
+  look(errors.W());
+  look(errors.b());
+  look(errors.A());
+  look(errors.c());
+  look(errors.L());
+  return largest;
 }
 
 class OneLayer final : public JudgedNetwork {
@@ -128,6 +155,7 @@ class OneLayer final : public JudgedNetwork {
     if (time_ended_ && (found_.outcome == SearchOutcome::kStuck || fit_.out_of_time)) {
       say_time_ended(checks);
     } else {
+      state_intervals(evidence, result.errors);
       verdict.reason = check_noisy(evidence, checks);
     }
     return verdict;
@@ -162,15 +190,19 @@ class OneLayer final : public JudgedNetwork {
           "(root mean square, confidence {})",
           k, k == 1 ? "" : "s", errors.noise_sd,
           errors.max_standard_error > 0
-              ? fmt::format("every weight lies within two of its standard errors ({:.2g} at most) of the "
+              ? fmt::format("every weight lies within {:.3g} of its standard errors ({:.2g} at most) of the "
                             "stated one with confidence 0.95, ",
-                            errors.max_standard_error)
+                            errors.reach, errors.max_standard_error)
               : "",
           std::sqrt(errors.functional_error_bound), errors.confidence);
       certificate.assumed = {
           "the noise is independent of the inputs and from row to row, with one covariance",
           "what is not noise is a network of this kind: a deviation much smaller than the noise cannot be "
-          "told from it"};
+          "told from it",
+          fmt::format(
+              "{} is all: the number of units is a lower bound, a further one that explains less than "
+              "{:.2g} of the outputs' variance would not be seen",
+              k == 1 ? "one unit" : fmt::format("{} units", k), errors.unseen_unit)};
     } else {
       const std::string weights = errors.identifiability ? fmt::format("these weights to within {:.2g}",
                                                                        errors.identifiability->delta)
@@ -205,7 +237,7 @@ class OneLayer final : public JudgedNetwork {
     }
     if (!relu_) fit_.model.rectifier = std::make_shared<const Rectifier>(rectifier_);
     if (found_.outcome == SearchOutcome::kNoise && !found_.look)
-      found_.look = look_at_residual(fit_.model, data_.standard(), control_);
+      found_.look = look_at_residual(fit_.model, data_.standard(), control_, data_.user_columns());
   }
 
   // Time ended the search: that says nothing about the data.
@@ -246,14 +278,80 @@ class OneLayer final : public JudgedNetwork {
     const Vector scale = data_.coordinates().map.D.cwiseInverse();
     errors.noise_covariance = scale.asDiagonal() * fit_.noise_covariance * scale.asDiagonal();
     errors.noise_sd = std::sqrt(errors.noise_covariance.diagonal().mean());
-    if (!has_weights() || result.network.hidden() != user_.hidden()) return;
-    const ErrorEstimate estimate = curvature(unit_noise(fit_.noise_covariance).Q, data_.training());
-    errors.standard_errors = errors_in_order(estimate.errors, user_, result.network);
-    errors.max_standard_error = estimate.largest;
+    state_unseen_unit(errors);
+    if (!relu_ || !standardised_ || result.network.hidden() != user_.hidden()) return;
+    const std::vector<Index> order = order_of(user_, result.network);
+    const OutputMixing mixing = unit_noise(fit_.noise_covariance);
+    Form model = fit_.model;
+    model.C = model.C * mixing.Q.transpose();
+    const Index d = model.inputs, k = model.units(), m = model.C.cols();
+    const Index fitted = free_parameters(d, k, m) + (model.features() > k + 1 ? d * m : 0);
+    const auto entries = static_cast<double>(data_.training()->rows() * m);
+    errors.degrees_of_freedom = std::max(1.0, entries - static_cast<double>(fitted));
+    errors.reach = student_limit(1 - kIntervalConfidence, errors.degrees_of_freedom);
+    if (FitCovariance::affordable(model)) {
+      const Standardisation& coordinates = data_.coordinates();
+      const Matrix unmix = (mixing.Q * coordinates.map.D.asDiagonal()).inverse();
+      const FitCovariance covariance(model, mixed_outputs(data_.standard(), mixing), control_);
+      errors_ = errors_in_order(covariance.errors(coordinates, unmix), order);
+      if (effect_count(model) <= kMostEffects)
+        effects_ = effects_of(covariance, coordinates, unmix, order, errors.reach);
+    } else if (has_weights()) {
+      errors_ = errors_in_order(curvature(mixing.Q, data_.training()).errors, order);
+    } else {
+      return;
+    }
+    per_number_ = entries / static_cast<double>(fitted);
+  }
+
+  // What is known of the errors, if nothing speaks against it. A linear term leaves the signs of the units
+  // open,
+  // and no unit at all is a linear regression: both have slopes that are determined.
+  void state_intervals(const Evidence& evidence, Errors& errors) {
+    if (largest_of(errors_) == 0) return;
+    Checks again;
+    (void)check_noisy(evidence, again);
+    Certificate on_trial;
+    std::move(again).conclude(on_trial, "");
+    for (const Assumption& a : on_trial.assumptions) {
+      if (a.holds || a.name == "no linear term needed" || a.name == "at least one hidden unit" ||
+          (a.name == "no structure left in the residual" && evidence.look.units <= 1))
+        continue;
+      errors.no_intervals = "no intervals: a condition does not hold, " + a.name;
+      break;
+    }
+    if (errors.no_intervals.empty() && !found_.look)
+      errors.no_intervals = "no intervals: what is left was not looked at";
+    if (errors.no_intervals.empty() && per_number_ < kRowsForIntervals)
+      errors.no_intervals =
+          fmt::format("too few rows for intervals: {:.1f} for every weight, {:.0f} are needed", per_number_,
+                      kRowsForIntervals);
+    if (errors.no_intervals.empty() && weakest_ > 0 && weakest_ < kWeakestUnit * errors.unseen_unit)
+      errors.no_intervals = fmt::format(
+          "too few rows for intervals: the weakest unit explains {:.2g} of the "
+          "outputs' variance, and others like it may be unseen below {:.2g}",
+          weakest_, errors.unseen_unit);
+    if (errors.no_intervals.empty() && found_.look->doubt > 1)
+      errors.no_intervals = "no intervals: " + found_.look->doubtful;
+    if (!errors.no_intervals.empty()) return;
+    errors.coverage = interval_coverage(per_number_);
+    errors.standard_errors = errors_;
+    errors.max_standard_error = largest_of(errors_);
+    errors.effects = effects_;
+  }
+
+  // What the best candidate may score by chance, and 3.29 deviations more: seen with confidence 0.999.
+  void state_unseen_unit(Errors& errors) {
+    if (!found_.look && found_.outcome == SearchOutcome::kNoise && standardised_)
+      found_.look = look_at_residual(fit_.model, data_.standard(), control_, data_.user_columns());
+    if (!found_.look) return;
+    const auto entries = static_cast<double>(data_.training()->rows() * data_.training()->outputs());
+    errors.unseen_unit = fit_.relative_mse / entries *
+                         std::pow(std::sqrt(found_.look->unit_level) + confidence_deviations(), 2);
   }
 
   // How well noisy samples support every unit.
-  [[nodiscard]] UnitSupport unit_support(const Result& result) const {
+  [[nodiscard]] UnitSupport unit_support(const Result& result) {
     UnitSupport support;
     const Form& model = fit_.model;
     const Index k = model.units(), d = model.inputs, m = model.C.cols();
@@ -264,9 +362,11 @@ class OneLayer final : public JudgedNetwork {
     Form mixed = model;
     mixed.C = model.C * mixing.Q.transpose();
     const double price = static_cast<double>(d + m) * std::log(n * static_cast<double>(m));
-    support.worth = unit_worth(mixed, *rows, control_).minCoeff() * n * static_cast<double>(m) / price;
+    const double weakest = unit_worth(mixed, *rows, control_).minCoeff();
+    weakest_ = weakest * fit_.relative_mse;
+    support.worth = weakest * n * static_cast<double>(m) / price;
     support.rows = rows_beside(model, *rows);
-    const Network& errors = result.errors.standard_errors;
+    const Network& errors = errors_;
     for (Index j = 0; j < errors.hidden(); ++j) {
       const double output = result.network.A().col(j).norm();
       support.error = std::max({support.error, errors.W().row(j).norm(), errors.A().col(j).norm() / output});
@@ -362,6 +462,11 @@ class OneLayer final : public JudgedNetwork {
   double spent_ = 0;          // seconds until the search ended
   bool standardised_ = true;  // is fit_.model in standardised coordinates?
   Network user_;              // as it was found, in the user's coordinates
+  // Of the result's network, stated or not: standard errors, slopes and hinges, rows for every number fitted.
+  Network errors_;
+  std::vector<Effect> effects_;
+  double per_number_ = 0;
+  double weakest_ = 0;  // share of the outputs' variance that is lost without the weakest unit
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ class Prepared {
   // spread.
   [[nodiscard]] const SecondMoments& moments();
   [[nodiscard]] const Standardisation& coordinates();
+  // Columns that take standardised inputs to the user's, each up to shift and scale: d x d.
+  [[nodiscard]] Matrix user_columns() { return coordinates().back.transpose(); }
   // The training rows in those coordinates; in memory where they are small.
   [[nodiscard]] const SamplePtr& standard();
   // Of the training rows' outputs; and what their rounding leaves in standardised coordinates, if anything.

@@ -40,20 +40,10 @@ constexpr const char* kOfSearch = "no structure left in the rounding errors";
 constexpr const char* kOfSigns = "signs decided (least margin, chi-squared)";
 // Checks whose value the route rectified-noise takes from its own search.
 constexpr const char* kOwnValues[] = {"samples for every unknown", "no structure left in the residual"};
-constexpr const char* kKeys[] = {"hidden_units",
-                                 "inputs",
-                                 "outputs",
-                                 "activation",
-                                 "linear_term",
-                                 "noise_sd",
-                                 "max_standard_error",
-                                 "confidence",
-                                 "signs_identifiable",
-                                 "support_entries",
-                                 "samples",
-                                 "held_out",
-                                 "rows",
-                                 "split"};
+constexpr const char* kKeys[] = {
+    "hidden_units",       "inputs",      "outputs",    "activation",         "linear_term",     "noise_sd",
+    "max_standard_error", "unseen_unit", "confidence", "signs_identifiable", "support_entries", "samples",
+    "held_out",           "rows",        "split"};
 // What a number is, hence how two of them may differ.
 enum class Like {
   kSum,        // of many terms
@@ -303,6 +293,10 @@ class Comparison {
 
   // Those of the network and of the held-out rows.
   void compare_pictures() {
+    for (const char* key : {"intervals", "effects"}) {
+      if (tolerance_ == kSame && !same_picture(at(stated_, key), at(again_, key)))
+        bad(fmt::format("its {} are not those of network and samples", key));
+    }
     const Json &stated = at(stated_, "pictures"), &again = at(again_, "pictures");
     for (const char* key :
          {"heldout", "weights", "output_weights", "units", "residuals", "images", "intervals"}) {

@@ -10,7 +10,6 @@
 namespace exhume {
 
 constexpr std::size_t kMostIntervals = 24;  // of a layer
-constexpr double kIntervalReach = 1.96;     // standard errors: 95% of a normal distribution
 
 // Entry: has a member `error`.
 template <class Entry>

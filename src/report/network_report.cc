@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/effects_section.h"
 #include "report/report.h"
 #include "report/rounded.h"
 #include "report/sections.h"
@@ -63,6 +64,11 @@ Json own_keys(const Result& result) {
   json["heldout_mean_square"] = measured(errors.heldout_mean_square);
   json["noise_sd"] = measured(errors.noise_sd);
   json["max_standard_error"] = measured(errors.max_standard_error);
+  if (errors.noise_sd > 0 && !result.is_deep() && !refused) {
+    json["unseen_unit"] = number(errors.unseen_unit);
+    json["intervals"] = interval_words(errors);
+    json["effects"] = effects_json(errors);
+  }
   json["functional_error_bound"] = measured(errors.functional_error_bound);
   json["confidence"] = measured(errors.confidence);
   json["bound_from"] = errors.bound_from;
@@ -117,7 +123,10 @@ Json student_section(const std::vector<StudentTrial>& trials) {
 // What several hidden layers add to the page.
 Json sections(const Result& result) {
   Json list = Json::array();
-  if (!result.is_deep()) return list;
+  if (!result.is_deep()) {
+    if (Json effects = effects_section(result); !effects.is_null()) list.push_back(std::move(effects));
+    return list;
+  }
   list.push_back(network_section("Layers", "Orange: positive, blue: negative; stronger is bolder.",
                                  svg::picture_of(result.network)));
   if (Json intervals = interval_section(result); !intervals.is_null()) list.push_back(std::move(intervals));
@@ -190,11 +199,22 @@ std::vector<Fact> facts(const Result& result) {
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});
   if (errors.noise_sd > 0) {
     list.push_back({"noise", fmt::format("standard deviation {:.4g}", errors.noise_sd)});
-    list.push_back({"standard errors", errors.max_standard_error > 0
-                                           ? fmt::format("{:.3g} at most", errors.max_standard_error)
-                                           : std::string(skips ? deep ? "not computed beside skip terms"
-                                                                      : "not computed beside a linear term"
-                                                               : "not computed for so many weights")});
+    list.push_back({"standard errors",
+                    errors.max_standard_error > 0 ? fmt::format("{:.3g} at most", errors.max_standard_error)
+                    : !errors.no_intervals.empty()
+                        ? errors.no_intervals
+                        : std::string(deep && skips ? "not computed beside skip terms"
+                                                    : "not computed for so many weights")});
+    if (errors.max_standard_error > 0 && errors.coverage > 0)
+      list.push_back(
+          {"95% intervals", fmt::format("{:.3g} standard errors to either side; {:.0f}% held the truth "
+                                        "in trials of as many rows per weight",
+                                        errors.reach, 100 * errors.coverage)});
+    if (errors.unseen_unit > 0 && !deep)
+      list.push_back(
+          {"units", fmt::format("at least these: a further one is seen from {:.2g} of the outputs' "
+                                "variance on",
+                                errors.unseen_unit)});
   }
   if (!deep) return list;
   if (!errors.smallest_singular.empty()) {

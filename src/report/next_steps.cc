@@ -60,6 +60,15 @@ constexpr Advice kAdvice[] = {
      "there are the commands halfspaces and memorize"},
     {"residuals of similar rows unrelated", kOtherKind},
     {"residuals unrelated along every unit", kOtherKind},
+    {"residuals unrelated in the order of the rows",
+     "Take rows that lie further apart (the reason says from where on the noise forgets), or average over "
+     "stretches "
+     "of rows; if the outputs drift, give the time, or the number of the row, as an input, or the difference "
+     "from one row to the next"},
+    {"no jump along an input",
+     "Find the step (outputs against every input), then give a column that is 0 before it and 1 after it, or "
+     "the "
+     "rows on either side apart"},
     {"residual unrelated to polynomials", kOtherKind},
     {"residual of mean zero everywhere",
      "If outputs were clipped, leave the clipped rows away; otherwise try "

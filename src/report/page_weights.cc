@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "report/report_page.h"
 #include "report/rounded.h"
@@ -72,6 +73,8 @@ std::string forest(const Json& json, const char* heading, std::string_view parts
     chart.names.push_back(parameter(json, part, number_of(weight[1]), number_of(weight[2])));
     chart.values.push_back(number_of(weight[3]));
     chart.reaches.push_back(reach * number_of(weight[4]));
+    // Rows of W have norm 1.
+    chart.limits.push_back(part == "W" ? 1 : std::numeric_limits<double>::infinity());
   }
   if (chart.names.empty()) return "";
   const double shown = static_cast<double>(chart.names.size());

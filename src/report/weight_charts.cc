@@ -84,6 +84,18 @@ std::string draw(const Images& pictures) {
 
 std::string draw(const Forest& forest) {
   const std::size_t count = forest.values.size();
+  const auto end = [&](std::size_t i, double sign) {
+    const double at = forest.values[i] + sign * std::abs(forest.reaches[i]);
+    return i < forest.limits.size() && forest.limits[i] >= std::abs(forest.values[i])
+               ? std::clamp(at, -forest.limits[i], forest.limits[i])
+               : at;
+  };
+  const auto words = [&](std::size_t i) {
+    const double reach = std::abs(forest.reaches[i]), value = forest.values[i];
+    if (end(i, 1) == value + reach && end(i, -1) == value - reach) return with_reach(value, reach);
+    return fmt::format("{} to {}", tick_label(std::round(1000 * end(i, -1)) / 1000, false),
+                       tick_label(std::round(1000 * end(i, 1)) / 1000, false));
+  };
   if (forest.names.size() != count || forest.reaches.size() != count) {
     throw std::invalid_argument(fmt::format("a forest has {} names, {} values and {} reaches",
                                             forest.names.size(), count, forest.reaches.size()));
@@ -96,10 +108,10 @@ std::string draw(const Forest& forest) {
         !std::isfinite(value - reach))
       continue;
     shown.push_back(i);
-    low = std::min(low, value - reach);
-    high = std::max(high, value + reach);
+    low = std::min(low, end(i, -1));
+    high = std::max(high, end(i, 1));
     widest = std::max(widest, text_width(shortened(forest.names[i], kForestLetters)));
-    widest_text = std::max(widest_text, text_width(with_reach(value, reach)));
+    widest_text = std::max(widest_text, text_width(words(i)));
   }
   if (!(high > low) || !std::isfinite(high - low)) {
     low = -1;
@@ -124,12 +136,11 @@ std::string draw(const Forest& forest) {
     const double y = 6 + kLine * (static_cast<double>(line) + 0.5), reach = std::abs(forest.reaches[i]);
     const bool over_zero = std::abs(forest.values[i]) <= reach;
     out += text(left - 10, y + 4.2, "end", shortened(forest.names[i], kForestLetters));
-    out +=
-        fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", over_zero ? "s1 dashed" : "s0",
-                    place(forest.values[i] - reach), y, place(forest.values[i] + reach));
+    out += fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
+                       over_zero ? "s1 dashed" : "s0", place(end(i, -1)), y, place(end(i, 1)));
     out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.4\"/>\n",
                        over_zero ? "f1" : "f0", place(forest.values[i]), y);
-    out += text(forest.width - 2, y + 4.2, "end", with_reach(forest.values[i], reach));
+    out += text(forest.width - 2, y + 4.2, "end", words(i));
   }
   out += text((left + right) / 2, bottom + 34, "middle", forest.label, " class=\"label\"");
   return out + "</svg>\n";

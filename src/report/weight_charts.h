@@ -19,10 +19,13 @@ struct Images {
 [[nodiscard]] std::string draw(const Images& images);
 
 // value ± reach, one per line, over one axis with a line at zero. Those that reach over zero are dashed.
+// None is
+// drawn beyond its limit: an entry of a row of norm 1 is no larger than 1.
 struct Forest {
   std::string title{}, label{};
   std::vector<std::string> names{};
   std::vector<double> values{}, reaches{};  // as many; what is not finite is left out
+  std::vector<double> limits{};             // of |value|, as many, infinite where there is none; or none
   double width = 520;
 };
 [[nodiscard]] std::string draw(const Forest& forest);

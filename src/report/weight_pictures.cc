@@ -162,7 +162,8 @@ Json interval_picture(const Result& result) {
        {least_certain(std::move(first)), least_certain(std::move(second))}) {
     for (const Entry& e : layer) list.push_back({e.part, e.i, e.j, rounded(e.value), rounded(e.error)});
   }
-  return {{"standard_errors", kIntervalReach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
+  return {
+      {"standard_errors", result.errors.reach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
 }
 
 Json interval_section(const Result& result) {
@@ -195,14 +196,14 @@ Json interval_section(const Result& result) {
     for (const NamedWeight& weight : shown) {
       chart.names.push_back(weight.name);
       chart.values.push_back(weight.value);
-      chart.reaches.push_back(kIntervalReach * weight.error);
+      chart.reaches.push_back(result.errors.reach * weight.error);
     }
     charts.push_back(std::move(chart));
   }
   return forest_section(
       "Weights with intervals",
       fmt::format("{:.4g} standard errors to either side; dashed where that reaches over zero.",
-                  kIntervalReach),
+                  result.errors.reach),
       charts);
 }
 

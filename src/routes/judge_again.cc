@@ -43,7 +43,7 @@ class FoundAgain {
     fit.outcome = found_.outcome = exact ? SearchOutcome::kExact : SearchOutcome::kNoise;
     fit.signs.outcome = SignOutcome::kUnique;
     if (!exact) {
-      found_.look = look_at_residual(fit.model, data_.standard(), control_);
+      found_.look = look_at_residual(fit.model, data_.standard(), control_, data_.user_columns());
       fit.structure = found_.look->units;
     }
     if (claim_.by_signs) measure_noise_route();

@@ -34,7 +34,7 @@ from ._recover import NotCertified, Verification, recover, verify
 from ._rectified import RectifiedNetwork
 from ._result import RecoveryWarning, Result
 from ._threshold import Assumption, Halfspaces, LowestLayer, halfspaces, lowest_layer
-from ._weights import Coefficient
+from ._weights import Coefficient, Effect
 
 __version__ = _core.version()
 
@@ -76,6 +76,7 @@ __all__ = [
     "Coefficient",
     "Comparison",
     "DataError",
+    "Effect",
     "Halfspaces",
     "Layer",
     "LowestLayer",

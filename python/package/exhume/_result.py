@@ -17,7 +17,7 @@ from ._network import Network
 from ._options import shape_of
 from ._rectified import RectifiedNetwork
 from ._tables import Names
-from ._weights import Coefficient, Weight, coefficients, frame, weights_of
+from ._weights import Coefficient, Effect, Weight, coefficients, effects_of, frame, tests_of, weights_of
 from ._words import counted
 
 if TYPE_CHECKING:
@@ -176,23 +176,47 @@ class Result:
 
     def _weights(self) -> Iterator[Weight]:
         unknown = math.nan if self.noise_sd > 0 else 0.0
-        return weights_of(self.network, self._standard_errors, self.input_names, self.output_names, unknown)
+        tests = tests_of(self._certificate.get("effects") or [])
+        names = self.input_names, self.output_names
+        return weights_of(self.network, self._standard_errors, *names, unknown, tests)
+
+    @property
+    def _freedom(self) -> float:
+        """Degrees of freedom of t references."""
+        stated = (self._certificate.get("intervals") or {}).get("degrees_of_freedom")
+        return float(stated) if stated else math.inf
+
+    def effects(self) -> list[Effect]:
+        """Slopes and hinges of noisy data in the data's own units, with 95% intervals.
+
+        "bend": by how much the slope of an output along an input changes where a unit bends; "before" and
+        "after": the slopes on the side of the hinge where the unit is off, and on; "hinge": where it bends
+        along an input, the others at their means; "size": change of the output over a standard deviation of
+        what the unit sees; "offset": A[o,i] b[i]; "slope" and "constant": of a linear term, or of the linear
+        regression where no unit was found. t and p do not change when a column is measured in another unit.
+        Empty without noise, and where the certificate says why no intervals are stated (`intervals`,
+        "withheld").
+        """
+        rows = self._certificate.get("effects") or []
+        return effects_of(rows, self._freedom, self.input_names, self.output_names)
 
     def weights(self, confidence: float = 0.95) -> Any:
         """Every parameter as a row of a pandas data frame.
 
         Columns: name ("W[0,age]"), part, unit, input, output, value; where there is noise also
-        standard_error, the ends lower and upper of an interval of this confidence, z = value /
-        standard_error, and p, how likely a |z| as large is for a parameter that is 0. Needs pandas.
+        standard_error, the ends lower and upper of an interval of this confidence, z, and p, how likely a
+        |z| as large is for a parameter that is 0 (Student's t). Rows of W have norm 1 in the units of the
+        columns; z is that of the slopes they stand for (see `effects`), and the same in all units. Needs
+        pandas.
         """
-        return frame(self._weights(), confidence, self.noise_sd > 0)
+        return frame(self._weights(), confidence, self.noise_sd > 0, self._freedom)
 
     def coefficients(self, confidence: float = 0.95) -> list[Coefficient]:
         """Every parameter with its standard error and interval.
 
         Without noise the intervals are points. Where errors are not known they are NaN.
         """
-        return coefficients(self._weights(), confidence)
+        return coefficients(self._weights(), confidence, self._freedom)
 
     def summary(self, confidence: float = 0.95) -> str:
         """A table of all parameters with standard errors and intervals, under the verdict."""
@@ -206,7 +230,27 @@ class Result:
                 f"{row.name:<{width}}{row.value:>12.5g}{row.standard_error:>12.3g}"
                 f"{row.lower:>12.5g}{row.upper:>12.5g}"
             )
-        return "\n".join(lines)
+        withheld = (self._certificate.get("intervals") or {}).get("withheld")
+        return "\n".join([*lines, *self._effect_lines(), *(["", withheld] if withheld else [])])
+
+    def _effect_lines(self) -> list[str]:
+        """Slopes and hinges under the parameters: in the data's own units."""
+        rows = [row for row in self.effects() if row.kind not in ("size", "offset")]
+        if not rows:
+            return []
+        names = [
+            f"{row.kind} {' '.join(str(part) for part in (row.unit, row.input, row.output) if part is not None)}"
+            for row in rows
+        ]
+        width = max([10, *(len(name) + 2 for name in names)])
+        head = f"{'unit, input, output':<{width}}{'value':>12}{'std err':>12}{'[0.025':>12}{'0.975]':>12}"
+        lines = ["", head + f"{'t':>9}{'p':>10}", "-" * (len(head) + 19)]
+        for name, row in zip(names, rows):
+            lines.append(
+                f"{name:<{width}}{row.value:>12.5g}{row.standard_error:>12.3g}"
+                f"{row.lower:>12.5g}{row.upper:>12.5g}{row.t:>9.2f}{row.p:>10.2g}"
+            )
+        return lines
 
     def plot(self, kind: str = "heldout", ax: Axes | None = None) -> Axes:
         """Draws one picture of the report with matplotlib and returns its axes.
