@@ -10,6 +10,7 @@
 
 #include "certify/certificate_json.h"
 #include "certify/certify.h"
+#include "certify/entry_check.h"
 #include "certify/inspect.h"
 #include "data/reduce.h"
 #include "exhume/error.h"
@@ -97,16 +98,14 @@ class Check {
     kinds();
     required();
     check_.whole = verify_model(model_, *samples_, control_);
-    const std::string kind = words(at(json_, "kind"));
-    if (kind == "memorized network") {
+    // What lies in the folder decides what is looked at, not what the certificate calls itself.
+    if (std::holds_alternative<QuadraticNetwork>(model_)) {
       memorized();
     } else if (check_.whole) {
       every_row();
       held_out_error();
-      if (kind == "deep network" && certified())
-        leave("network", "that no unit can be removed was tried when it was recovered, not again");
     } else {
-      layer(kind == "halfspaces");
+      layer(!at(json_, "set").is_null());
     }
     return std::move(check_);
   }
@@ -149,10 +148,13 @@ class Check {
     const auto* layer = std::get_if<StoredLayer>(&model_);
     const auto* rectified = std::get_if<RectifiedNetwork>(&model_);
     const bool memorized = std::holds_alternative<QuadraticNetwork>(model_);
-    const bool same = layer != nullptr                  ? kind == "lowest layer" || kind == "halfspaces"
-                      : memorized                       ? kind == "memorized network"
-                      : shape_of(model_).widths.empty() ? kind == "network" || kind.empty()
-                                                        : kind == "deep network";
+    // Certificates of version 0.1 were about networks of one hidden layer, and had no kind.
+    const bool same =
+        layer != nullptr ? kind == (at(json_, "set").is_null() ? "lowest layer" : "halfspaces")
+        : memorized      ? kind == "memorized network"
+        : shape_of(model_).widths.empty()
+            ? kind == "network" || (kind.empty() && words(at(json_, "version")).starts_with("0.1"))
+            : kind == "deep network";
     if (!same)
       find("certificate", false, fmt::format("it is about a result of kind '{}', which this is not", kind));
     const std::string of_model = rectified != nullptr ? rectified->activation
@@ -202,7 +204,7 @@ class Check {
     }
     const Verification& whole = *check_.whole;
     const std::string precision = words(at(json_, "precision"));
-    if (!precision.empty() && precision != "double precision") {
+    if (!precision.empty() && !is_double_precision(precision)) {
       leave("samples", fmt::format("relative mse {:.1e} over all rows: judged entry by entry, to {}",
                                    whole.relative_mse, precision));
       return;

@@ -131,7 +131,7 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   const EntryCheck all = check(*logged, false), last = check(*fresh, true);
   out.logged_worst = all.worst;
   out.fresh_worst = last.worst;
-  out.precision = stored.words();
+  out.precision = stored.coarse() ? stored.words() : double_precision_words(std::max(all.share, last.share));
   if (all.computed_in_single || last.computed_in_single) out.precision = "single precision";
   const RowMatrix f = evaluate(network, x);
   const RowMatrix centred = y.rowwise() - y.colwise().mean();
@@ -151,7 +151,7 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
                   "allows",
                   out.fresh, last.gap, last.worst));
   if (deep) check_weights(checks, network, options.signs_identifiable, *logged, meter.control());
-  checks.note("signs are determined", options.signs_identifiable ? 1 : 0, 1, options.signs_identifiable);
+  if (options.signs_identifiable) checks.note("signs are determined", 1, 1, true);
   std::move(checks).conclude(
       certificate,
       fmt::format("all {} queries are answered to the oracle's precision ({}), {} of them fresh and random",
@@ -167,8 +167,12 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   certificate.conclusion = fmt::format(
       "{} the oracle is this network, but for units that bend it nowhere or on few of these inputs: fresh "
       "queries show it for all but a share of at most {:.2g} of them, at {:g}% confidence; so there are at "
-      "least as many hidden units as stated, and those that act on less may be missing",
-      domain, out.unseen_share, 100 * (1 - kConfirm.doubt));
+      "least as many hidden units as stated, and those that act on less may be missing{}",
+      domain, out.unseen_share, 100 * (1 - kConfirm.doubt),
+      options.signs_identifiable
+          ? ""
+          : "; the signs of its units are open: others, with another linear term, make "
+            "the same function");
   certificate.assumed = {
       deep ? "the oracle is a network of ReLUs with several hidden layers"
            : "the oracle is a network with one hidden layer of piecewise linear units",
