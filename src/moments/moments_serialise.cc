@@ -13,6 +13,33 @@ void require(bool fits) {
   if (!fits) throw DataError("the saved moments have shapes that do not fit together; compute them again");
 }
 
+constexpr Index kMostColumns = 1 << 20;
+
+bool is_whole(const SecondMoments& moments) {
+  const Index d = moments.inputs, m = moments.outputs;
+  return d >= 0 && d < kMostColumns && m >= 0 && m < kMostColumns && moments.count >= 0 &&
+         moments.centred.rows() == d + m && moments.centred.cols() == d + m && moments.mean.size() == d + m;
+}
+
+bool is_whole(const HermiteMoments& moments) {
+  const Index d = moments.inputs, m = moments.outputs;
+  if (d < 0 || d >= kMostColumns || m < 0 || m >= kMostColumns || moments.order < 0 || moments.order > 4)
+    return false;
+  const Index p = symmetric_size(d);
+  for (int h = 0; h < 2; ++h) {
+    const RawSums& sums = moments.sums[h];
+    const Matrix* const orders[4] = {&sums.order1, &sums.order2, &sums.order3, &sums.order4};
+    const Index rows[4] = {d, p, p, p}, columns[4] = {m, m, d * m, p * m};
+    if (moments.count[h] < 0 || sums.order0.size() != m) return false;
+    for (int i = 0; i < 4; ++i) {
+      const Matrix& sum = *orders[i];
+      if (i >= moments.order ? sum.size() != 0 : sum.rows() != rows[i] || sum.cols() != columns[i])
+        return false;
+    }
+  }
+  return true;
+}
+
 template <class Moments>
 Moments behind(std::string_view tag, std::string_view bytes) {
   if (!bytes.starts_with(tag)) throw DataError("these are no moments of this version; compute them again");
@@ -25,33 +52,24 @@ std::string SecondMoments::serialise() const { return std::string(kSecondTag) + 
 
 SecondMoments SecondMoments::deserialise(const std::string& bytes) {
   auto result = behind<SecondMoments>(kSecondTag, bytes);
-  const Index size = result.centred.rows();
-  require(result.inputs >= 0 && result.outputs >= 0 && result.count >= 0 &&
-          size == result.inputs + result.outputs && result.centred.cols() == size &&
-          result.mean.size() == size);
+  require(is_whole(result));
   return result;
+}
+
+bool SecondMoments::fits(const SecondMoments& like) const {
+  return inputs == like.inputs && outputs == like.outputs && is_whole(*this);
 }
 
 std::string HermiteMoments::serialise() const { return std::string(kHermiteTag) + packed(*this); }
 
 HermiteMoments HermiteMoments::deserialise(const std::string& bytes) {
   auto result = behind<HermiteMoments>(kHermiteTag, bytes);
-  const Index d = result.inputs, m = result.outputs;
-  constexpr Index kMost = 1 << 20;
-  require(d >= 0 && d < kMost && m >= 0 && m < kMost && result.order >= 0 && result.order <= 4);
-  const Index p = symmetric_size(d);
-  for (int h = 0; h < 2; ++h) {
-    const RawSums& sums = result.sums[h];
-    const Matrix* const orders[4] = {&sums.order1, &sums.order2, &sums.order3, &sums.order4};
-    const Index rows[4] = {d, p, p, p}, columns[4] = {m, m, d * m, p * m};
-    require(result.count[h] >= 0 && sums.order0.size() == m);
-    for (int i = 0; i < 4; ++i) {
-      const bool there = i < result.order;
-      require(there ? orders[i]->rows() == rows[i] && orders[i]->cols() == columns[i]
-                    : orders[i]->size() == 0);
-    }
-  }
+  require(is_whole(result));
   return result;
+}
+
+bool HermiteMoments::fits(const HermiteMoments& like) const {
+  return inputs == like.inputs && outputs == like.outputs && order == like.order && is_whole(*this);
 }
 
 }  // namespace exhume

@@ -147,7 +147,7 @@ class Diff {
       if (!asked(key)) continue;
       if (other != stated.end()) {
         walk(below(key), *other, value);
-      } else if (rules_.same_version && !value.is_null() && !open(below(key))) {
+      } else if (rules_.same_version && !open(below(key))) {
         say(fmt::format("it leaves out {}, which its files give", below(key)));
       }
     }

@@ -168,6 +168,14 @@ class Verifier {
   // The files that were read and those that were written are the ones that the certificate was made with.
   void compare_digests() {
     const Certificate& stated = document_->certificate;
+    for (const char* key : {"files", "written"}) {
+      const Json& list = at(document_->json, key);
+      const auto is_file = [](const Json& file) {
+        return at(file, "role").is_string() && at(file, "path").is_string();
+      };
+      if (stated.version == kVersion && (!list.is_array() || !std::all_of(list.begin(), list.end(), is_file)))
+        add("certificate", Outcome::kBad, fmt::format("its list of {} is none", key));
+    }
     const std::string model_name = fs::path(model_).filename().string();
     if (!model_.empty() && std::none_of(stated.written.begin(), stated.written.end(),
                                         [&](const FileDigest& file) { return file.path == model_name; }))
@@ -386,6 +394,8 @@ class Verifier {
       for (const FileDigest& file : stated.files) {
         if (file.role != kMirrored) files.push_back(file.path);
       }
+      if (files.empty() && document_)
+        throw DataError("the certificate names no samples; give them in files, after the folder");
     }
     Target target{{}, stated.target};
     if (options_.target) target = parse_target(*options_.target);

@@ -18,6 +18,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/remembered.h"
+#include "model/form_shape.h"
 
 namespace exhume {
 
@@ -400,10 +401,13 @@ Form random_student(Index inputs, Index outputs, const std::vector<Index>& width
 Student train(const Form& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
-  Student student = remembered(control, "student", [&] {
-    if (control.device) return train_on_device(control.device, start, data, options, control);
-    return Training(start, data, options, control).run();
-  });
+  Student student = remembered(
+      control, "student",
+      [&] {
+        if (control.device) return train_on_device(control.device, start, data, options, control);
+        return Training(start, data, options, control).run();
+      },
+      [&](const Student& made) { return is_whole(made.form, start.inputs, start.C.cols(), start.depth()); });
   // Values, gradient by the values and gradient by the parameters: a product each.
   constexpr double kProducts = 6;
   control.spend(kProducts * static_cast<double>(options.steps) *
