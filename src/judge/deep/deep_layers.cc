@@ -130,7 +130,7 @@ class DeepLayers final : public JudgedNetwork {
     const std::vector<Index> widths = found_.form.widths();
     const std::string left = fmt::format("{:.1e} of the variance is left", found_.relative_mse);
     if (found_.out_of_time) {
-      checks.require("search ended before its time did", spent_, options_.budget_seconds, false,
+      checks.require("search finished within its budget", spent_, options_.budget_seconds, false,
                      fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help", spent_,
                                  fmt::join(widths, "-"), left));
     } else {
