@@ -1,5 +1,5 @@
-// Checkpoints (passes/journal.h), edited and sealed again, as `recover --resume` reads them: a few passes, and
-// what is remembered of a polish.
+// Checkpoints (passes/journal.h), edited and sealed again, as `recover --resume` reads them: a few passes,
+// and what is remembered of a polish.
 #include <memory>
 #include <vector>
 

@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 logs=build/nightly
 mkdir -p "$logs"
-parts=(layers format tidy measures asan tsan fuzz battery kills faults docs-test race-compare)
+parts=(layers format tidy measures asan tsan fuzz battery forgeries kills faults docs-test race-compare)
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo none)
 make=(make --no-print-directory)
 
@@ -21,7 +21,7 @@ command_of() {
     asan | tsan) echo "${make[@]}" check "PRESET=$1" ;;
     fuzz) echo "${make[@]}" fuzz "SECONDS=${FUZZ_SECONDS:-60}" ;;
     battery) echo "${make[@]}" battery "SEEDS=${BATTERY_SEEDS:-5}" "TABLE=$logs/battery-table.md" ;;
-    measures | kills | faults | docs-test) echo "${make[@]}" "$1" ;;
+    measures | forgeries | kills | faults | docs-test) echo "${make[@]}" "$1" ;;
     race-compare) echo "${make[@]}" race-compare "OLD=${OLD:-}" ;;
   esac
 }

@@ -3,8 +3,8 @@
 //     unpack(bytes, value);   if (!same_shape(value, empty)) throw DataError(...)
 //
 // Matrices have as many rows and columns, lists of numbers as many entries, wherever the other has some: sums
-// that begin empty may grow. A structure with `bool fits(const T& like) const` says so itself: counts and sizes
-// that it holds as numbers are then looked at too.
+// that begin empty may grow. A structure with `bool fits(const T& like) const` says so itself: counts and
+// sizes that it holds as numbers are then looked at too.
 #pragma once
 
 #include <cstddef>
@@ -77,6 +77,15 @@ bool same_shape(const T& value, const T& like) {
     }
     (std::make_index_sequence<std::tuple_size_v<decltype(a)>>());
   }
+}
+
+// The value, if it has these shapes; throws DataError otherwise: a sum of a checkpoint that was changed.
+template <class T>
+[[nodiscard]] T of_shape(T value, const T& like) {
+  if (!same_shape(value, like))
+    throw DataError(
+        "a sum has other shapes than these samples give; it was changed, or made by another program");
+  return value;
 }
 
 }  // namespace exhume

@@ -1,7 +1,5 @@
 #include "certify/entry_check.h"
 
-#include <fmt/format.h>
-
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -23,9 +21,6 @@ constexpr Index kRowsAtOnce = 512;  // several copies of them are made
 // Times what the data make natural that terms may be: fifty times the most that honest networks had.
 constexpr double kMostCancelled = 1e4;
 constexpr Index kMedianRows = 512;  // from which scales are read off where no coordinates are known
-// Share of the outputs up to which rows are reproduced to the last bits: some four thousand of them, which sums
-// of many terms and a fit's own condition cost.
-constexpr double kLastBits = 1e-12;
 
 RowMatrix values(const Network& network, const Rectifier* rectifier, const Eigen::Ref<const RowMatrix>& x) {
   return rectifier != nullptr ? evaluate(network, *rectifier, x) : evaluate(network, x);
@@ -111,14 +106,6 @@ EntryModel::Values natural_of_rows(const SampleSource& rows) {
 }
 
 }  // namespace
-
-std::string double_precision_words(double share) {
-  return share <= kLastBits ? "double precision" : fmt::format("{:.0e} of the outputs", share);
-}
-
-bool is_double_precision(const std::string& words) {
-  return words == "double precision" || words.ends_with(" of the outputs");
-}
 
 EntryModel::EntryModel(const Network& network, const Rectifier* rectifier, const Standardisation* coordinates)
     : values([&network, rectifier](const auto& x) { return exhume::values(network, rectifier, x); }),

@@ -122,10 +122,6 @@ class PassSum final : public BlockSum {
 
 }  // namespace
 
-void refuse_shape() {
-  throw DataError("a sum has other shapes than this pass makes; it was changed, or made by another program");
-}
-
 std::unique_ptr<Summand> sum_blocks(const SampleSource& source, const PassWork& work, const Control& control,
                                     std::string_view stage, Index block_rows) {
   PassSum sum(source, work, control, stage, block_rows);

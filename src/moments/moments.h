@@ -40,8 +40,6 @@ struct SecondMoments {
   void add(const SampleBlock& block);
   void merge(const SecondMoments& other);
   auto fields() { return std::tie(inputs, outputs, count, mean, centred); }
-  // Of as many inputs and outputs, all parts there (base/packed_shape.h).
-  [[nodiscard]] bool fits(const SecondMoments& like) const;
 
   [[nodiscard]] Vector mean_x() const { return mean.head(inputs); }
   [[nodiscard]] Vector mean_y() const { return mean.tail(outputs); }
@@ -83,8 +81,6 @@ struct HermiteMoments {
   void add(Index first_row, const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& r);
   void merge(const HermiteMoments& other);
   auto fields() { return std::tie(inputs, outputs, order, count, sums); }
-  // Of as many inputs and outputs, and of the same order, all parts there (base/packed_shape.h).
-  [[nodiscard]] bool fits(const HermiteMoments& like) const;
 
   // The Hermite moment of order p over half h, corrected from the raw sums; order 4 and 3 are fully symmetric
   // tensors seen as p x (p m) and p x (d m) matrices. Outputs side by side.

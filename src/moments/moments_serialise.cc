@@ -3,6 +3,7 @@
 #include "base/packed.h"
 #include "linalg/symmetric_matrix.h"
 #include "moments/moments.h"
+#include "moments/whole_moments.h"
 
 namespace exhume {
 namespace {
@@ -40,6 +41,11 @@ bool is_whole(const HermiteMoments& moments) {
   return true;
 }
 
+[[noreturn]] void refuse_sum() {
+  throw DataError(
+      "a sum has other shapes than these samples give; it was changed, or made by another program");
+}
+
 template <class Moments>
 Moments behind(std::string_view tag, std::string_view bytes) {
   if (!bytes.starts_with(tag)) throw DataError("these are no moments of this version; compute them again");
@@ -56,8 +62,8 @@ SecondMoments SecondMoments::deserialise(const std::string& bytes) {
   return result;
 }
 
-bool SecondMoments::fits(const SecondMoments& like) const {
-  return inputs == like.inputs && outputs == like.outputs && is_whole(*this);
+void require_fit(const SecondMoments& moments, const SecondMoments& like) {
+  if (moments.inputs != like.inputs || moments.outputs != like.outputs || !is_whole(moments)) refuse_sum();
 }
 
 std::string HermiteMoments::serialise() const { return std::string(kHermiteTag) + packed(*this); }
@@ -68,8 +74,10 @@ HermiteMoments HermiteMoments::deserialise(const std::string& bytes) {
   return result;
 }
 
-bool HermiteMoments::fits(const HermiteMoments& like) const {
-  return inputs == like.inputs && outputs == like.outputs && order == like.order && is_whole(*this);
+void require_fit(const HermiteMoments& moments, const HermiteMoments& like) {
+  if (moments.inputs != like.inputs || moments.outputs != like.outputs || moments.order != like.order ||
+      !is_whole(moments))
+    refuse_sum();
 }
 
 }  // namespace exhume

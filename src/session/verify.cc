@@ -38,7 +38,7 @@ constexpr const char* kErrors = "errors.safetensors";
 constexpr const char* kMemorizedInputs = "inputs.npy";
 constexpr const char* kMemorizedLabels = "labels.npy";
 constexpr const char* kExtracted = "extracted network";
-constexpr const char* kLogs[] = {"queries.log", "questions.log"};  // the second in versions before 0.3
+constexpr const char* kLog = "queries.log";
 // The model of each kind of folder, in the order in which they are looked for.
 constexpr const char* kModels[] = {"network.safetensors", "rectified.safetensors", "units.safetensors"};
 
@@ -291,10 +291,7 @@ class Verifier {
     for (const FileDigest& file : document_->certificate.written) {
       if (file.path.ends_with(".log") && fs::path(file.path).filename() == file.path) return file.path;
     }
-    for (const char* name : kLogs) {
-      if (fs::exists(folder_ / name)) return name;
-    }
-    return kLogs[0];
+    return kLog;
   }
 
   // The standard errors beside the network, where the certificate speaks of some.

@@ -435,10 +435,6 @@ class FieldTest(unittest.TestCase):
                     self.try_edit(f"{file['path']}: {what} changed", "file!", self.folder.document())
 
 
-def folder_tests(name, make):
-    return type("".join(part.capitalize() for part in name.split("-")), (FieldTest,), {"name": name, "make": [make]})
-
-
 class Certified(FieldTest):
     name, make = "certified", [certified]
 
@@ -581,6 +577,47 @@ class MemorizedPerturbed(FieldTest):
 
 class MemorizedDescent(FieldTest):
     name, make = "memorized-descent", [memorized_descent]
+
+
+# Honest folders of other kinds: samples, then the command that makes the folder. A few of them in `make test`, all in the nightly run.
+HONEST = [
+    ("inputs far from zero", ["-d", 4, "-k", 3, "-m", 2, "-n", 1500, "--mean", 1e6, "--seed", 2], ["recover"]),
+    ("inputs of a cube", ["-d", 4, "-k", 3, "-m", 1, "-n", 3000, "--distribution", "cube", "--seed", 3], ["recover"]),
+    ("heavy tails", ["-d", 3, "-k", 2, "-m", 1, "-n", 3000, "--distribution", "t5", "--seed", 4], ["recover"]),
+    ("correlated inputs", ["-d", 4, "-k", 3, "-m", 3, "-n", 3000, "--condition", 1e4, "--seed", 5], ["recover"]),
+    ("one unit", ["-d", 2, "-k", 1, "-m", 1, "-n", 800, "--seed", 6], ["recover"]),
+    ("five outputs, as many units given", ["-d", 5, "-k", 4, "-m", 5, "-n", 2000, "--seed", 7], ["recover", "--hidden", 4]),
+    ("much noise", ["-d", 3, "-k", 2, "-m", 1, "-n", 6000, "--noise-relative", 0.4, "--seed", 8], ["recover"]),
+    ("sigmoids", ["--model", "threshold", "--activation", "sigmoid", "--threshold", 4, "--upper", "linear", "-d", 5, "-k", 3, "-m", 1,
+                  "-n", 40000, "--seed", 1], ["lowest-layer", "--activation", "sigmoid", "--hidden", 3]),
+    ("a union with labels turned", ["--model", "threshold", "-d", 5, "-k", 3, "-m", 1, "-n", 60000, "--activation", "sign", "--threshold", 2,
+                                    "--least-angle", 60, "--upper", "union", "--flips", 0.01, "--seed", 2], ["halfspaces"]),
+    ("three layers memorised", ["-d", 6, "-k", 3, "-m", 1, "-n", 60, "--seed", 3], ["memorize", "--layers", 3]),
+    ("memorised by Adam", ["-d", 6, "-k", 3, "-m", 2, "-n", 40, "--seed", 3],
+     ["memorize", "--layers", 3, "--method", "adam", "--iterations", 300]),
+    ("a leaky network", ["-d", 6, "-k", 3, "-m", 1, "-n", 2000, "--leak", 0.1, "--seed", 9], ["recover", "--leak", 0.1]),
+    ("an extraction of many inputs", ["-d", 60, "-k", 8, "-m", 1, "-n", 10, "--seed", 10],
+     ["extract", "--network", "data/network.safetensors"]),
+    ("an extraction of another seed", ["-d", 9, "-k", 5, "-m", 3, "-n", 10, "--seed", 11],
+     ["extract", "--network", "data/network.safetensors", "--seed", 5, "--fresh", 40]),
+    ("two layers in a box", ["-d", 5, "--layers", "4,3", "-m", 2, "-n", 10, "--seed", 12],
+     ["extract", "--network", "data/network.safetensors", "--low", -3, "--high", 3]),
+]
+
+
+class HonestFolders(unittest.TestCase):
+    def test_folders_of_all_kinds_agree(self):
+        for name, planted, command in HONEST if ALL else HONEST[::4]:
+            with self.subTest(name), tempfile.TemporaryDirectory(prefix="exhume-honest-") as root:
+                samples(root, *planted)
+                rows = [] if command[0] == "extract" else ["data/x.npy", "data/y.npy"]
+                exhume(root, command[0], *rows, *command[1:], "--out", "r", code=None)
+                status = json.loads((pathlib.Path(root) / "r/certificate.json").read_text())["status"]
+                done = exhume(root, "verify", "r", "--json", code=None)
+                answer = json.loads(done.stdout) if done.stdout.strip() else {"error": done.stderr}
+                bad = [f["words"] for f in answer.get("findings", []) if f["checked"] and not f["good"]]
+                self.assertTrue(answer.get("agrees"), (name, status, bad, answer.get("error")))
+                self.assertEqual(done.returncode, OK if status in ("certified", "estimated") else NOT_CERTIFIED, name)
 
 
 class FieldTable(unittest.TestCase):

@@ -1,6 +1,6 @@
 // What is stated of a memorised network, measured again from the network and its rows.
 //
-//     network, rows, labels  ->  relative error, labels met, general position, capacity, second order, verdict
+//     network, rows, labels  ->  relative error, labels met, general position, second order, verdict
 //
 // The same functions that `memorize` ends with. O(n^3 / 3) for the kernel's factor, as the closed form.
 #pragma once

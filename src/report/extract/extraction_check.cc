@@ -73,8 +73,9 @@ class Checker {
   [[nodiscard]] bool is_earlier() const {
     if (words(at(json_, "version")) != kVersion || !at(json_, "fresh_questions").is_null()) return true;
     const auto& written = document_.certificate.written;
-    return std::any_of(written.begin(), written.end(),
-                       [](const FileDigest& file) { return file.path == "questions.log"; });
+    return std::any_of(written.begin(), written.end(), [](const FileDigest& file) {
+      return file.path.ends_with(".log") && file.path != "queries.log";
+    });
   }
   // Bits of a product are those of the kernels that made it.
   [[nodiscard]] bool of_another_machine() const {
@@ -132,13 +133,12 @@ class Checker {
              value.get<double>() <= static_cast<double>(most);
     };
     constexpr Index kMostDimensions = 1 << 20;
-    const bool possible = head.is_object() && shapes &&
-                          whole("inputs", network_.inputs(), network_.inputs()) &&
-                          whole("dimensions", 1, kMostDimensions) && whole("fresh", 1, asked) &&
-                          at(head, "seed").is_number_unsigned() &&
-                          at(head, "low").type() == at(head, "high").type() &&
-                          (at(head, "low").is_null() || at(head, "low").is_number()) &&
-                          contents.blocks.front().answers.cols() == network_.outputs();
+    const bool possible =
+        head.is_object() && shapes && whole("inputs", network_.inputs(), network_.inputs()) &&
+        whole("dimensions", 1, kMostDimensions) && whole("fresh", 1, asked) &&
+        at(head, "seed").is_number_unsigned() && at(head, "low").type() == at(head, "high").type() &&
+        (at(head, "low").is_null() || at(head, "low").is_number()) &&
+        contents.blocks.front().answers.cols() == network_.outputs();
     if (!possible)
       bad("log", "its header or its shapes are none that an extraction of this network could have");
     return possible;

@@ -1,7 +1,7 @@
 // The certificate of a network that memorised labels, against what network and rows give again.
 //
-// The rows memorised lie beside the network. Where the files that they came from are there, it is checked too
-// that they are those rows, perturbed as the seed says, and what the network makes of them as they were given.
+// The rows memorised lie beside the network. Where the files that they came from are there, it is checked
+// too that they are those rows, perturbed as the seed says, and what the network makes of them as given.
 // How a descent went is not known afterwards: its iterations are not compared, where it ended is.
 #pragma once
 
