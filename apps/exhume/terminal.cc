@@ -111,9 +111,9 @@ void put(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  // Bytes of a character that a terminal would obey rather than show: controls of one byte and of two (U+0080
-  // to U+009F), and marks that turn, join, hide or break a line (U+200B to U+200F, U+2028 to U+202E, U+2060 to
-  // U+206F, U+FEFF).
+  // Bytes of a character that a terminal would obey rather than show: controls of one byte and of two
+  // (U+0080 to U+009F), and marks that turn, join, hide or break a line (U+200B to U+200F, U+2028 to U+202E,
+  // U+2060 to U+206F, U+FEFF).
   const auto obeyed = [&](std::size_t at) -> std::size_t {
     const auto byte = [&](std::size_t i) {
       return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;

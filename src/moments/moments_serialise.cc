@@ -14,12 +14,13 @@ void require(bool fits) {
   if (!fits) throw DataError("the saved moments have shapes that do not fit together; compute them again");
 }
 
-constexpr Index kMostColumns = 1 << 20;
+constexpr Index kMostColumns = 1 << 20, kMostRows = Index{1} << 50;
 
 bool is_whole(const SecondMoments& moments) {
   const Index d = moments.inputs, m = moments.outputs;
   return d >= 0 && d < kMostColumns && m >= 0 && m < kMostColumns && moments.count >= 0 &&
-         moments.centred.rows() == d + m && moments.centred.cols() == d + m && moments.mean.size() == d + m;
+         moments.count < kMostRows && moments.centred.rows() == d + m && moments.centred.cols() == d + m &&
+         moments.mean.size() == d + m;
 }
 
 bool is_whole(const HermiteMoments& moments) {
@@ -31,10 +32,11 @@ bool is_whole(const HermiteMoments& moments) {
     const RawSums& sums = moments.sums[h];
     const Matrix* const orders[4] = {&sums.order1, &sums.order2, &sums.order3, &sums.order4};
     const Index rows[4] = {d, p, p, p}, columns[4] = {m, m, d * m, p * m};
-    if (moments.count[h] < 0 || sums.order0.size() != m) return false;
+    if (moments.count[h] < 0 || moments.count[h] >= kMostRows || sums.order0.size() != m) return false;
     for (int i = 0; i < 4; ++i) {
       const Matrix& sum = *orders[i];
-      if (i >= moments.order ? sum.size() != 0 : sum.rows() != rows[i] || sum.cols() != columns[i])
+      if (i >= moments.order ? sum.rows() != 0 || sum.cols() != 0
+                             : sum.rows() != rows[i] || sum.cols() != columns[i])
         return false;
     }
   }
