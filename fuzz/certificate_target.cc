@@ -4,6 +4,8 @@
 #include "certify/certificate_check.h"
 
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "certify/certificate_json.h"
 #include "exhume/samples.h"
@@ -94,7 +96,8 @@ void certificate(std::string_view bytes) {
     for (const std::string& what : differences(document.json, again, rules))
       expect(!what.empty() && what.size() < 4096, "a difference without words");
   }
-  expect(differences(document.json, document.json, {}).empty(), "a certificate differs from itself");
+  const std::vector<std::string> own = differences(document.json, document.json, {});
+  if (!own.empty()) finding("a certificate differs from itself: " + own.front());
 }
 
 const Registration registration("certificate", certificate);

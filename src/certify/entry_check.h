@@ -17,8 +17,8 @@
 //
 //     N_io = s_o (| |P| (|x_i| + |mu|) | + 1) + |y_io|
 //
-// the size of the terms of one unit that makes all of the outputs' variation. Random networks, trained ones and
-// deep ones of 784 inputs have S below 200 N.
+// the size of the terms of one unit that makes all of the outputs' variation. Random networks, trained ones
+// and deep ones of 784 inputs are expected to have S below some hundred N.
 //
 // and, for outputs that were rounded, what the rounding of the others does to the fit: six standard errors of
 // f_o(x_i) (fit/standard_errors.h). Outputs that were not only stored but computed in single precision are

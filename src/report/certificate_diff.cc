@@ -194,8 +194,8 @@ class Diff {
   }
 
   void compare_checks(const Json& stated, const Json& again) {
-    if (!stated.is_array()) {
-      say("it lists no checks");
+    if (!stated.is_array() || !again.is_array()) {
+      if (stated != again) say("it lists no checks");
       return;
     }
     const auto named = [](const Json& list, const std::string& name) {
@@ -207,13 +207,19 @@ class Diff {
       if (rules_.same_version && rules_.only.empty() && named(stated, name) == 0)
         say(fmt::format("it leaves out the check '{}'", name));
     }
-    for (const Json& check : stated) {
+    for (auto at_check = stated.begin(); at_check != stated.end(); ++at_check) {
+      const Json& check = *at_check;
       const std::string name = words(at(check, "name"));
-      const auto same = std::find_if(again.begin(), again.end(),
-                                     [&](const Json& c) { return words(at(c, "name")) == name; });
+      // Of several of one name each with its own.
+      auto before = std::count_if(stated.begin(), at_check,
+                                  [&](const Json& c) { return words(at(c, "name")) == name; });
+      const auto same = std::find_if(again.begin(), again.end(), [&](const Json& c) {
+        return words(at(c, "name")) == name && before-- == 0;
+      });
       if (same != again.end()) {
-        if (named(stated, name) > named(again, name)) say(fmt::format("it lists the check '{}' twice", name));
         compare_check(name, check, *same);
+      } else if (named(again, name) > 0) {
+        say(fmt::format("it lists the check '{}' too often", name));
       } else if (rules_.same_version && rules_.only.empty() && is_true(at(check, "required")) &&
                  !has(rules_.checks, name)) {
         say(fmt::format("its check '{}' is none that such a result has", name));
@@ -256,9 +262,10 @@ class Diff {
     return size;
   }
   [[nodiscard]] bool same_parts(const Json& a, const Json& b, double size) const {
-    if (a.is_number() && b.is_number())
-      return std::abs(a.get<double>() - b.get<double>()) <=
-             rules_.tolerance * std::abs(b.get<double>()) + kDrawn * size;
+    if (a.is_number() && b.is_number()) {
+      const double u = a.get<double>(), v = b.get<double>();
+      return u == v || std::abs(u - v) <= rules_.tolerance * std::abs(v) + kDrawn * size;
+    }
     if (a.is_string() && b.is_string()) return same_sentence(words(a), words(b), rules_.rounding);
     if (a.is_array() && b.is_array()) {
       return a.size() == b.size() &&

@@ -40,7 +40,7 @@ OPEN = [
     ("tried.*", None, "nor what was tried before it was found"),
     ("input_shape", None, "that inputs are an image is what somebody said"),
     ("truth.path", ["certified"], "a true network that is not there, or not named, cannot be compared with"),
-    ("pictures.residuals.*", ["certified", "deep"], "a histogram of rounding errors, of which two machines make different ones"),
+    ("pictures.residuals.*", ["certified", "deep", "extracted*"], "a histogram of rounding errors, of which two machines make different ones"),
     ("files.role", None, "what a file is called; which it is, its digest says"),
     ("written.role", None, "the same"),
     ("pictures.(singular_values|singular_value_count|noise_floor|gap_units|descent).*", None,
