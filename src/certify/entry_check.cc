@@ -18,7 +18,7 @@ constexpr double kPolished = 1e-10;  // what a badly conditioned fit in doubles 
 constexpr double kDouble = 0x1p-53, kSingle = 0x1p-24;
 constexpr double kFitDeviations = 6;
 constexpr Index kRowsAtOnce = 512;  // several copies of them are made
-// Times what the data make natural that terms may be: fifty times the most that honest networks had.
+// Times what the data make natural that terms may be: twice the most that three hidden layers had.
 constexpr double kMostCancelled = 1e4;
 constexpr Index kMedianRows = 512;  // from which scales are read off where no coordinates are known
 

@@ -17,8 +17,9 @@
 //
 //     N_io = s_o (| |P| (|x_i| + |mu|) | + 1) + |y_io|
 //
-// the size of the terms of one unit that makes all of the outputs' variation. Random networks, trained ones
-// and deep ones of 784 inputs are expected to have S below some hundred N.
+// the size of the terms of one unit that makes all of the outputs' variation. Measured: S is below 10 N with
+// one hidden layer, 400 N with two, 5,000 N with three of 200 units; with six it overstates rounding a
+// thousandfold (1e8 N), and what is left to them, 1e-6 N, is far more than they need.
 //
 // and, for outputs that were rounded, what the rounding of the others does to the fit: six standard errors of
 // f_o(x_i) (fit/standard_errors.h). Outputs that were not only stored but computed in single precision are
