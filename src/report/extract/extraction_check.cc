@@ -180,6 +180,14 @@ class Checker {
       const bool logarithms = (contents.blocks.front().answers.array() <= 0).all();
       for (LoggedBlock& block : contents.blocks) block.answers = centred_logits(block.answers, logarithms);
     }
+    // Coordinates of an earlier program are in a frame that this one does not draw: of its queries those that
+    // were asked as they stand can be looked at, all random ones among them.
+    if (is_earlier())
+      std::erase_if(contents.blocks, [](const LoggedBlock& block) { return !block.queries.plain; });
+    if (contents.blocks.empty()) {
+      leave("network", "no logged query can be asked of it again");
+      return;
+    }
     const SamplePtr samples = logged_samples(frame, std::move(contents.blocks));
     if (!logits) stored = stored_precision(*samples, control_);
     out_.whole = verify(network_, *samples, control_);
