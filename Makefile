@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage adversary fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
+.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage adversary fuzz faults forgeries kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -100,6 +100,11 @@ test-spark: build  ## the tests that need Spark, with Java from apt and pyspark 
 kills: build  ## 50 kills of runs with checkpoints, 20 altered checkpoints, 50 of extractions; KILLS=, ALTERED=, SEED=
 	@tests/faults/run_extract_kills.py $(BUILD)/apps/exhume --kills $(or $(KILLS),50) --seed $(or $(SEED),1) -v
 	@tests/machines/run_machine_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),50) --altered $(or $(ALTERED),20) --seed $(or $(SEED),1) -v
+
+forgeries: build  ## every field of certificates of every kind edited, all digests renewed: each caught or named
+	@EXHUME_FORGERIES=all tests/forgeries/run_field_tests.py $(BUILD)/apps/exhume
+	@for target in moments sums checkpoint certificate; do \
+	  $(BUILD)/fuzz/exhume_replay $$target --changed $(or $(CHANGED),20000) $(or $(SEED),1) fuzz/corpus/$$target || exit 1; done
 
 faults: build  ## 500 kills, full disks, limits, closed outputs, files that change; KILLS=, SEED=
 	@tests/faults/run_fault_tests.py $(BUILD)/apps/exhume --kills $(or $(KILLS),500) --seed $(or $(SEED),1)

@@ -1,6 +1,8 @@
 // Sums that travel from site to site by hand: moments to start from, and a polish by rounds.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <vector>
 
 #include "base/random.h"
@@ -117,6 +119,32 @@ TEST(PartialSums, OtherNetworksAndFewRowsAreRefused) {
                             {"different networks"});
   expect_refused<DataError>([&] { (void)stepped(other, sums, 0); }, {"another network"});
   expect_refused<DataError>([&] { (void)partial_sums(other, row_range(here.all, 0, 10), {}); }, {"too few"});
+}
+
+// Whoever edits a file of sums renews its digest: shapes and numbers are looked at too.
+TEST(PartialSums, ChangedAndSealedAgainTheyAreRefused) {
+  const Sites here = sites(3, 2, 1, {2'000});
+  const PartialSums sums = partial_sums(here.network, here.parts[0], {});
+  const auto refused = [&](PartialSums other, const char* words) {
+    expect_refused<DataError>([&] { (void)PartialSums::deserialise(other.serialise(), "part0"); },
+                              {"part0", words});
+  };
+  PartialSums other = sums;
+  other.FF(0, 0) = std::numeric_limits<double>::quiet_NaN();
+  refused(other, "no rows have");
+  other = sums;
+  other.rows = 0;
+  refused(other, "no rows have");
+  other = sums;
+  other.gradient.resize(sums.gradient.rows() + 1, sums.gradient.cols());
+  refused(other, "shapes");
+  // Sums of another shape that name this network.
+  const Sites wide = sites(4, 3, 1, {2'000});
+  other = partial_sums(wide.network, wide.parts[0], {});
+  other.network = sums.network;
+  expect_refused<DataError>([&] { (void)stepped(here.network, other, 0); }, {"other shapes"});
+  PartialSums merged = sums;
+  expect_refused<DataError>([&] { merged.merge(other); }, {"different shapes"});
 }
 
 }  // namespace

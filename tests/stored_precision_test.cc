@@ -109,6 +109,38 @@ TEST(EntryCheck, OneHugeRowDoesNotExcuseTheOthers) {
   EXPECT_NEAR(off.gap, 1e-3, 1e-9);
 }
 
+// Their rounding errors are of size 1e-3, and their own terms would allow far more.
+TEST(EntryCheck, TwoUnitsThatCancelExcuseNothing) {
+  const PlantedData data = planted_data(4, 3, 1, 1000, 17);
+  Network forged = data.network;
+  forged.W().conservativeResize(5, 4);
+  forged.W().bottomRows(2) = data.network.W().topRows(2).row(0).replicate(2, 1);
+  forged.W().row(4) *= 1 + 1e-15;
+  forged.b().conservativeResize(5);
+  forged.b().tail(2).setConstant(1);
+  forged.A().conservativeResize(1, 5);
+  forged.A().rightCols(2) << 1e13, -1e13;
+  const SamplePtr rows = memory_samples(data.x, data.y);
+  EXPECT_TRUE(check_entries({data.network, nullptr, nullptr}, *rows, {}, false, {}, {}).reproduced());
+  const EntryCheck check = check_entries({forged, nullptr, nullptr}, *rows, {}, false, {}, {});
+  EXPECT_GT(check.gap, 1e-5);
+  EXPECT_FALSE(check.reproduced());
+}
+
+// What no bit of the outputs needs is said: the precision that was checked, not that of the numbers.
+TEST(EntryCheck, WordsSayWhatWasChecked) {
+  PlantedData data = planted_data(4, 3, 1, 1000, 18);
+  const auto words = [&] {
+    return double_precision_words(
+        check_entries({data.network, nullptr, nullptr}, *memory_samples(data.x, data.y), {}, false, {}, {})
+            .share);
+  };
+  EXPECT_EQ(words(), "double precision");
+  for (Index i = 0; i < 1000; ++i) data.y(i, 0) += 3e-11 * std::tanh(data.x(i, 0));
+  EXPECT_TRUE(words().ends_with("of the outputs")) << words();
+  EXPECT_TRUE(is_double_precision(words()));
+}
+
 TEST(EntryCheck, NoiseAmongHugeRowsIsNotCertified) {
   PlantedData data = planted_data(4, 3, 1, 3000, 8);
   for (Index i = 0; i < 3000; i += 10) data.x.row(i) *= 1e11;

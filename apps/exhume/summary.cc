@@ -15,12 +15,15 @@ namespace {
 constexpr std::size_t kTried = 4, kFailed = 4;
 constexpr int kNameWidth = 16;
 
-// A name and its value; further lines of the value stand below its first.
+// A name and its value; further lines of the value stand below its first. Names of columns and files are the
+// user's: without control characters.
 std::string line(std::string_view name, std::string_view value) {
   std::string out = fmt::format("  {}  ", toned(Tone::kSoft, fmt::format("{:<{}}", name, kNameWidth)));
-  for (const char c : value) {
-    out += c;
-    if (c == '\n') out += std::string(kNameWidth + 4, ' ');
+  for (std::size_t from = 0; from <= value.size();) {
+    const std::size_t end = std::min(value.find('\n', from), value.size());
+    if (from > 0) out += "\n" + std::string(kNameWidth + 4, ' ');
+    out += printable(value.substr(from, end - from));
+    from = end + 1;
   }
   return out + "\n";
 }
@@ -52,7 +55,7 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
   if (certificate.status == Status::kEstimated) badge = "Estimated.";
   if (certificate.status == Status::kUncertified) tone = Tone::kWarn, badge = "Not certified.";
   if (certificate.status == Status::kRefused) tone = Tone::kBad, badge = "Refused.";
-  std::string out = fmt::format("{} {}\n\n", toned(tone, badge), verdict);
+  std::string out = fmt::format("{} {}\n\n", toned(tone, badge), printable(verdict));
   for (const Fact& fact : facts) out += line(fact.name, fact.value);
   std::size_t failed = 0;
   for (const Assumption& a : certificate.assumptions) {

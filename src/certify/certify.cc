@@ -83,7 +83,8 @@ double bound_fitted_noise(double parameters, double variance, double missed, Ind
 
 std::string precision_words(const Evidence& evidence) {
   const EntryCheck& entries = evidence.held_out_entries;
-  if (!entries.rounded && !evidence.training_entries.rounded) return "double precision";
+  if (!entries.rounded && !evidence.training_entries.rounded)
+    return double_precision_words(std::max(entries.share, evidence.training_entries.share));
   return fmt::format("{}, {:.0e}", evidence.stored.words(), std::sqrt(evidence.held_out.relative_mse));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@ constexpr double kPolished = 1e-10;  // what a badly conditioned fit in doubles 
 constexpr double kDouble = 0x1p-53, kSingle = 0x1p-24;
 constexpr double kFitDeviations = 6;
 constexpr Index kRowsAtOnce = 512;  // several copies of them are made
+// Times what the data make natural that terms may be: twice the most that three hidden layers had.
+constexpr double kMostCancelled = 1e4;
+constexpr Index kMedianRows = 512;  // from which scales are read off where no coordinates are known
 
 RowMatrix values(const Network& network, const Rectifier* rectifier, const Eigen::Ref<const RowMatrix>& x) {
   return rectifier != nullptr ? evaluate(network, *rectifier, x) : evaluate(network, x);
@@ -41,11 +45,13 @@ struct Worst {
 
 struct Look {
   Worst in_double, stored, computed;
+  double share = 0;
   double squares = 0, sizes = 0;  // of the gaps, and of S
   void merge(const Look& other) {
     in_double.merge(other.in_double);
     stored.merge(other.stored);
     computed.merge(other.computed);
+    share = std::max(share, other.share);
     squares += other.squares;
     sizes += other.sizes;
   }
@@ -61,6 +67,44 @@ EntryModel::Values standard_sizes_of(const Standardisation* coordinates, const E
   };
 }
 
+double median(Vector values) {
+  if (values.size() == 0) return 0;
+  double* middle = values.data() + values.size() / 2;
+  std::nth_element(values.data(), middle, values.data() + values.size());
+  return *middle;
+}
+
+// What N is without coordinates: columns measured from their medians, in median distances from them, and
+// outputs by how much they change over such a distance.
+EntryModel::Values natural_of_rows(const SampleSource& rows) {
+  SampleBlock block;
+  const SamplePtr some = rows.rows() > kMedianRows ? spread_subset(rows, kMedianRows) : load(rows);
+  some->read(0, some->rows(), block);
+  const Index n = block.rows(), d = block.x().cols(), m = block.y().cols();
+  Eigen::RowVectorXd centre(d), inverse(d);
+  RowMatrix x = block.x();
+  for (Index a = 0; a < d; ++a) {
+    centre(a) = median(x.col(a));
+    x.col(a).array() -= centre(a);
+    double scale = median(x.col(a).cwiseAbs());
+    if (!(scale > 0)) scale = std::sqrt(x.col(a).squaredNorm() / static_cast<double>(std::max<Index>(n, 1)));
+    inverse(a) = scale > 0 ? 1 / scale : 0;
+  }
+  const Vector far = (x * inverse.asDiagonal()).rowwise().norm();
+  const double usual = std::max(median(far), kTiny);
+  Eigen::RowVectorXd slope(m);
+  for (Index o = 0; o < m; ++o) {
+    const double middle = median(block.y().col(o));
+    const Vector change = (block.y().col(o).array() - middle) / (far.array() + usual);
+    slope(o) = std::sqrt(change.squaredNorm() / static_cast<double>(std::max<Index>(n, 1)));
+  }
+  const double offset = centre.cwiseProduct(inverse).norm() + usual;
+  return [inverse, slope, offset](const Eigen::Ref<const RowMatrix>& at) -> RowMatrix {
+    const Vector sizes = ((at * inverse.asDiagonal()).rowwise().norm().array() + offset).matrix();
+    return sizes * slope;
+  };
+}
+
 }  // namespace
 
 EntryModel::EntryModel(const Network& network, const Rectifier* rectifier, const Standardisation* coordinates)
@@ -73,17 +117,27 @@ EntryModel::EntryModel(const Network& network, const Rectifier* rectifier, const
   standard_sizes =
       standard_sizes_of(coordinates, [all = of_sizes(coordinates->from_user(network)), rectifier](
                                          const RowMatrix& x) { return exhume::values(all, rectifier, x); });
+  natural = [P = Matrix(coordinates->map.P.cwiseAbs()), mu = coordinates->map.mu,
+             spread = Eigen::RowVectorXd(coordinates->map.D.cwiseAbs().cwiseInverse().transpose())](
+                const Eigen::Ref<const RowMatrix>& x) -> RowMatrix {
+    RowMatrix far = x.cwiseAbs();
+    far.rowwise() += mu.cwiseAbs().transpose();
+    const Vector lengths = ((far * P.transpose()).rowwise().norm().array() + 1).matrix();
+    return lengths * spread;
+  };
 }
 
 EntryCheck check_entries(const EntryModel& model, const SampleSource& rows, const StoredPrecision& stored,
                          bool unseen, const FitErrors& fit_errors, const Control& control) {
   const double units = unseen && stored.coarse() ? 2 : 1;
   const double depth = model.terms;
+  const EntryModel::Values natural = model.natural ? model.natural : natural_of_rows(rows);
   const Look look = reduce_blocks(
       rows, Look{}, control, "",
       [&](Look& to, const SampleBlock& block) {
         const Matrix gaps = (model.values(block.x()) - block.y()).cwiseAbs();
-        const Matrix S = model.sizes(block.x());
+        const Matrix N = Matrix(natural(block.x())) + Matrix(block.y().cwiseAbs());
+        const Matrix S = Matrix(model.sizes(block.x())).cwiseMin(kMostCancelled * N);
         Matrix least = S;
         if (model.standard_sizes) least = least.cwiseMin(Matrix(model.standard_sizes(block.x())));
         const Matrix doubles = kPolished * least + 8 * kDouble * S;
@@ -95,6 +149,7 @@ EntryCheck check_entries(const EntryModel& model, const SampleSource& rows, cons
           for (Index o = 0; o < gaps.cols(); ++o) {
             const double gap = gaps(i, o), y = block.y()(i, o), h = units * stored.half_unit(y);
             const Index row = block.first_row() + i;
+            to.share = std::max(to.share, gap / std::max(N(i, o), kTiny));
             to.in_double.offer(gap / std::max(doubles(i, o), kTiny), gap, y, row, o);
             to.computed.offer(gap / std::max(h + doubles(i, o) + depth * kSingle * S(i, o), kTiny), gap, y,
                               row, o);
@@ -122,6 +177,7 @@ EntryCheck check_entries(const EntryModel& model, const SampleSource& rows, cons
       },
       kRowsAtOnce);
   EntryCheck out;
+  out.share = look.share;
   const auto take = [&](const Worst& worst) {
     out.worst = worst.ratio;
     out.row = worst.row;

@@ -88,7 +88,7 @@ class PassSum final : public BlockSum {
       std::pair<Index, Index> place;
       in.get(place);
       const auto [level, node] = place;
-      if (level < 0 || level > 60 || node < 0 || (node << level) >= blocks())
+      if (level < 0 || level > 60 || node < 0 || node > (blocks() - 1) >> level)
         throw DataError("a sum speaks of blocks that there are not; make it again with the same samples");
       const Index last = std::min(blocks(), (node + 1) << level);
       for (Index b = node << level; b < last; ++b) {

@@ -4,6 +4,7 @@
 
 #include "base/blas.h"
 #include "base/packed.h"
+#include "base/packed_shape.h"
 #include "base/parallel.h"
 #include "exhume/error.h"
 #include "fit/sums.h"
@@ -16,12 +17,15 @@ namespace exhume {
 namespace {
 
 constexpr std::string_view kTag = "EXPARTS1";
+constexpr double kMostRows = 1e15;
 
 }  // namespace
 
 void PartialSums::merge(const PartialSums& other) {
   if (network != other.network)
     throw DataError("these sums were made at different networks; make all of a round at the same one");
+  if (!same_shape(other, *this))
+    throw DataError("these sums have different shapes, although they name one network; make them again");
   const double all = rows + other.rows;
   const Vector gap = other.mean - mean;
   spread += other.spread + gap.cwiseAbs2() * (rows * other.rows / all);
@@ -44,6 +48,15 @@ PartialSums PartialSums::deserialise(const std::string& bytes, const std::string
       sums.FR.rows() != q || sums.FR.cols() != m || sums.gradient.size() != P || sums.mean.size() != m ||
       sums.spread.size() != m)
     throw DataError(fmt::format("{} has shapes that do not fit together; make it again", name));
+  const bool finite = sums.squares.allFinite() && sums.mean.allFinite() && sums.spread.allFinite() &&
+                      sums.FF.allFinite() && sums.FR.allFinite() && sums.GG.allFinite() &&
+                      sums.GF.allFinite() && sums.gradient.allFinite();
+  if (!finite || !(sums.rows >= 1 && sums.rows < kMostRows) || m < 1 || !(sums.squares.minCoeff() >= 0) ||
+      !(sums.spread.minCoeff() >= 0))
+    throw DataError(
+        fmt::format("{} holds sums that no rows have: not finite, negative, or of no rows; make "
+                    "it again",
+                    name));
   return sums;
 }
 
@@ -83,6 +96,10 @@ Network stepped(const Network& network, const PartialSums& sums, double damping)
     throw DataError("the sums were made at another network; make them at the one that is to be polished");
   Form model = to_signed_form(network);
   const Index k = model.units(), width = model.inputs + 1;
+  // The digest of the network may be stated of any sums.
+  if (sums.FF.rows() != model.features() || sums.FR.cols() != model.C.cols() || sums.GG.rows() != k * width ||
+      sums.gradient.rows() != width || sums.gradient.cols() != k)
+    throw DataError("the sums have other shapes than this network gives; make them at it again");
   const Matrix S = solve_scaled(sums.FF, sums.FR);  // q x m: what C alone would gain
   Matrix H = projected_normal_matrix(model, {sums.GG, sums.GF, sums.FF, sums.gradient});
   Matrix gradient = sums.gradient;

@@ -14,6 +14,7 @@
 #include "base/in_time.h"
 #include "base/remembered.h"
 #include "fit/form_sums.h"
+#include "model/form_shape.h"
 
 namespace exhume {
 namespace {
@@ -217,12 +218,17 @@ Polished polish(const Form& start, const SampleSource& samples, const PolishOpti
                 const Control& control) {
   options.validate();
   const SingleThreadedBlas single;
-  Polished out = remembered(control, "polish", [&] {
-    const Index rows = task_rows(options, samples.rows());
-    const double variation = output_variation(samples, rows, control);
-    const std::unique_ptr<FormSums> sums = sums_over(start, samples, rows, options.dense_limit, control);
-    return Polish(kOneLayer, *sums, variation).run(start, options, control);
-  });
+  Polished out = remembered(
+      control, "polish",
+      [&] {
+        const Index rows = task_rows(options, samples.rows());
+        const double variation = output_variation(samples, rows, control);
+        const std::unique_ptr<FormSums> sums = sums_over(start, samples, rows, options.dense_limit, control);
+        return Polish(kOneLayer, *sums, variation).run(start, options, control);
+      },
+      [&](const Polished& made) {
+        return is_whole(made.form, start.inputs, samples.outputs(), start.depth());
+      });
   out.form.rectifier = start.rectifier;
   return out;
 }
@@ -230,10 +236,13 @@ Polished polish(const Form& start, const SampleSource& samples, const PolishOpti
 Polished polish(const Form& start, const DeepData& data, const PolishOptions& options,
                 const Control& control) {
   const SingleThreadedBlas single;
-  Polished out = remembered(control, "polish", [&] {
-    const std::unique_ptr<FormSums> sums = sums_over(start, data, control);
-    return Polish(kLayers, *sums, data.variation).run(start, options, control);
-  });
+  Polished out = remembered(
+      control, "polish",
+      [&] {
+        const std::unique_ptr<FormSums> sums = sums_over(start, data, control);
+        return Polish(kLayers, *sums, data.variation).run(start, options, control);
+      },
+      [&](const Polished& made) { return is_whole(made.form, start.inputs, data.y.cols(), start.depth()); });
   const auto p = static_cast<double>(start.unknowns());
   control.spend(p * p * static_cast<double>(data.y.size()) * (1 + out.iterations));
   return out;

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/remembered.h"
 #include "fit/sums.h"
+#include "model/form_shape.h"
 
 namespace exhume {
 
@@ -523,11 +524,14 @@ Form random_student(Index inputs, Index outputs, const std::vector<Index>& width
 Student train(const Form& start, const StudentData& data, const StudentOptions& options,
               const Control& control) {
   const SingleThreadedBlas single;
-  Student student = remembered(control, "student", [&] {
-    if (control.device && options.unit->on_device)
-      return train_on_device(control.device, start, data, options, control);
-    return Training(start, data, options, control).run();
-  });
+  Student student = remembered(
+      control, "student",
+      [&] {
+        if (control.device && options.unit->on_device)
+          return train_on_device(control.device, start, data, options, control);
+        return Training(start, data, options, control).run();
+      },
+      [&](const Student& made) { return is_whole(made.form, start.inputs, data.y.cols(), start.depth()); });
   // Values, gradient by the values and gradient by the parameters: a product each.
   constexpr double kProducts = 6;
   control.spend(kProducts * static_cast<double>(options.steps) *

@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <cmath>
 
+#include "base/packed_shape.h"
 #include "data/resident.h"
 #include "fit/device_features.h"
 #include "linalg/lapack.h"
@@ -44,14 +45,16 @@ void add_gram(const Eigen::Ref<const Matrix>& G, double factor, Matrix& gram) {
 LinearSums linear_sums(const Form& form, const SampleSource& samples, Index block_rows,
                        const Control& control) {
   const Index q = form.features(), m = samples.outputs();
-  return reduce_blocks(
-      samples, LinearSums{Matrix::Zero(q, q), Matrix::Zero(q, m)}, control, "",
-      [&](LinearSums& sums, const SampleBlock& block) {
-        const FormBlock rows(form, block, false);
-        sums.FF.noalias() += rows.F().transpose() * rows.F();
-        sums.FY.noalias() += rows.F().transpose() * rows.Y;
-      },
-      block_rows);
+  const LinearSums empty{Matrix::Zero(q, q), Matrix::Zero(q, m)};
+  return of_shape(reduce_blocks(
+                      samples, empty, control, "",
+                      [&](LinearSums& sums, const SampleBlock& block) {
+                        const FormBlock rows(form, block, false);
+                        sums.FF.noalias() += rows.F().transpose() * rows.F();
+                        sums.FY.noalias() += rows.F().transpose() * rows.Y;
+                      },
+                      block_rows),
+                  empty);
 }
 
 ResidualSums residual_sums(const Form& form, const SampleSource& samples, Index block_rows,
@@ -59,35 +62,38 @@ ResidualSums residual_sums(const Form& form, const SampleSource& samples, Index 
   const Index q = form.features(), m = samples.outputs();
   if (const DeviceRows* there = rows_on_device(samples); there != nullptr && DeviceFeatures::may_run(form))
     return residual_sums_on_device(form, *there, control);
-  return reduce_blocks(
-      samples, ResidualSums{Vector::Zero(m), Matrix::Zero(q, m)}, control, "",
-      [&](ResidualSums& sums, const SampleBlock& block) {
-        const FormBlock rows(form, block, false);
-        const Matrix R = rows.Y - rows.F() * form.C;
-        sums.squares += R.colwise().squaredNorm().transpose();
-        sums.FR.noalias() += rows.F().transpose() * R;
-      },
-      block_rows);
+  const ResidualSums empty{Vector::Zero(m), Matrix::Zero(q, m)};
+  return of_shape(reduce_blocks(
+                      samples, empty, control, "",
+                      [&](ResidualSums& sums, const SampleBlock& block) {
+                        const FormBlock rows(form, block, false);
+                        const Matrix R = rows.Y - rows.F() * form.C;
+                        sums.squares += R.colwise().squaredNorm().transpose();
+                        sums.FR.noalias() += rows.F().transpose() * R;
+                      },
+                      block_rows),
+                  empty);
 }
 
 NormalSums normal_sums(const Form& form, const SampleSource& samples, Index block_rows,
                        const Control& control) {
   const Index q = form.features(), k = form.units(), width = form.inputs + 1, P = k * width;
-  return reduce_blocks(
-      samples, NormalSums{Matrix::Zero(P, P), Matrix::Zero(P, q), Matrix::Zero(q, q), Matrix::Zero(width, k)},
-      control, "",
-      [&](NormalSums& sums, const SampleBlock& block) {
-        const FormBlock rows(form, block, true);
-        const Matrix G = rows.gradients();
-        const Matrix R = rows.Y - rows.F() * form.C;
-        add_gram(G, 1, sums.GG);
-        sums.GF.noalias() += G.transpose() * rows.F();
-        sums.FF.noalias() += rows.F().transpose() * rows.F();
-        const Matrix weights =
-            (R * form.C.topRows(k).transpose()).cwiseProduct(rows.unit_slopes());  // rows x k
-        sums.gradient.noalias() += rows.X1().transpose() * weights;
-      },
-      block_rows);
+  const NormalSums empty{Matrix::Zero(P, P), Matrix::Zero(P, q), Matrix::Zero(q, q), Matrix::Zero(width, k)};
+  return of_shape(reduce_blocks(
+                      samples, empty, control, "",
+                      [&](NormalSums& sums, const SampleBlock& block) {
+                        const FormBlock rows(form, block, true);
+                        const Matrix G = rows.gradients();
+                        const Matrix R = rows.Y - rows.F() * form.C;
+                        add_gram(G, 1, sums.GG);
+                        sums.GF.noalias() += G.transpose() * rows.F();
+                        sums.FF.noalias() += rows.F().transpose() * rows.F();
+                        const Matrix weights =
+                            (R * form.C.topRows(k).transpose()).cwiseProduct(rows.unit_slopes());  // rows x k
+                        sums.gradient.noalias() += rows.X1().transpose() * weights;
+                      },
+                      block_rows),
+                  empty);
 }
 
 bool factor_scaled(const Matrix& M, double first, ScaledFactor& factor) {

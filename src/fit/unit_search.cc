@@ -13,6 +13,7 @@
 #include "fit/conjugate_gradients.h"
 #include "fit/sums.h"
 #include "linalg/orthonormal.h"
+#include "model/form_shape.h"
 
 namespace exhume {
 namespace {
@@ -556,7 +557,9 @@ class Search {
 SearchResult search_units(const Matrix& V, const SampleSource& samples, const SearchOptions& options,
                           const Control& control) {
   const SingleThreadedBlas single;
-  return remembered(control, "search", [&] { return Search(samples, options, control).run(V); });
+  return remembered(
+      control, "search", [&] { return Search(samples, options, control).run(V); },
+      [&](const SearchResult& made) { return is_whole(made.model, samples.inputs(), samples.outputs(), 1); });
 }
 
 Vector unit_scores(const Form& model, const SampleSource& samples, const Matrix& V, const Control& control) {

@@ -11,6 +11,7 @@
 #include "linalg/symmetric_matrix.h"
 #include "linalg/symmetric_runs.h"
 #include "moments/device_moments.h"
+#include "moments/whole_moments.h"
 
 namespace exhume {
 namespace {
@@ -235,6 +236,7 @@ void SecondMoments::merge(const SecondMoments& other) {
     *this = other;
     return;
   }
+  require_fit(other, *this);
   const double total = static_cast<double>(count + other.count);
   const Vector step = other.mean - mean;
   centred += other.centred;
@@ -255,8 +257,11 @@ Matrix SecondMoments::covariance_yx() const {
 }
 
 SecondMoments second_moments(const SampleSource& samples, const Control& control) {
-  return reduce_blocks(samples, SecondMoments(samples.inputs(), samples.outputs()), control, "reading",
-                       [](SecondMoments& sums, const SampleBlock& block) { sums.add(block); });
+  const SecondMoments empty(samples.inputs(), samples.outputs());
+  SecondMoments all = reduce_blocks(samples, empty, control, "reading",
+                                    [](SecondMoments& sums, const SampleBlock& block) { sums.add(block); });
+  require_fit(all, empty);
+  return all;
 }
 
 void RawSums::add(const RawSums& other) {
@@ -290,6 +295,7 @@ void HermiteMoments::add(Index first_row, const Eigen::Ref<const RowMatrix>& x,
 }
 
 void HermiteMoments::merge(const HermiteMoments& other) {
+  require_fit(other, *this);
   for (int h = 0; h < 2; ++h) {
     count[h] += other.count[h];
     sums[h].add(other.sums[h]);
@@ -336,12 +342,14 @@ HermiteMoments hermite_moments(const SampleSource& samples, int order, const Con
   const HermiteMoments empty(samples.inputs(), samples.outputs(), order);
   const Index numbers =
       empty.sums[0].order2.size() + empty.sums[0].order3.size() + empty.sums[0].order4.size();
-  return reduce_blocks(
+  HermiteMoments all = reduce_blocks(
       samples, empty, control, "moments",
       [](HermiteMoments& sums, const SampleBlock& block) {
         sums.add(block.first_row(), block.x(), block.y());
       },
       numbers >= kManyNumbers ? kMoreRows : kBlockRows);
+  require_fit(all, empty);
+  return all;
 }
 
 }  // namespace exhume

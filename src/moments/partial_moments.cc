@@ -63,18 +63,28 @@ PartialMoments PartialMoments::deserialise(const std::string& bytes, const std::
   in.get(parts);
   in.get(hermite);
   in.get(second);
+  out.hermite = HermiteMoments::deserialise(hermite);
+  out.second = SecondMoments::deserialise(second);
+  const Index d = out.hermite.inputs, m = out.hermite.outputs;
+  // Before anything is done with them: 0 rows of 2^62 columns are read at no cost, and take forever.
+  const Index rows[5] = {d, d, m, m, m}, columns[5] = {d, 1, 1, 1, d};
+  bool fit = in.left().empty() && out.second.inputs == d && out.second.outputs == m;
+  for (int i = 0; i < 5; ++i) fit = fit && parts[i].rows() == rows[i] && parts[i].cols() == columns[i];
+  if (!fit) throw DataError(fmt::format("{} has shapes that do not fit together; make it again", name));
   out.P = parts[0];
   out.mu = parts[1];
   out.D = parts[2];
   out.nu = parts[3];
   out.L = parts[4];
-  out.hermite = HermiteMoments::deserialise(hermite);
-  out.second = SecondMoments::deserialise(second);
-  const Index d = out.hermite.inputs, m = out.hermite.outputs;
-  if (!in.left().empty() || out.P.rows() != d || out.P.cols() != d || out.mu.size() != d ||
-      out.D.size() != m || out.nu.size() != m || out.L.rows() != m || out.L.cols() != d ||
-      out.second.inputs != d || out.second.outputs != m)
-    throw DataError(fmt::format("{} has shapes that do not fit together; make it again", name));
+  bool finite = out.second.count >= 1 && out.second.count == out.hermite.count[0] + out.hermite.count[1] &&
+                out.second.mean.allFinite() && out.second.centred.allFinite() && d >= 1 && m >= 1;
+  for (const Matrix& part : parts) finite = finite && part.allFinite();
+  for (const RawSums& sums : out.hermite.sums)
+    finite = finite && sums.order0.allFinite() && sums.order1.allFinite() && sums.order2.allFinite() &&
+             sums.order3.allFinite() && sums.order4.allFinite();
+  if (!finite)
+    throw DataError(
+        fmt::format("{} holds sums that no rows have: not finite, or of no rows; make it again", name));
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "linalg/symmetric_runs.h"
 #include "moments/device_moments.h"
 #include "moments/moments.h"
+#include "moments/whole_moments.h"
 
 namespace exhume {
 namespace {
@@ -160,11 +161,12 @@ PolynomialFit fit_polynomial(const SampleSource& samples, int degree, const Cont
   int iteration = 0;
   for (; iteration < max_iterations && rz > enough && rz > 0; ++iteration) {
     const PolynomialFit direction = to_fit(p, degree);
-    const HermiteMoments image =
-        reduce_blocks(samples, HermiteMoments(samples.inputs(), samples.outputs(), degree), control,
-                      "polynomial fit", [&](HermiteMoments& sums, const SampleBlock& block) {
-                        sums.add(block.first_row(), block.x(), direction.evaluate(block.x()));
-                      });
+    const HermiteMoments none(samples.inputs(), samples.outputs(), degree);
+    const HermiteMoments image = reduce_blocks(
+        samples, none, control, "polynomial fit", [&](HermiteMoments& sums, const SampleBlock& block) {
+          sums.add(block.first_row(), block.x(), direction.evaluate(block.x()));
+        });
+    require_fit(image, none);
     const Coefficients Ap = from_moments(image, degree);
     const double alpha = rz / p.dot(Ap);
     if (!std::isfinite(alpha)) break;

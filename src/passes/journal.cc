@@ -26,6 +26,7 @@ constexpr std::size_t kRecordHead = 12,
                       kNextSize = kRecordHead + 8 + 32;  // bytes of a record's head, of a NEXT
 constexpr double kBytesPerSecond = 2e8;                  // digest and write
 constexpr double kLeastCost = 2e-4;                      // seconds that any record costs
+constexpr double kMostSeconds = 1e9;                     // that a run has taken: thirty years
 constexpr double kShare = 20;  // a record may cost this share of the time since the last one
 
 struct Entry {
@@ -83,6 +84,9 @@ class Journal::State {
       const Entry& entry = entry_at->second;
       check(entry, stage, sum.blocks());
       sum.absorb(entry.payload);
+      if (!sum.missing().empty())
+        throw DataError(
+            fmt::format("the checkpoint's sum of '{}' does not hold all rows; start anew", stage));
       entries_.erase(entry_at);
       last_ = Clock::now();
       return;
@@ -172,6 +176,12 @@ class Journal::State {
         continue;
       }
       auto entry = unpacked<Entry>(record.payload);
+      // Numbers that nobody wrote: the clock, and the passes, would follow them.
+      if (entry.number < 0 || entry.behind <= entry.number || entry.blocks < 0 ||
+          (entry.blocks == 0) != (record.kind == kOnce) ||
+          !(entry.seconds >= 0 && entry.seconds <= kMostSeconds)) {
+        throw DataError(fmt::format("{}: the record at byte {} was changed; start anew", name, record.at));
+      }
       before_ = std::max(before_, entry.seconds);
       const Index number = entry.number;
       entries_.insert_or_assign(number, std::move(entry));

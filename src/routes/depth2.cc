@@ -235,7 +235,11 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
 
 SpectralStart stacked_start(const SamplePtr& standard, const Depth2Options& options, const Control& control) {
   const SingleThreadedBlas single;
-  return remembered(control, "spectral start", [&] { return stacked(standard, options, control); });
+  return remembered(
+      control, "spectral start", [&] { return stacked(standard, options, control); },
+      [&](const SpectralStart& made) {
+        return made.V.size() == 0 || made.V.cols() == standard->inputs() + 1;
+      });
 }
 
 Vector recover_biases(const SamplePtr& standard, const Matrix& directions, const Control& control) {

@@ -143,6 +143,7 @@ HoldOut stated_rule(Index period, Index rows, HoldOut first) {
 
 Judged judge_again(const Network& network, const SamplePtr& samples, const Claim& claim,
                    const Control& control) {
+  if (network.depth() > 1) return judge_deep_again(network, samples, claim, control);
   const SingleThreadedBlas single;
   RecoverOptions options;
   options.seed = claim.seed;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/module.h"
 #include "exhume/control.h"
 #include "exhume/result.h"
 #include "exhume/samples.h"
@@ -21,6 +22,7 @@ struct Claim {
   bool exact_only = false;      // judged as routes do that know no noise
   bool by_signs = false;        // estimated as the route rectified-noise does: outputs of independent noise
   double structure = 0;         // of rounding errors, as the search saw it
+  bool widths_asked = false;    // several hidden layers: their widths were asked for
   double budget_seconds = 300;  // for the fit that is made again
 };
 
@@ -29,11 +31,16 @@ struct Judged {
   // What a new fit from the same units gains on the training rows, in variances of the noise; empty where
   // none was made, or not in time.
   std::optional<double> gained;
+  bool removal_tried = false;  // several hidden layers: whether a unit can go was tried again, to the end
 };
 
-// Every number of its certificate that can be computed again, of one hidden layer. Throws DataError where the
-// claim is not one that recover() makes.
+// Every number of its certificate that can be computed again. Throws DataError where the claim is not one
+// that recover() makes.
 [[nodiscard]] Judged judge_again(const Network& network, const SamplePtr& samples, const Claim& claim,
                                  const Control& control = {});
+
+// Several hidden layers, where the program was built with the module deep.
+inline Slot<Judged(const Network&, const SamplePtr&, const Claim&, const Control&)> judge_deep_again{
+    "the judgement of several hidden layers", "deep"};
 
 }  // namespace exhume

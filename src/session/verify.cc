@@ -23,6 +23,7 @@
 #include "report/extract/extraction_check.h"
 #include "report/judgement_check.h"
 #include "report/report.h"
+#include "report/result_files.h"
 #include "report/view.h"
 #include "session/certificate_file.h"
 #include "session/compare_check.h"
@@ -35,8 +36,10 @@ namespace fs = std::filesystem;
 constexpr double kExact = 1e-12;  // the relative mse that is accepted where nobody states one
 constexpr const char* kMirrored = "mirrored outputs";
 constexpr const char* kErrors = "errors.safetensors";
-constexpr const char* kMemorized = "memorized network";
+constexpr const char* kMemorizedInputs = "inputs.npy";
+constexpr const char* kMemorizedLabels = "labels.npy";
 constexpr const char* kExtracted = "extracted network";
+constexpr const char* kLog = "queries.log";
 // The model of each kind of folder, in the order in which they are looked for.
 constexpr const char* kModels[] = {"network.safetensors", "rectified.safetensors", "units.safetensors"};
 
@@ -166,6 +169,14 @@ class Verifier {
   // The files that were read and those that were written are the ones that the certificate was made with.
   void compare_digests() {
     const Certificate& stated = document_->certificate;
+    for (const char* key : {"files", "written"}) {
+      const Json& list = at(document_->json, key);
+      const auto is_file = [](const Json& file) {
+        return at(file, "role").is_string() && at(file, "path").is_string();
+      };
+      if (stated.version == kVersion && (!list.is_array() || !std::all_of(list.begin(), list.end(), is_file)))
+        add("certificate", Outcome::kBad, fmt::format("its list of {} is none", key));
+    }
     const std::string model_name = fs::path(model_).filename().string();
     if (!model_.empty() && std::none_of(stated.written.begin(), stated.written.end(),
                                         [&](const FileDigest& file) { return file.path == model_name; }))
@@ -182,8 +193,7 @@ class Verifier {
     std::size_t next = 0;
     for (const FileDigest& file : stated.files) {
       // Of a memorized network the files given are the rows it memorised, which are among those written.
-      const bool replaced =
-          file.role != kMirrored && !options_.samples.empty() && document_->kind != kMemorized;
+      const bool replaced = file.role != kMirrored && !options_.samples.empty() && !rows_are_beside();
       if (replaced && next >= options_.samples.size()) continue;
       if (!replaced && file.path == "-")
         throw DataError("the samples came from standard input; give them in a file, after the folder");
@@ -222,10 +232,13 @@ class Verifier {
       return;
     }
     const StoredModel model = open_model(model_);
-    if (document_ && document_->kind == kExtracted && options_.samples.empty()) {
+    if (document_ && is_extraction(model)) {
       check_extracted(model);
+      if (options_.samples.empty()) return;
+      result_.rows = verify_model(model, *open_sample_files(options_.samples, control_).samples, control_);
       return;
     }
+    memorized_ = std::holds_alternative<QuadraticNetwork>(model);
     const OpenedSamples opened = open_stated();
     if (!document_) {
       result_.rows = verify_model(model, *opened.samples, control_);
@@ -238,16 +251,40 @@ class Verifier {
       return;
     }
     add(check_certificate(*document_, model, opened.samples, control_));
-    add(check_judgement(*document_, model, opened.samples, control_, stated_errors()));
+    add(check_judgement(*document_, model, opened.samples, control_,
+                        {stated_errors(), given_rows(), folder_}));
     compare_export(model);
     compare_truth(model);
+  }
+
+  // Of a memorized network the rows that it memorised lie beside it.
+  [[nodiscard]] bool rows_are_beside() const {
+    return fs::exists(folder_ / kMemorizedInputs) && fs::exists(folder_ / kMemorizedLabels) &&
+           std::any_of(document_->certificate.written.begin(), document_->certificate.written.end(),
+                       [](const FileDigest& file) { return file.path == kMemorizedInputs; });
+  }
+
+  // A network whose folder has a log of queries, or that names no samples: what the certificate calls it does
+  // not matter.
+  [[nodiscard]] bool is_extraction(const StoredModel& model) const {
+    if (!std::holds_alternative<Network>(model)) return false;
+    const Certificate& stated = document_->certificate;
+    const bool listed = std::any_of(stated.written.begin(), stated.written.end(),
+                                    [](const FileDigest& file) { return file.path.ends_with(".log"); });
+    return listed || document_->kind == kExtracted ||
+           (stated.files.empty() && options_.samples.empty() && fs::exists(folder_ / log_name()));
   }
 
   // An extracted network: against the log of its queries, which lies beside it.
   void check_extracted(const StoredModel& model) {
     const auto* network = std::get_if<Network>(&model);
     if (network == nullptr) throw DataError(fmt::format("{} is not a network of ReLUs", model_));
-    const std::string log = read_log(folder_ / log_name(), "an extraction wrote it beside its network");
+    const std::string name = log_name();
+    const auto& written = document_->certificate.written;
+    if (std::none_of(written.begin(), written.end(),
+                     [&](const FileDigest& file) { return file.path == name; }))
+      add("log", Outcome::kBad, fmt::format("the certificate does not speak of {}", name));
+    const std::string log = read_log(folder_ / name, "an extraction wrote it beside its network");
     add(check_extraction(*document_, *network, log, control_));
     compare_export(model);
   }
@@ -257,30 +294,61 @@ class Verifier {
     for (const FileDigest& file : document_->certificate.written) {
       if (file.path.ends_with(".log") && fs::path(file.path).filename() == file.path) return file.path;
     }
-    return "queries.log";
+    return kLog;
   }
 
   // The standard errors beside the network, where the certificate speaks of some.
   [[nodiscard]] std::optional<Network> stated_errors() const {
     for (const FileDigest& file : document_->certificate.written) {
-      if (file.path == kErrors && fs::exists(folder_ / kErrors)) return read_network(folder_ / kErrors);
+      if (file.path != kErrors || !fs::exists(folder_ / kErrors)) continue;
+      const StoredModel errors = open_model(folder_ / kErrors);
+      if (const auto* network = std::get_if<Network>(&errors)) return *network;
     }
     return std::nullopt;
+  }
+
+  // Of a memorized network: the rows that it was given, where their files are as they were.
+  [[nodiscard]] SamplePtr given_rows() {
+    if (!memorized_ || !options_.samples.empty()) return nullptr;
+    std::vector<std::string> files;
+    for (const FileDigest& file : document_->certificate.files) {
+      if (!fs::exists(file.path) || sha256_file(file.path, control_) != file.sha256) return nullptr;
+      files.push_back(file.path);
+    }
+    if (files.empty()) return nullptr;
+    Target target{{}, document_->certificate.target};
+    if (files.size() != 1) target = {};
+    return open_sample_files(SampleFiles{files, target, {}}, control_).samples;
   }
 
   // The names of the columns are those of the files.
   void compare_names(const char* key, const std::vector<std::string>& names) {
     if (!document_) return;
     const Json& stated = at(document_->json, key);
-    if (!stated.is_array() || stated.empty()) return;
     Json found(names);
     make_valid(found);
-    if (names.empty()) {
+    const bool none = !stated.is_array() || stated.empty();
+    const bool own = options_.samples.empty() && document_->certificate.version == kVersion;
+    if (none && (names.empty() || !own)) return;
+    if (none) {
+      add("certificate", Outcome::kBad, fmt::format("it leaves out the {} of the samples", key));
+    } else if (names.empty()) {
       add("certificate", Outcome::kUnchecked,
           fmt::format("the samples have no names, so its {} were not checked", key));
     } else if (stated != found) {
       add("certificate", Outcome::kBad, fmt::format("its {} are not those of the samples", key));
     }
+  }
+
+  // Which columns are outputs, and what was noticed about the data.
+  void compare_table(const OpenedSamples& opened) {
+    if (!document_ || !options_.samples.empty() || document_->certificate.version != kVersion) return;
+    if (document_->certificate.target != opened.target)
+      add("certificate", Outcome::kBad, "its target is not that of the table");
+    const Json found(data_remarks(*opened.samples, opened.input_names));
+    const Json& stated = at(document_->json, "remarks");
+    if (stated.is_null() ? !found.empty() : stated != found)
+      add("certificate", Outcome::kBad, "its remarks are not what the samples show");
   }
 
   // The true network, where the certificate compares with one: it states what the two networks give.
@@ -320,19 +388,24 @@ class Verifier {
   OpenedSamples open_stated() {
     const Certificate stated = document_ ? document_->certificate : Certificate();
     std::vector<std::string> files = options_.samples;
-    if (files.empty() && document_ && document_->kind == kMemorized) {
-      files = {(folder_ / "inputs.npy").string(), (folder_ / "labels.npy").string()};
+    if (files.empty() && document_ && memorized_) {
+      files = {(folder_ / kMemorizedInputs).string(), (folder_ / kMemorizedLabels).string()};
     } else if (files.empty()) {
       for (const FileDigest& file : stated.files) {
         if (file.role != kMirrored) files.push_back(file.path);
       }
+      if (files.empty() && document_)
+        throw DataError("the certificate names no samples; give them in files, after the folder");
     }
     Target target{{}, stated.target};
     if (options_.target) target = parse_target(*options_.target);
     if (files.size() != 1) target = {};
     OpenedSamples opened = open_sample_files(SampleFiles{files, target, {}}, control_);
-    compare_names("input_names", opened.input_names);
-    compare_names("output_names", opened.output_names);
+    if (!memorized_) {
+      compare_names("input_names", opened.input_names);
+      compare_names("output_names", opened.output_names);
+      compare_table(opened);
+    }
     for (const FileDigest& file : stated.files) {
       if (file.role == kMirrored) opened.mirror(file.path, control_);
     }
@@ -343,6 +416,7 @@ class Verifier {
   const Control& control_;
   fs::path folder_;
   std::string model_;
+  bool memorized_ = false;  // the model is a network that memorised rows
   std::optional<Document> document_;
   VerifyResult result_;
 };

@@ -391,8 +391,9 @@ FORGERIES = [
      all_of(put("version", to="9.9.9"), put("verdict", to="The network was recovered.")), None, "the same"),
     ("pictures of the search changed", CERTIFIED, put("pictures", "gap_units", to=7), None,
      "they show moments of a search that is over"),
-    ("a key of no meaning added", ESTIMATED, lambda f: f.json.update(approved_by="somebody"), None,
-     "what no program reads no program checks"),
+    ("a key of no meaning added", ESTIMATED, lambda f: f.json.update(approved_by="somebody"), CERTIFICATE),
+    ("`kind` emptied, and a network that is 0.5 off", CERTIFIED, all_of(put("kind", to=""), move_weight("c", 0.5)), CERTIFICATE),
+    ("`kind` left out", ESTIMATED, drop("kind"), CERTIFICATE),
     ("the result of a new, honest run in the place of the first", CERTIFIED, None, None,
      "it is a result of these samples; only its signature tells whose"),
 ]

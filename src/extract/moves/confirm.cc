@@ -133,7 +133,7 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   const EntryCheck all = check(*logged, false), last = check(*fresh, true);
   out.logged_worst = all.worst;
   out.fresh_worst = last.worst;
-  out.precision = stored.words();
+  out.precision = stored.coarse() ? stored.words() : double_precision_words(std::max(all.share, last.share));
   if (all.computed_in_single || last.computed_in_single) out.precision = "single precision";
   const RowMatrix f = evaluate(network, x);
   const RowMatrix centred = y.rowwise() - y.colwise().mean();
@@ -156,7 +156,7 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
     const SamplePtr places = logged_places(frame, meter.history());
     check_weights(checks, network, options.signs_identifiable, *places, meter.control());
   }
-  checks.note("signs are determined", options.signs_identifiable ? 1 : 0, 1, options.signs_identifiable);
+  if (options.signs_identifiable) checks.note("signs are determined", 1, 1, true);
   std::move(checks).conclude(
       certificate,
       fmt::format("all {} queries are answered to the oracle's precision ({}), {} of them fresh and random",
@@ -174,12 +174,13 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   const auto needed = static_cast<Index>(std::ceil(std::log(doubt) / std::log1p(-wished)));
   certificate.conclusion = fmt::format(
       "{} this network gives the oracle's answer for at least {:.4g}% of them, at {:g}% confidence; of the "
-      "other "
-      "{:.2g}% nobody knows, and hidden units that act only there may be missing, so there are at least as "
-      "many hidden "
-      "units as stated. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%",
+      "other {:.2g}% nobody knows, and hidden units that act only there may be missing, so there are at least "
+      "as many hidden units as stated. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
       domain, 100 * (1 - out.unseen_share), 100 * (1 - kConfirm.doubt), 100 * out.unseen_share, needed,
-      out.fresh, 100 * out.unseen_share, 100 * wished);
+      out.fresh, 100 * out.unseen_share, 100 * wished,
+      options.signs_identifiable
+          ? ""
+          : "; the signs of its units are open: others, with another linear term, make the same function");
   certificate.assumed = {
       deep ? "the oracle is a network of ReLUs with several hidden layers"
            : "the oracle is a network with one hidden layer of piecewise linear units",

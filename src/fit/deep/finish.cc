@@ -157,6 +157,17 @@ DeepFound finish(const Polished& start, DeepData& data, const FinishOptions& opt
   return Finish(data, options, control).run(start);
 }
 
+std::optional<bool> needs_every_unit(const Form& plain, DeepData& data, double exact,
+                                     const Control& control) {
+  const double error = relative_error(plain, data, control);
+  if (!(error < exact)) return std::nullopt;
+  PruneOptions pruning;
+  pruning.exact = exact;
+  const Pruned least = prune({plain, error, 0, true}, data, pruning, control);
+  if (control.out_of_time()) return std::nullopt;
+  return least.minimal && least.fit.form.widths() == plain.widths();
+}
+
 std::optional<DeepFound> finish_on_most(const Form& start, const std::vector<Index>& left, DeepData& data,
                                         const FinishOptions& options, const Control& control) {
   DeepData reproduced = data;

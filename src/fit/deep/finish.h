@@ -24,6 +24,11 @@ struct FinishOptions {
 [[nodiscard]] DeepFound finish(const Polished& start, DeepData& data, const FinishOptions& options,
                                const Control& control);
 
+// Whether a plain network that reproduces the rows to `exact` does so with none of its units left out: each
+// is tried. Nothing where it does not reproduce them, or time ended first. Rows may change their order.
+[[nodiscard]] std::optional<bool> needs_every_unit(const Form& plain, DeepData& data, double exact,
+                                                   const Control& control);
+
 // All rows but those `left` (in increasing order) are reproduced. With its signs, the network may show the
 // unit that bends among them. Where they are too few for the weights of a unit, this is all that the rows
 // tell: `left` of what is returned counts them. Nothing where they would be enough and show no unit.

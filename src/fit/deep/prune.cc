@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/remembered.h"
 #include "model/form.h"
+#include "model/form_shape.h"
 
 namespace exhume {
 namespace {
@@ -159,23 +160,30 @@ class Pruning {
   // goes.
   bool drop_any_of(std::size_t l, const std::vector<Index>& units) {
     if (now_.form.V[l].rows() == 1 && l == 0) return false;
-    const std::vector<Polished> trials = remembered(control_, "units singly", [&] {
-      std::vector<Polished> tried(units.size());
-      Control alone = control_;
-      if (!control_.device) alone.threads = 1;
-      const auto one = [&](Index i) {
-        const auto at = static_cast<std::size_t>(i);
-        Form fewer = without(now_.form, l, {units[at]});
-        if (l < fewer.given) fewer.given = 0;
-        tried[at] = polish(fewer, few_rows(fewer), trial_options(kSingleSteps), alone);
-      };
-      if (control_.device) {
-        for (Index i = 0; i < static_cast<Index>(units.size()); ++i) one(i);
-      } else {
-        parallel_for(static_cast<Index>(units.size()), control_, one);
-      }
-      return tried;
-    });
+    const std::vector<Polished> trials = remembered(
+        control_, "units singly",
+        [&] {
+          std::vector<Polished> tried(units.size());
+          Control alone = control_;
+          if (!control_.device) alone.threads = 1;
+          const auto one = [&](Index i) {
+            const auto at = static_cast<std::size_t>(i);
+            Form fewer = without(now_.form, l, {units[at]});
+            if (l < fewer.given) fewer.given = 0;
+            tried[at] = polish(fewer, few_rows(fewer), trial_options(kSingleSteps), alone);
+          };
+          if (control_.device) {
+            for (Index i = 0; i < static_cast<Index>(units.size()); ++i) one(i);
+          } else {
+            parallel_for(static_cast<Index>(units.size()), control_, one);
+          }
+          return tried;
+        },
+        [&](const std::vector<Polished>& tried) {
+          return std::all_of(tried.begin(), tried.end(), [&](const Polished& trial) {
+            return is_whole(trial.form, now_.form.inputs, data_.y.cols(), now_.form.depth());
+          });
+        });
     return std::any_of(trials.begin(), trials.end(), [&](const Polished& trial) {
       return trial.relative_mse < limit(trial.form) && holds_on_all(trial.form, kSingleSteps);
     });

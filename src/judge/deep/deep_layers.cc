@@ -43,14 +43,22 @@ class DeepLayers final : public JudgedNetwork {
         found_(*under.found.deep),
         options_(under.options),
         control_(under.control),
-        spent_(under.spent) {}
+        spent_(under.spent),
+        stored_(under.as_stored ? &*under.found.network : nullptr) {}
 
   void place(Result& result) override {
-    result.network = without_empty_layers(canonical(data_.coordinates().to_user(to_network(found_.form))));
+    result.network =
+        stored_ != nullptr
+            ? *stored_
+            : without_empty_layers(canonical(data_.coordinates().to_user(to_network(found_.form))));
     result.plain = !result.network.has_skip_terms() && found_.plain;
     result.minimal = found_.minimal;
     result.signs_identifiable = found_.signs_determined;
-    result.errors.training_relative_mse = found_.relative_mse;
+    // Of standardised outputs: every one over its own variance.
+    result.errors.training_relative_mse =
+        check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return evaluate(found_.form, x); },
+                       *data_.standard(), Vector::Zero(data_.standard()->outputs()), control_)
+            .relative_mse;
     for (const DeepAttempt& attempt : found_.attempts)
       result.diagnostics.students.push_back({attempt.student, attempt.trained, attempt.polished});
   }
@@ -127,10 +135,9 @@ class DeepLayers final : public JudgedNetwork {
           "search not interrupted", spent_, options_.budget_seconds, false,
           fmt::format("interrupted after {:.3g} s with {} units, {}", spent_, fmt::join(widths, "-"), left));
     } else if (found_.out_of_time) {
-      checks.require("search finished within its budget", options_.budget_seconds, options_.budget_seconds,
-                     false,
-                     fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help",
-                                 options_.budget_seconds, fmt::join(widths, "-"), left));
+      checks.require("search finished within its budget", spent_, options_.budget_seconds, false,
+                     fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help", spent_,
+                                 fmt::join(widths, "-"), left));
     } else {
       checks.require("rows reproduced", found_.relative_mse, 0, false,
                      fmt::format("no network of {} hidden layers was found that reproduces the rows: {}",
@@ -161,7 +168,7 @@ class DeepLayers final : public JudgedNetwork {
     const EntryCheck training = require("training entries reproduced", data_.training(), false);
     const EntryCheck unseen = require("held-out entries reproduced", data_.held_out(), true);
     const bool coarse = training.rounded || unseen.rounded;
-    result.precision = !coarse ? "double precision"
+    result.precision = !coarse ? double_precision_words(std::max(training.share, unseen.share))
                                : fmt::format("{}{}, {:.0e}", data_.precision().words(),
                                              training.computed_in_single ? " (computed in it)" : "",
                                              std::sqrt(result.errors.heldout_relative_mse));
@@ -254,7 +261,8 @@ class DeepLayers final : public JudgedNetwork {
   const DeepFound& found_;
   const RecoverOptions& options_;
   const Control& control_;
-  double spent_ = 0;  // seconds until the search ended
+  double spent_ = 0;                 // seconds until the search ended
+  const Network* stored_ = nullptr;  // the network as it was read, where it was
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/stage_clock.h"
 #include "exhume/error.h"
 #include "exhume/papers/memorize.h"
+#include "papers/memorize/measure.h"
 
 namespace exhume {
 namespace {
@@ -323,6 +324,45 @@ void judge(MemorizeResult& result, const RowMatrix& given, const MemorizeOptions
 }
 
 }  // namespace
+
+void measure_again(MemorizeResult& result, const RowMatrix& given, const MemorizeOptions& options,
+                   const Control& control) {
+  const SingleThreadedBlas single;
+  const QuadraticNetwork& network = result.network;
+  const Index n = result.inputs.rows(), m = result.targets.cols(), r = network.hidden();
+  if (n == 0 || result.targets.rows() != n || given.rows() != n || given.cols() != result.inputs.cols() ||
+      network.inputs() != result.inputs.cols() || network.outputs() != m)
+    throw DataError("the network and the rows beside it do not fit together");
+  result.layers = network.three_layers() ? 3 : 2;
+  result.power = network.power;
+  result.capacity = network.three_layers()
+                        ? three_layer_capacity(network.inputs(), network.features(), network.power)
+                        : two_layer_capacity(network.inputs());
+  result.labels = label_kind(result.targets);
+  const RowMatrix z = first_layer(network, result.inputs);
+  result.closed_form = fit_closed_form(z, result.targets, options.closed_form, control);
+  result.closed_form.forms.clear();
+  if (options.method != MemorizeMethod::kClosedForm) {
+    const Index units = r / std::max<Index>(m, 1);
+    if (units < 2 || units * m != r || units % 2 != 0 || static_cast<Index>(result.descents.size()) != m)
+      throw DataError(
+          "a descent has as many units for every output, half of either sign; this network has not");
+    for (Index o = 0; o < m; ++o) {
+      const Vector labels = result.targets.col(o);
+      const QuadraticObjective objective(z, labels, units, 0, control);
+      const QuadraticObjective::Point point = objective.at(network.W.middleRows(o * units, units));
+      Descent& descent = result.descents[static_cast<std::size_t>(o)];
+      descent.f = point.f;
+      if (options.method == MemorizeMethod::kPgdPrinted) {
+        descent.constants =
+            theorem_constants(z, labels, units, result.closed_form.sigma_min, options.descent.epsilon,
+                              options.descent.c, options.descent.delta);
+      }
+      result.stationarity.push_back(certify_stationarity(objective, point, result.closed_form.sigma_min));
+    }
+  }
+  judge(result, given, options);
+}
 
 MemorizeResult memorize(const Eigen::Ref<const RowMatrix>& x, const Eigen::Ref<const RowMatrix>& y,
                         const MemorizeOptions& options, const Control& control) {

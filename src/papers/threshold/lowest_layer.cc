@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/blas.h"
 #include "base/stage_clock.h"
@@ -14,6 +16,25 @@
 #include "routes/engine.h"
 
 namespace exhume {
+
+namespace {
+
+// What was asked for, as the certificate keeps it: with it `verify` learns the layer again.
+std::vector<std::pair<std::string, std::string>> layer_options_said(const LowestLayerOptions& options) {
+  return {{"hidden", options.hidden ? fmt::format("{}", *options.hidden) : "found"},
+          {"activation", to_string(options.activation)},
+          {"start", to_string(options.start)},
+          {"refine", options.refine ? "yes" : "no"},
+          {"biased", options.biased ? "yes" : "no"},
+          {"profile_degree", fmt::format("{}", options.profile_degree)},
+          {"least_threshold", fmt::format("{}", options.least_threshold)},
+          {"least_angle", fmt::format("{}", options.least_angle)},
+          {"most_overlap", fmt::format("{}", options.most_overlap)},
+          {"most_unexplained", fmt::format("{}", options.most_unexplained)},
+          {"most_error", fmt::format("{}", options.most_error)}};
+}
+
+}  // namespace
 
 LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOptions& options,
                                const Control& control) {
@@ -29,6 +50,7 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   plan.options.budget_seconds = std::numeric_limits<double>::infinity();
   plan.layer = &options;
   Certificate& certificate = result.certificate;
+  certificate.options = layer_options_said(options);
   Journey journey = travel(samples, plan, certificate, clock, control);
   Found& found = journey.found;
   if (found.layer) result.layer = std::move(*found.layer);

@@ -4,8 +4,12 @@
 //             as many queries as stated, within the limit
 //   network   answers every logged query to the oracle's precision (plain loops in long double beside it)
 //   fresh     the last queries are the random ones that the seed draws
-//   replay    the extraction made again from the log gives the same network. Queries depend on the last
-//             bits of what this machine computes, so on another one this may not be possible, which is said
+//   replay    the extraction made again from the log gives the same network, and its certificate is the one
+//             that is stated, key by key (report/certificate_diff.h)
+//
+// What cannot be replayed is bad. But two honest folders cannot: one of a version whose queries for a seed
+// were others, and one of a machine whose last bits are others, since queries depend on those. Both are told
+// by what the certificate says of itself, and said; the first three are checked of them all the same.
 #pragma once
 
 #include <string>

@@ -8,6 +8,7 @@
 #include "fit/deep/search.h"
 #include "judge/deep/deep_layers.h"
 #include "judge/deep/deep_noise.h"
+#include "routes/deep/deep_route.h"
 #include "routes/fitted.h"
 
 namespace exhume {
@@ -41,12 +42,7 @@ Found search(Job& job, const Start& /*start*/) {
     options.first_layer.leftCols(d) = V.leftCols(d) * coordinates.back;
     options.first_layer.col(d) = V.col(d) + V.leftCols(d) * coordinates.map.mu;
   }
-  // Outputs that were rounded leave that much where the network is right.
-  constexpr double kSlack = 1.5;
-  if (const std::optional<RoundingNoise> rounding = job.data.rounding()) {
-    const auto entries = static_cast<double>(job.data.training()->rows() * job.data.training()->outputs());
-    options.exact = std::max({options.exact, kSlack * rounding->level(entries), kSlack * rounding->computed});
-  }
+  options.exact = exact_level(job.data);
   options.structure_left = [&](const DeepForm& form) {
     return structure_left(look_at_deep_residual(form, job.data.standard(), job.control));
   };
@@ -63,6 +59,15 @@ Found search(Job& job, const Start& /*start*/) {
 }
 
 }  // namespace
+
+double exact_level(Prepared& data) {
+  constexpr double kSlack = 1.5;
+  const double exact = DeepSearchOptions().exact;
+  const std::optional<RoundingNoise> rounding = data.rounding();
+  if (!rounding) return exact;
+  const auto entries = static_cast<double>(data.training()->rows() * data.training()->outputs());
+  return std::max({exact, kSlack * rounding->level(entries), kSlack * rounding->computed});
+}
 
 Route deep_route() {
   return {.name = "deep",

@@ -1,5 +1,8 @@
 // What the module papers has: routes that follow a paper to the letter, those of papers rectified and
-// threshold, and the samples that go with them.
+// threshold, the samples that go with them, and the checks of their results.
+#include "report/judgement_check.h"
+#include "report/papers/layer_check.h"
+#include "report/papers/memorize_check.h"
 #include "routes/route.h"
 #include "session/generate.h"
 
@@ -23,6 +26,8 @@ Generated plant_threshold_layer(const GenerateOptions& options, const Control& c
 void register_papers() {
   generate_formula.fill(plant_formula);
   generate_threshold.fill(plant_threshold_layer);
+  check_layer_again.fill(check_layer_by_learning);
+  check_memorized_again.fill(check_memorized_by_rows);
   add_routes({depth2_jennrich_route(), rectified_any_route(), rectified_ica_route(), rectified_tensor_route(),
               rectified_symmetric_route(), rectified_noise_route(), rectified_few_outputs_route(),
               rectified_arbitrary_noise_route(), rectified_sparse_noise_route(), threshold_route(),
