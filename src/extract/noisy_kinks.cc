@@ -10,21 +10,21 @@ namespace {
 struct NoisyKinkLimits {
   // The probe measures the largest of some ten deviations, twice: about three standard deviations.
   double probed = 3;
-  double bent = 6;           // standard deviations of a second difference, or of a line's value
-  double left = 6.5;         // the same of the largest residual of a part
-  Index least_points = 3;    // of a part, without its ends
-  double beside = 0.5;       // of a part, where the Jacobian beside its kink is taken
-  double step = 0.5;         // of that distance, for its steps
-  double shrink = 0.3;       // where one passes another kink,
-  int tries = 5;             // so often
-  double rank_one = 8;       // errors of a jump that is of rank one
-  double outside = 1.3;      // of h, where a kink still counts as near
+  double bent = 6;         // standard deviations of a second difference, or of a line's value
+  double left = 6.5;       // the same of the largest residual of a part
+  Index least_points = 3;  // of a part, without its ends
+  double beside = 0.5;     // of a part, where the Jacobian beside its kink is taken
+  double step = 0.5;       // of that distance, for its steps
+  double shrink = 0.3;     // where one passes another kink,
+  int tries = 5;           // so often
+  double rank_one = 8;     // errors of a jump that is of rank one
+  double outside = 1.3;    // of h, where a kink still counts as near
 };
 constexpr NoisyKinkLimits kNoisyKink;
 
 struct Part {
-  Index first = 0, last = 0;  // points of the grid
-  Index count = 0;            // that were fitted; 0: not straight, or too few
+  Index first = 0, last = 0;      // points of the grid
+  Index count = 0;                // that were fitted; 0: not straight, or too few
   double middle = 0, spread = 0;  // of t: mean, sum of squares about it
   Vector value, slope;            // at the middle
   [[nodiscard]] double variance(double t) const {
@@ -44,8 +44,7 @@ void fit_part(Part& part, const Vector& t, const RowMatrix& y, double sigma) {
   const RowMatrix values = y.middleRows(first, n);
   part.value = values.colwise().mean().transpose();
   part.slope = values.transpose() * centred / part.spread;
-  const Matrix left =
-      values - centred * part.slope.transpose() - Vector::Ones(n) * part.value.transpose();
+  const Matrix left = values - centred * part.slope.transpose() - Vector::Ones(n) * part.value.transpose();
   if (left.cwiseAbs().maxCoeff() <= kNoisyKink.left * sigma) part.count = n;
 }
 
@@ -62,8 +61,8 @@ RowMatrix NoisySpace::rounded(RowMatrix u) const {
   return u;
 }
 
-std::vector<LineBend> bends_of_line(const NoisySpace& f, QueryStage stage, const Vector& from, const Vector& v,
-                                    double low, double high, Index count) {
+std::vector<LineBend> bends_of_line(const NoisySpace& f, QueryStage stage, const Vector& from,
+                                    const Vector& v, double low, double high, Index count) {
   std::vector<LineBend> out;
   if (!(low < high)) return out;
   const Vector t = Vector::LinSpaced(count, low, high);
@@ -75,7 +74,8 @@ std::vector<LineBend> bends_of_line(const NoisySpace& f, QueryStage stage, const
   std::vector<Part> parts;
   for (Index i = 0; i < count;) {
     Index j = std::min(i + 1, count - 1);
-    while (j + 1 < count && !((y.row(j - 1) - 2 * y.row(j) + y.row(j + 1)).cwiseAbs().maxCoeff() > limit)) ++j;
+    while (j + 1 < count && !((y.row(j - 1) - 2 * y.row(j) + y.row(j + 1)).cwiseAbs().maxCoeff() > limit))
+      ++j;
     Part part;
     part.first = i;
     part.last = j;
@@ -92,13 +92,14 @@ std::vector<LineBend> bends_of_line(const NoisySpace& f, QueryStage stage, const
     if (!(size > 0)) continue;
     // At t: left.value + left.slope (t - left.middle) = right.value + right.slope (t - right.middle).
     const double about = (t(left.last) + t(right.first)) / 2;
-    const Vector gap = right.value + right.slope * (about - right.middle) - left.value -
-                       left.slope * (about - left.middle);
+    const Vector gap =
+        right.value + right.slope * (about - right.middle) - left.value - left.slope * (about - left.middle);
     bend.at = about - gap.dot(bend.jump) / (size * size);
     const double error = sigma * std::sqrt(left.variance(bend.at) + right.variance(bend.at));
     if ((gap + bend.jump * (bend.at - about)).cwiseAbs().maxCoeff() > kNoisyKink.bent * error) continue;
     if (bend.at < t(left.last) - 1.5 * step || bend.at > t(right.first) + 1.5 * step) continue;
     bend.error = error / size;
+    bend.jump_error = sigma * std::sqrt(1 / left.spread + 1 / right.spread);
     bend.before = bend.at - t(left.first);
     bend.after = t(right.last) - bend.at;
     out.push_back(std::move(bend));
@@ -111,9 +112,9 @@ namespace {
 // A Jacobian beside a kink: by central differences, each as long as it is straight.
 struct NoisyJacobian {
   Vector at;
-  Vector steps;      // s; 0 where none was straight
-  Matrix slopes;     // m x s
-  double size = 0;   // of the answers
+  Vector steps;     // s; 0 where none was straight
+  Matrix slopes;    // m x s
+  double size = 0;  // of the answers
 };
 
 void take_jacobians(const NoisySpace& f, std::vector<NoisyJacobian>& all) {
@@ -189,15 +190,17 @@ std::vector<NoisyKink> kinks_with_normals(const NoisySpace& f, const Vector& fro
     const NoisyJacobian &left = sides[2 * i], &right = sides[2 * i + 1];
     if (!(left.steps.minCoeff() > 0) || !(right.steps.minCoeff() > 0)) continue;
     const double sigma = f.sigma(std::max(left.size, right.size));
-    const Vector errors = sigma * (left.steps.cwiseAbs2().cwiseInverse() + right.steps.cwiseAbs2().cwiseInverse())
-                                      .cwiseSqrt() / std::sqrt(2.0);
+    const Vector errors =
+        sigma * (left.steps.cwiseAbs2().cwiseInverse() + right.steps.cwiseAbs2().cwiseInverse()).cwiseSqrt() /
+        std::sqrt(2.0);
     const Matrix jump = right.slopes - left.slopes;
     const Vector along = bends[i].jump.normalized();
     const Vector row = jump.transpose() * along;
     const double size = row.norm();
     if (!(size > kNoisyKink.bent * errors.norm())) continue;
     const Matrix rest = jump - along * row.transpose();
-    if (rest.norm() > kNoisyKink.rank_one * errors.norm() * std::sqrt(static_cast<double>(jump.rows()))) continue;
+    if (rest.norm() > kNoisyKink.rank_one * errors.norm() * std::sqrt(static_cast<double>(jump.rows())))
+      continue;
     NoisyKink kink;
     kink.place = from + bends[i].at * v;
     kink.normal = row / size;
@@ -229,7 +232,8 @@ std::vector<NoisyBend> look_across(const NoisySpace& f, QueryStage stage, const 
     NoisyBend& bend = out[static_cast<std::size_t>(i)];
     if (!(h(i) > 0)) continue;
     const auto g = y.middleRows(6 * i, 6);
-    const double sigma = f.sigma(g.cwiseAbs().maxCoeff()), straight = kNoisyKink.bent * std::sqrt(6.0) * sigma;
+    const double sigma = f.sigma(g.cwiseAbs().maxCoeff()),
+                 straight = kNoisyKink.bent * std::sqrt(6.0) * sigma;
     const auto second = [&](Index a) {
       return (g.row(a) - 2 * g.row(a + 1) + g.row(a + 2)).cwiseAbs().maxCoeff();
     };
@@ -237,6 +241,7 @@ std::vector<NoisyBend> look_across(const NoisySpace& f, QueryStage stage, const 
                  right = (g.row(5) - g.row(3)).transpose() / (2 * h(i));
     const double error = sigma / (std::sqrt(2.0) * h(i)), limit = kNoisyKink.bent * std::sqrt(2.0) * error;
     bend.jump = right - left;
+    bend.jump_error = std::sqrt(2.0) * error;
     const double size = bend.jump.norm();
     if (second(0) > straight || second(3) > straight) continue;
     if (std::max(left.cwiseAbs().maxCoeff(), right.cwiseAbs().maxCoeff()) <= limit) {

@@ -18,7 +18,7 @@ struct ShapeLimits {
   // for doubles and for coarser answers, and the longest.
   double first_fine = 1e-6, first_coarse = 1e-4, longest = 0.5, factor = 4;
   double coarse = 1e-12;
-  double bent = 60;    // noises off a line: a parabola is then 15 off a bend, so that the two are told apart
+  double bent = 60;     // noises off a line: a parabola is then 15 off a bend, so that the two are told apart
   double little = 0.3;  // of what the other fits leave
   double falls = 0.5;   // of what was left before, where a segment half as long shows less: it is not rough
   int halvings = 5;
@@ -100,7 +100,8 @@ Shapes tell_shapes(Meter& meter, const AnswerNoise& noise, std::uint64_t seed) {
   for (Index i = 0; i < kShape.places; ++i) {
     // Towards the middle of a box, where there is one.
     Vector along = v.row(i);
-    if (box.bounded()) along = along.cwiseAbs().cwiseProduct((frame.origin() - x.row(i).transpose()).cwiseSign());
+    if (box.bounded())
+      along = along.cwiseAbs().cwiseProduct((frame.origin() - x.row(i).transpose()).cwiseSign());
     looks.push_back({x.row(i).transpose(), along, first, 0, 0, 0, false});
   }
   Shapes out;

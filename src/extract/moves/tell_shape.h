@@ -10,9 +10,11 @@
 //
 //     bend     a line with one kink leaves little, a cubic more         a network of ReLUs
 //     curve    a cubic leaves little, a line with one kink more         tanh, GELU, kernels
-//     step     a line with one jump leaves little                       trees, labels, inputs that are rounded
+//     step     a line with one jump leaves little                       trees, labels, inputs that are
+//     rounded
 //
-// Where none of them leaves little, l is halved a few times, so that the first of several kinks is alone. What
+// Where none of them leaves little, l is halved a few times, so that the first of several kinks is alone.
+// What
 // is then still off a line, by as much as before, is rough: arithmetic of few digits, or noise.
 #pragma once
 

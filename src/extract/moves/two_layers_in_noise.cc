@@ -23,37 +23,49 @@ struct InNoiseLimits {
   // Lines.
   Index line_points = 1201, first_points = 2401;
   double reach = 4, first_reach = 24;  // of a line to either side, in spreads of inputs
-  int least_lines = 6, quiet_lines = 3, most_lines = 24;
+  int quiet_lines = 2, most_lines = 16, more_lines = 2;
+  std::size_t lines_to_wrong = 5;  // and beyond, as a share of the way
+  double beyond_wrong = 0.2;
   double far_quantile = 0.9, beyond_planes = 2, least_spread = 1e-3;  // as in extract.cc
   // Planes.
-  double plain_jump = 20;   // sigmas that a kink's jump makes over one step
-  double errors = 4;        // of a place: the step is at least so many
-  double farther = 3;       // radius of the next places over that of the last
+  double plain_jump = 20;  // sigmas that a kink's jump makes over one step
+  double errors = 4;       // of a place: the step is at least so many
+  double farther = 3;      // radius of the next places over that of the last
   Index spare = 3, far_places = 20, least_judged = 8;
   double bends_near = 0.7, bends_far = 0.75;  // share of the places where f changes
-  double outlier = 6;        // errors from which a place is not used
-  double same_plane = 8;     // errors of a kink from a plane that explains it
-  double same_normal = 1e-3;  // distance of planes that are one
+  double outlier = 6;                         // errors from which a place is not used
+  double same_plane = 8;                      // errors of a kink from a plane that explains it
+  double same_normal = 1e-3;                  // distance of planes that are one
   // Surfaces.
   double near_crossing = 0.03;  // of the spread: the line just beyond a crossing, at most
   double room = 0.3;            // the same of the way to the next plane
+  double nearer[2] = {1, 0.2};  // shares of that which are tried
   double windows[2] = {4, 20};  // of that line, in multiples of its distance over the slope along it
   Index window_points = 61;
-  double same_jump = 0.15;
+  double same_jump = 0.02;             // share by which jumps of one unit may differ beside their errors
+  double same_direction = 5e-3;        // and their directions on different lines
   double places[3] = {0.7, 0.4, 0.2};  // of the piece, where the surface is met
-  double widest = 0.1, shortest = 2e-3;  // steps there: of the room, and of the spread
-  int crossings = 60;                    // of one way
-  int ways = 3;                          // towards each plane that was not crossed
-  double far = 3.5;                      // from the middle, in spreads times s^(1/2)
-  double consistent = 30;                // errors of a unit's places that are its own, root mean square
+  double widest = 0.1, shortest[2] = {2e-3, 4e-4};  // steps there: of the room, and of the spread
+  int crossings = 60;                               // of one way
+  int ways = 3;                                     // towards each plane that was not crossed
+  double far = 3.5;                                 // from the middle, in spreads times s^(1/2)
+  double consistent = 30;   // errors of a unit's places that are its own, root mean square
+  double row_error = 3e-5;  // how far off a unit's surface may lie, over the spread
   // Fits.
   double ridge = 1e-7;
-  double sample = 8;                      // equations per unknown
-  double twins = 1e-3;                    // distance of rows that are one, over what both say
+  double sample = 8;  // equations per unknown
+  double twins = 5,
+         own = 3;  // errors of places that one row explains, root mean square; over that of each alone
   int absolute_rounds = 12;
-  double right = 25;                      // sigmas of an answer that is right
-  double exact = 3;                       // root mean square over sigma of a network that is found
-  int rounds = 8;
+  double wrong = 1000;     // sigmas of an answer that is wrong: rows are not exact before the polish
+  double off = 40;         // the same once it is polished
+  Index most_wrong = 200;  // that join the sample at once
+  double few_wrong = 0.1;  // share of them that is worth one
+  double exact = 3;        // root mean square over sigma of a network that is found
+  int rounds = 40, idle_rounds = 7, again = 4;  // at most; without progress; after which all are tried again
+  double progress = 0.8;
+  double sign_off = 0.3;  // from +-1, of signs that are known
+  double needless = 1.2;  // what is left may grow so where a unit goes
 };
 constexpr InNoiseLimits kInNoise;
 
@@ -68,8 +80,8 @@ struct Candidate {
   NoisyKink kink;
   PlaneFit plane;
   std::vector<MetPlace> met;
-  double radius = 0;       // of the last places
-  bool lost = false;       // f does not bend all along
+  double radius = 0;  // of the last places
+  bool lost = false;  // f does not bend all along
   bool first_layer = false;
 };
 
@@ -137,13 +149,16 @@ void fit_plane(Candidate& each) {
 // A unit above the first layer, as its surface was met.
 struct SurfaceUnit {
   NoisyKink kink;
+  std::vector<NoisyKink> others;  // further kinks of it
   std::vector<MetPlace> met;
   Vector kappa;             // k: change of slope across every plane
   std::vector<bool> known;  // k
   Vector r;                 // s: z = kappa.|q| / 2 + r.u + beta
   double beta = 0;
-  Vector row;               // k + 1, on (h, 1): once signs are known
-  std::vector<bool> told;   // k: weights that places tell
+  Vector row;              // k + 1, on (h, 1): once signs are known
+  std::vector<bool> told;  // k: weights that places tell
+  double alone = 0;        // how far places are off it, in errors
+  bool by_row = false;     // kappa, r and beta are not known
 };
 
 class InNoise {
@@ -168,33 +183,49 @@ class InNoise {
 
   NoisyLayers run() {
     NoisyLayers out;
-    int quiet = 0, lines = 0;
-    std::size_t units = 0;
-    for (int round = 0; round < kInNoise.rounds; ++round) {
-      for (; lines < kInNoise.most_lines; ++lines) {
-        const Index planes = V_.rows();
-        if (control().out_of_time()) return none("the time ended");
-        follow_random_line();
-        set_spread();
-        if (V_.rows() > planes) start_units_over();
-        trace_kinks();
-        quiet = V_.rows() > planes || units_.size() > units ? 0 : quiet + 1;
-        units = units_.size();
-        if (lines + 1 >= kInNoise.least_lines && quiet >= kInNoise.quiet_lines) break;
-      }
-      if (units_.empty())
-        return none(fmt::format("{} planes of a first layer were found and {} kinks above it, but none of their "
-                                "surfaces could be followed across the planes",
-                                V_.rows(), above_.size()));
-      if (assemble(out)) return out;
+    int quiet = 0;
+    for (int line = 0; line < kInNoise.most_lines && quiet < kInNoise.quiet_lines; ++line) {
+      if (control().out_of_time()) return none("the time ended");
       const Index planes = V_.rows();
-      if (!follow_lines_to_wrong()) break;
+      follow_random_line();
       set_spread();
-      if (V_.rows() > planes) start_units_over();
-      trace_kinks();
-      quiet = 0;
-      ++lines;
+      quiet = V_.rows() > planes ? 0 : quiet + 1;
     }
+    int idle = 0;
+    std::size_t most = 0, least_wrong = std::numeric_limits<std::size_t>::max();
+    for (int round = 0; round < kInNoise.rounds && idle <= kInNoise.idle_rounds; ++round) {
+      const Index planes = V_.rows();
+      // Ways are drawn anew: what was lost before may be found.
+      if (round % kInNoise.again == kInNoise.again - 1) in_vain_.clear();
+      trace_kinks();
+      units_from_jumps();
+      if (control().out_of_time()) return none("the time ended");
+      if (units_.empty())
+        return none(
+            fmt::format("{} planes of a first layer were found and {} kinks above it, but none of their "
+                        "surfaces could be followed across the planes",
+                        V_.rows(), above_.size()));
+      if (assemble(out, idle == kInNoise.idle_rounds)) return out;
+      const bool further = units_.size() > most || static_cast<double>(wrong_.size()) <
+                                                       kInNoise.progress * static_cast<double>(least_wrong);
+      idle = further ? 0 : idle + 1;
+      most = std::max(most, units_.size());
+      least_wrong = std::min(least_wrong, wrong_.size());
+      // Lines at random, and to where answers are wrong.
+      for (int i = 0; i < kInNoise.more_lines; ++i) follow_random_line();
+      follow_lines_to_wrong();
+      set_spread();
+      if (V_.rows() > planes) {
+        start_units_over();
+        idle = 0;
+        most = 0;
+      }
+    }
+    if (above_.size() > units_.size())
+      why_ += fmt::format(
+          "; the surfaces of {} kinks could not be followed from plane to plane, as those of a "
+          "third hidden layer cannot",
+          above_.size());
     NoisyLayers failed = none(why_);
     failed.left = left_;
     return failed;
@@ -236,9 +267,10 @@ class InNoise {
     if (f_.space.bounded() || V_.rows() == 0) return;
     Vector far = V_.col(s_).cwiseAbs();
     std::sort(far.data(), far.data() + far.size());
-    spread_ = std::max(kInNoise.least_spread,
-                       kInNoise.beyond_planes *
-                           far(static_cast<Index>(kInNoise.far_quantile * static_cast<double>(far.size() - 1))));
+    spread_ =
+        std::max(kInNoise.least_spread,
+                 kInNoise.beyond_planes *
+                     far(static_cast<Index>(kInNoise.far_quantile * static_cast<double>(far.size() - 1))));
   }
 
   void follow_random_line() {
@@ -278,7 +310,20 @@ class InNoise {
         return true;
     for (const SurfaceUnit& unit : units_) {
       const auto [z, slope] = value_of(unit, u);
-      if (std::abs(z) <= kInNoise.same_plane * (error + 1e-5 * spread_) * slope.norm()) return true;
+      if (!unit.by_row &&
+          std::abs(z) <= kInNoise.same_plane * (error + kInNoise.row_error * spread_) * slope.norm())
+        return true;
+      if (unit.row.size() == 0) continue;
+      const Vector q = values(u).cwiseProduct(signs_), on = (q.array() > 0).cast<double>();
+      bool told = true;
+      for (Index i = 0; i < q.size(); ++i)
+        told = told && (on(i) == 0 || unit.told[static_cast<std::size_t>(i)]);
+      if (!told) continue;
+      const Vector w = unit.row.head(q.size()).cwiseProduct(on);
+      const Vector by_row = V_.leftCols(s_).transpose() * w.cwiseProduct(signs_);
+      if (std::abs(w.dot(q) + unit.row(q.size())) <=
+          kInNoise.same_plane * (error + kInNoise.row_error * spread_) * by_row.norm())
+        return true;
     }
     return false;
   }
@@ -329,7 +374,8 @@ class InNoise {
   }
 
   // A place of the candidate's plane near u.
-  [[nodiscard]] std::optional<Vector> on_plane(const Candidate& each, const Vector& u, const Vector& other) const {
+  [[nodiscard]] std::optional<Vector> on_plane(const Candidate& each, const Vector& u,
+                                               const Vector& other) const {
     const auto height = [&](const Vector& at) { return each.plane.normal.dot(at) + each.plane.offset; };
     if (!f_.space.bounded()) return Vector(u - height(u) * each.plane.normal);
     const double here = height(u), there = height(other);
@@ -367,7 +413,8 @@ class InNoise {
             way -= way.dot(each.plane.normal) * each.plane.normal;
             at = each.kink.place + each.radius * way.normalized();
             *at -= (each.plane.normal.dot(*at) + each.plane.offset) * each.plane.normal;
-            if (f_.space.bounded() && !(f_.space.reach(each.kink.place, *at - each.kink.place) > 1)) at.reset();
+            if (f_.space.bounded() && !(f_.space.reach(each.kink.place, *at - each.kink.place) > 1))
+              at.reset();
           }
           if (!at || !at->allFinite()) continue;
           ++found;
@@ -398,7 +445,8 @@ class InNoise {
         const bool far = each.radius > last;
         const Index judged = bends[i] + none[i];
         const double share = static_cast<double>(bends[i]) / static_cast<double>(std::max<Index>(judged, 1));
-        if (judged < (far ? kInNoise.least_judged : 3) || share < (far ? kInNoise.bends_far : kInNoise.bends_near)) {
+        if (judged < (far ? kInNoise.least_judged : 3) ||
+            share < (far ? kInNoise.bends_far : kInNoise.bends_near)) {
           each.lost = true;
           continue;
         }
@@ -411,8 +459,12 @@ class InNoise {
 
   // Surfaces of units above, across the planes.
 
+  // Another plane: surfaces cross it too.
   void start_units_over() {
-    for (SurfaceUnit& unit : units_) above_.push_back(std::move(unit.kink));
+    for (SurfaceUnit& unit : units_) {
+      above_.push_back(std::move(unit.kink));
+      for (NoisyKink& other : unit.others) above_.push_back(std::move(other));
+    }
     units_.clear();
     in_vain_.clear();
   }
@@ -425,11 +477,13 @@ class InNoise {
                      [](const NoisyKink& a, const NoisyKink& b) { return a.turn < b.turn; });
     for (NoisyKink& kink : waiting) {
       if (on_known(kink.place, kink.error)) continue;
-      const bool again = std::any_of(in_vain_.begin(), in_vain_.end(),
-                                     [&](const Vector& at) { return at == kink.place; });
+      const bool again =
+          std::any_of(in_vain_.begin(), in_vain_.end(), [&](const Vector& at) { return at == kink.place; });
       if (!again) {
+        if (control().out_of_time()) return;
         if (std::optional<SurfaceUnit> unit = trace(kink)) {
           units_.push_back(std::move(*unit));
+          know_rows();
           continue;
         }
         in_vain_.push_back(kink.place);
@@ -498,8 +552,13 @@ class InNoise {
       } else {
         ++lost;
       }
-      if (lost >= 4 && lost > 2 * whole) return std::nullopt;
-      if (lost + whole >= 12 && lost > whole) return std::nullopt;
+      if ((lost >= 4 && lost > 2 * whole) || (lost + whole >= 12 && lost > whole)) {
+        // Signs tell more: places of some pieces may be enough.
+        if (!signs_known()) return std::nullopt;
+        unit.alone = solve_row(unit, signs_.asDiagonal() * V_);
+        if (!is_told(unit)) return std::nullopt;
+        break;
+      }
     }
     if (!solve(unit)) return std::nullopt;
     return unit;
@@ -510,6 +569,7 @@ class InNoise {
     Vector x = unit.kink.place, g = unit.kink.normal;
     Index last = -1;
     double drift = unit.kink.turn;  // of g, about
+    int unmet = 0;                  // pieces since it was last met
     for (int step = 0; step < kInNoise.crossings; ++step) {
       Vector e = toward - toward.dot(g) / g.squaredNorm() * g;
       if (!(e.norm() > 1e-6)) return true;
@@ -525,24 +585,35 @@ class InNoise {
       if (unit.known[static_cast<std::size_t>(i)]) {
         g += side * unit.kappa(i) * w;
         x = at;
+        // The surface once more on this piece: errors do not add up along the way.
+        if (const std::optional<MetPlace> met = far_place(unit, at, toward, g, i, drift)) {
+          unit.met.push_back(*met);
+          x = met->at;
+          if (!solve(unit)) return false;
+          g = value_of(unit, x).second;
+          unmet = 0;
+        } else if (++unmet >= 3) {
+          return false;
+        }
       } else {
         // Across, by g' = g + change ahead.
-        const std::optional<double> rough = change_beyond(unit, at, g, ahead, i);
+        const std::optional<Change> rough = change_beyond(unit, at, g, ahead, i);
         if (!rough) return false;
-        const Vector rough_g = g + *rough * ahead;
-        const std::optional<MetPlace> met = far_place(unit, at, toward, rough_g, i, drift);
+        const Vector rough_g = g + rough->by * ahead;
+        const std::optional<MetPlace> met =
+            far_place(unit, at, toward, rough_g, i, drift + rough->error / rough_g.norm());
         if (!met) return false;
         // g'.(met - at) = 0 with g' = g + change ahead.
         const double change = -g.dot(met->at - at) / ahead.dot(met->at - at);
         if (!std::isfinite(change)) return false;
         unit.met.push_back(*met);
         unit.known[static_cast<std::size_t>(i)] = true;
-        unit.kappa(i) = change;
-        // Going ahead along +w adds kappa w; along -w it takes it away: -kappa w = kappa ahead.
-        if (side < 0) unit.kappa(i) = change;
-        g += change * ahead;
+        unit.kappa(i) = change;  // along +w it is added, along -w taken away: both are kappa ahead
         x = met->at;
+        if (!solve(unit)) return false;
+        g = value_of(unit, x).second;
         if (!(g.norm() > 1e-3)) return true;
+        unmet = 0;
       }
       last = i;
       if (unit.known[static_cast<std::size_t>(aim)]) return true;
@@ -550,20 +621,38 @@ class InNoise {
     return true;
   }
 
+  // Are jumps the same, whatever the orientation?
+  [[nodiscard]] static bool same_jump(const Vector& jump, const Vector& expected, double error) {
+    return std::min((jump - expected).norm(), (jump + expected).norm()) <=
+           kInNoise.same_jump * expected.norm() + kInNoise.outlier * error;
+  }
+
+  struct Change {
+    double by = 0, error = 0;
+  };
   // The change of slope just beyond a crossing.
-  std::optional<double> change_beyond(const SurfaceUnit& unit, const Vector& at, const Vector& g,
+  std::optional<Change> change_beyond(const SurfaceUnit& unit, const Vector& at, const Vector& g,
                                       const Vector& ahead, Index plane) {
     Vector w = g - g.dot(ahead) * ahead;
     const double gamma = w.norm();
     if (!(gamma > 1e-3 * g.norm())) return std::nullopt;
     w /= gamma;
-    const double delta =
-        std::min(kInNoise.near_crossing * spread_, kInNoise.room * std::max(room_at(at, plane), 1e-6 * spread_));
+    const double most = std::min(kInNoise.near_crossing * spread_,
+                                 kInNoise.room * std::max(room_at(at, plane), 1e-6 * spread_));
+    for (const double nearer : kInNoise.nearer)
+      if (const std::optional<Change> change = change_at(unit, at, g, ahead, plane, w, gamma, nearer * most))
+        return change;
+    return std::nullopt;
+  }
+  std::optional<Change> change_at(const SurfaceUnit& unit, const Vector& at, const Vector& g,
+                                  const Vector& ahead, Index plane, const Vector& w, double gamma,
+                                  double delta) {
     const Vector from = at + delta * ahead;
     const double straight = -g.dot(ahead) * delta / gamma;
     const Vector expected = unit.kink.jump * gamma;
     for (const double wide : kInNoise.windows) {
-      double low = straight - wide * delta * g.norm() / gamma, high = straight + wide * delta * g.norm() / gamma;
+      double low = straight - wide * delta * g.norm() / gamma,
+             high = straight + wide * delta * g.norm() / gamma;
       // As far as the piece goes.
       const Vector q = values(from), rate = V_.leftCols(s_) * w;
       for (Index i = 0; i < q.size(); ++i) {
@@ -577,24 +666,23 @@ class InNoise {
         low = std::max(low, -0.99 * f_.space.reach(from, -w));
       }
       if (!(high - low > 0.1 * delta)) return std::nullopt;
-      std::optional<double> best;
-      double off = kInNoise.same_jump;
+      std::optional<Change> best;
+      double off = std::numeric_limits<double>::infinity();
       for (const LineBend& bend :
            bends_of_line(f_, QueryStage::kSurfaces, from, w, low, high, kInNoise.window_points)) {
-        const double other = (bend.jump - expected).norm() / expected.norm();
-        if (other < off) {
-          off = other;
-          best = bend.at;
-        }
+        const double other = (bend.jump - expected).norm();
+        if (!same_jump(bend.jump, expected, bend.jump_error) || !(other < off)) continue;
+        off = other;
+        best = Change{-(g.dot(ahead) * delta + gamma * bend.at) / delta, gamma * bend.error / delta};
       }
-      if (best) return -(g.dot(ahead) * delta + gamma * *best) / delta;
+      if (best) return best;
     }
     return std::nullopt;
   }
 
   // The surface on the new piece, far from the crossing.
-  std::optional<MetPlace> far_place(const SurfaceUnit& unit, const Vector& at, const Vector& toward, const Vector& g,
-                                    Index plane, double drift) {
+  std::optional<MetPlace> far_place(const SurfaceUnit& unit, const Vector& at, const Vector& toward,
+                                    const Vector& g, Index plane, double drift) {
     const double size = g.norm();
     const Vector normal = g / size;
     Vector e = toward - toward.dot(normal) * normal;
@@ -609,15 +697,19 @@ class InNoise {
       const Vector place = at + share * length * e;
       const double room = room_at(place, -1);
       const double least = kInNoise.plain_jump * f_.sigma(0) / (unit.kink.jump.norm() * size);
-      const double h = std::min(kInNoise.widest * room,
-                                std::max({least, kInNoise.shortest * spread_, kInNoise.errors * drift * share * length}));
-      const NoisyBend bend = look_across(f_, QueryStage::kSurfaces, place.transpose(), normal.transpose(),
-                                         Vector::Constant(1, h))
-                                 .front();
-      if (bend.seen != Seen::kBend) continue;
-      const Vector expected = unit.kink.jump * size;
-      if ((bend.jump - expected).norm() > kInNoise.same_jump * expected.norm()) continue;
-      return MetPlace{place + bend.offset * normal, std::max(bend.error, f_.relative * place.norm())};
+      for (const double shortest : kInNoise.shortest) {
+        const double h =
+            std::min(kInNoise.widest * room,
+                     std::max({least, shortest * spread_, kInNoise.errors * drift * share * length}));
+        const NoisyBend bend = look_across(f_, QueryStage::kSurfaces, place.transpose(), normal.transpose(),
+                                           Vector::Constant(1, h))
+                                   .front();
+        if (bend.seen == Seen::kNone || bend.seen == Seen::kDead) break;
+        if (bend.seen != Seen::kBend) continue;
+        const Vector expected = unit.kink.jump * size;
+        if (!same_jump(bend.jump, expected, bend.jump_error)) continue;
+        return MetPlace{place + bend.offset * normal, std::max(bend.error, f_.relative * place.norm())};
+      }
     }
     return std::nullopt;
   }
@@ -664,6 +756,7 @@ class InNoise {
     Vector right(A.rows());
     Index at = 0;
     for (const SurfaceUnit& unit : units_) {
+      if (unit.by_row) continue;
       Matrix open(s_, 0);
       Vector half = unit.kappa / 2;
       for (Index i = 0; i < k; ++i) {
@@ -686,16 +779,71 @@ class InNoise {
     // Units that say something else do not count: least absolute deviations.
     Vector weight = Vector::Ones(at), s;
     for (int round = 0; round < kInNoise.absolute_rounds; ++round) {
-      s = Matrix(weight.asDiagonal() * A.topRows(at)).colPivHouseholderQr().solve(weight.cwiseProduct(right.head(at)));
+      s = Matrix(weight.asDiagonal() * A.topRows(at))
+              .colPivHouseholderQr()
+              .solve(weight.cwiseProduct(right.head(at)));
       weight = ((A.topRows(at) * s - right.head(at)).array().abs() + 1e-6).rsqrt();
     }
     return s;
   }
 
   // The row of a unit on (h, 1) from its places.
-  void solve_row(SurfaceUnit& unit, const Matrix& W) const {
+  // More equations than weights, and they agree.
+  [[nodiscard]] bool is_told(const SurfaceUnit& unit) const {
+    Index unknowns = 1;
+    for (const bool one : unit.told) unknowns += one ? 1 : 0;
+    const auto kinks = static_cast<Index>(unit.others.size()) + 1;
+    return static_cast<Index>(unit.met.size()) + kinks * (s_ - 1) >= unknowns + kInNoise.spare &&
+           unit.alone < kInNoise.twins;
+  }
+  [[nodiscard]] bool signs_known() const {
+    return signs_.size() == V_.rows() && signs_off_ < kInNoise.sign_off;
+  }
+
+  // Kinks of the last hidden layer with one direction of jumps are of one unit, where there are several
+  // outputs.
+  void units_from_jumps() {
+    if (!signs_known() || f_.space.meter->outputs() < 2) return;
+    const Matrix W = signs_.asDiagonal() * V_;
+    for (std::size_t i = 0; i < above_.size(); ++i) {
+      const Vector along = above_[i].jump.normalized();
+      SurfaceUnit unit;
+      unit.kink = above_[i];
+      unit.kappa = Vector::Zero(V_.rows());
+      unit.r = Vector::Zero(s_);
+      unit.known.assign(static_cast<std::size_t>(V_.rows()), false);
+      unit.met.push_back({unit.kink.place, unit.kink.error});
+      std::vector<std::size_t> members{i};
+      for (std::size_t j = 0; j < above_.size(); ++j) {
+        const Vector other = above_[j].jump.normalized();
+        if (j == i || std::min((other - along).norm(), (other + along).norm()) > kInNoise.same_direction)
+          continue;
+        SurfaceUnit more = unit;
+        more.others.push_back(above_[j]);
+        more.met.push_back({above_[j].place, above_[j].error});
+        more.alone = solve_row(more, W);
+        if (more.alone > kInNoise.twins) continue;
+        unit = std::move(more);
+        members.push_back(j);
+      }
+      if (members.size() < 2 || !is_told(unit)) continue;
+      for (std::size_t q = members.size(); q-- > 0;) {
+        const auto largest = std::max_element(members.begin(), members.end());
+        above_.erase(above_.begin() + static_cast<std::ptrdiff_t>(*largest));
+        *largest = 0;
+      }
+      unit.by_row = true;
+      units_.push_back(std::move(unit));
+      i = static_cast<std::size_t>(-1);  // from the first again
+    }
+    join_twins(W);
+  }
+
+  // Returns the root mean square of the places' distances over their errors.
+  double solve_row(SurfaceUnit& unit, const Matrix& W) const {
     const Index k = W.rows(), n = static_cast<Index>(unit.met.size());
-    Matrix A = Matrix::Zero(n + s_ + k + 1, k + 1);
+    const auto others = static_cast<Index>(unit.others.size()) * (s_ - 1);
+    Matrix A = Matrix::Zero(n + s_ + others + k + 1, k + 1);
     Vector right = Vector::Zero(A.rows());
     Vector met = Vector::Zero(k);
     for (Index i = 0; i < n; ++i) {
@@ -712,51 +860,88 @@ class InNoise {
     A.middleRows(n, s_ - 1) = tangents(unit.kink.normal).transpose() * slope / turn;
     A.row(n + s_ - 1) = unit.kink.normal.transpose() * slope / turn;
     right(n + s_ - 1) = 1 / turn;
+    met += on;
+    Index at = n + s_;
+    for (const NoisyKink& other : unit.others) {
+      const Vector there = W.leftCols(s_) * other.place + W.col(s_),
+                   on_there = (there.array() > 0).cast<double>();
+      A.block(at, 0, s_ - 1, k) = tangents(other.normal).transpose() * W.leftCols(s_).transpose() *
+                                  on_there.asDiagonal() / std::max(other.turn, f_.relative);
+      met += on_there;
+      at += s_ - 1;
+    }
     A.bottomRows(k + 1) = kInNoise.ridge / turn * Matrix::Identity(k + 1, k + 1);
     unit.row = A.householderQr().solve(right);
     unit.told.assign(static_cast<std::size_t>(k), false);
     for (Index i = 0; i < k; ++i) unit.told[static_cast<std::size_t>(i)] = met(i) > 0;
+    const Index count = n + s_ + others;
+    return (A.topRows(count) * unit.row - right.head(count)).norm() / std::sqrt(static_cast<double>(count));
   }
 
-  // Units met twice are one.
+  // Signs of the first layer as far as units tell, and all rows on it; units met twice are one.
+  void know_rows() {
+    const Vector s = signs_of_first();
+    signs_ = as_signs(s);
+    signs_off_ = (s.cwiseAbs().array() - 1).abs().maxCoeff();
+    if (!(signs_off_ < kInNoise.sign_off)) {
+      std::erase_if(units_, [](const SurfaceUnit& unit) { return unit.by_row; });
+      for (SurfaceUnit& unit : units_) unit.row.resize(0);
+      return;
+    }
+    const Matrix W = signs_.asDiagonal() * V_;
+    for (SurfaceUnit& unit : units_) unit.alone = solve_row(unit, W);
+    join_twins(W);
+  }
+
+  // Units met twice are one: a row that explains the places of both.
   void join_twins(const Matrix& W) {
-    const Index k = W.rows();
     for (std::size_t i = 0; i < units_.size(); ++i) {
       for (std::size_t j = units_.size(); j-- > i + 1;) {
-        Vector a = units_[i].row, b = units_[j].row;
-        for (Index c = 0; c < k; ++c)
-          if (!units_[i].told[static_cast<std::size_t>(c)] || !units_[j].told[static_cast<std::size_t>(c)])
-            a(c) = b(c) = 0;
-        a.normalize();
-        b.normalize();
-        if (std::min((a - b).norm(), (a + b).norm()) > kInNoise.twins) continue;
-        units_[i].met.insert(units_[i].met.end(), units_[j].met.begin(), units_[j].met.end());
+        const Vector a = units_[i].kink.jump.normalized(), b = units_[j].kink.jump.normalized();
+        if (std::min((a - b).norm(), (a + b).norm()) > kInNoise.same_direction) continue;
+        SurfaceUnit both = units_[i];
+        both.met.insert(both.met.end(), units_[j].met.begin(), units_[j].met.end());
+        both.others.push_back(units_[j].kink);
+        both.others.insert(both.others.end(), units_[j].others.begin(), units_[j].others.end());
+        both.alone = solve_row(both, W);
+        if (both.alone > std::max(kInNoise.twins, kInNoise.own * std::max(units_[i].alone, units_[j].alone)))
+          continue;
+        SurfaceUnit fits = both;
+        fits.alone = 0;
+        if (!is_told(fits)) continue;
+        if (units_[i].by_row && !units_[j].by_row) {
+          both.kappa = units_[j].kappa;
+          both.known = units_[j].known;
+          both.r = units_[j].r;
+          both.beta = units_[j].beta;
+          both.by_row = false;
+        }
+        units_[i] = std::move(both);
         units_.erase(units_.begin() + static_cast<std::ptrdiff_t>(j));
-        solve_row(units_[i], W);
       }
     }
   }
 
-  bool assemble(NoisyLayers& out) {
+  // whatever: polish, whatever the answers that are wrong.
+  bool assemble(NoisyLayers& out, bool whatever) {
     const Index k = V_.rows();
-    const Vector s = signs_of_first();
-    Matrix W = V_;
-    for (Index i = 0; i < k; ++i)
-      if (s(i) < 0) W.row(i) *= -1;
-    for (SurfaceUnit& unit : units_) solve_row(unit, W);
-    join_twins(W);
+    know_rows();
+    const Matrix W = signs_.asDiagonal() * V_;
+    for (SurfaceUnit& unit : units_)
+      if (unit.row.size() == 0) unit.alone = solve_row(unit, W);
     const auto n2 = static_cast<Index>(units_.size());
     const Index m = f_.space.meter->outputs();
     const Index unknowns = k * (s_ + 1) + n2 * (k + 1) + (n2 + 1) * m;
-    const Index wanted = static_cast<Index>(kInNoise.sample * static_cast<double>(unknowns) / static_cast<double>(m)) + 500;
+    const Index wanted =
+        static_cast<Index>(kInNoise.sample * static_cast<double>(unknowns) / static_cast<double>(m)) + 500;
     if (sample_spread_ != spread_) {
       u_.resize(0, s_);
       y_.resize(0, m);
       sample_spread_ = spread_;
     }
     if (u_.rows() < wanted) {
-      const RowMatrix u = f_.rounded(random_places("noisy sample", static_cast<std::uint64_t>(u_.rows()),
-                                                   wanted - u_.rows()));
+      const RowMatrix u = f_.rounded(
+          random_places("noisy sample", static_cast<std::uint64_t>(u_.rows()), wanted - u_.rows()));
       append_rows(y_, f_.ask(QueryStage::kSample, u));
       append_rows(u_, u);
     }
@@ -775,7 +960,8 @@ class InNoise {
     }
     const RowMatrix left = y_ - F * C;
     // Signs of the second layer.
-    const LayerSigns signs = least_squares_signs(rows, C.topRows(n2).transpose(), C.bottomRows(k + 1).transpose());
+    const LayerSigns signs =
+        least_squares_signs(rows, C.topRows(n2).transpose(), C.bottomRows(k + 1).transpose());
     DeepForm plain;
     plain.plain = true;
     plain.inputs = s_;
@@ -783,48 +969,100 @@ class InNoise {
     for (Index j = 0; j < n2; ++j)
       if (signs.s(j) < 0) plain.V[1].row(j) *= -1;
     const Vector off = left.rowwise().norm();
-    const auto wrong = (off.array() > kInNoise.right * sigma * 40).count();
-    why_ = fmt::format("{} units of a first layer and {} of a second leave {} of {} answers unexplained", k, n2, wrong,
-                       u_.rows());
-    if (getenv("EXHUME_TRACE")) {
-      fmt::print(stderr, "spread {:.3g} planes {} units {} above {} wrong {} of {} median off {:.2e} sigma {:.2e}\n", spread_, k, n2, above_.size(),
-                 wrong, u_.rows(), median(off), sigma);
-      fmt::print(stderr, "signs1 off {:.2e} signs2 off {:.2e}\n", (s.cwiseAbs().array() - 1).abs().maxCoeff(), signs.off);
-    }
+    const auto wrong = (off.array() > kInNoise.wrong * sigma).count();
+    why_ = fmt::format("{} units of a first layer and {} of a second leave {} of {} answers unexplained", k,
+                       n2, wrong, u_.rows());
+    // Where most is left, and a place where nothing is.
     wrong_.clear();
+    for (Index i = 0; i < u_.rows(); ++i)
+      if (off(i) > kInNoise.wrong * sigma) wrong_.push_back(i);
+    std::stable_sort(wrong_.begin(), wrong_.end(), [&](Index a, Index b) { return off(a) > off(b); });
+    if (static_cast<double>(wrong_.size()) > kInNoise.few_wrong * static_cast<double>(u_.rows()) && !whatever)
+      return false;
     FormFitOptions fitting;
     fitting.hope = 0;
     fitting.enough = 1;
-    const std::optional<FormFit> fit = fit_form(plain, u_, y_, fitting, control());
+    std::optional<FormFit> fit = fit_form(plain, u_, y_, fitting, control());
     if (!fit) return false;
+    leave_needless(*fit);
     const RowMatrix rest = y_ - evaluate(fit->form, u_);
     left_ = std::sqrt(rest.squaredNorm() / static_cast<double>(rest.size())) / sigma;
-    if (getenv("EXHUME_TRACE")) fmt::print(stderr, "fit left {:.3g} sigma, mse {:.2e}\n", left_, fit->relative_mse);
-    if (left_ < kInNoise.exact) {
-      out.form = fit->form;
-      out.left = left_;
-      out.spread = spread_;
-      return true;
+    if (!(left_ < kInNoise.exact)) return false;
+    if (learn_from_wrong(fit->form)) {
+      why_ =
+          fmt::format("{} units of a first layer and {} of a second answer random queries, but not {} others",
+                      k, fit->form.V[1].rows(), wrong_.size());
+      return false;
     }
-    // Where most is left.
-    for (Index i = 0; i < u_.rows(); ++i)
-      if (off(i) > kInNoise.right * sigma * 40) wrong_.push_back(i);
-    std::stable_sort(wrong_.begin(), wrong_.end(), [&](Index a, Index b) { return off(a) > off(b); });
-    right_place_ = u_.row(std::min_element(off.data(), off.data() + off.size()) - off.data());
-    return false;
+    out.form = fit->form;
+    out.left = left_;
+    out.spread = spread_;
+    return true;
   }
 
-  [[nodiscard]] static double median(Vector v) {
-    std::nth_element(v.data(), v.data() + v.size() / 2, v.data() + v.size());
-    return v(v.size() / 2);
+  // Queries of lines and surfaces that a network which answers the sample does not answer: they join the
+  // sample,
+  // and the next lines lead there. False where there are none.
+  bool learn_from_wrong(const DeepForm& form) {
+    const double sigma = f_.sigma(0);
+    RowMatrix u(0, s_), y(0, y_.cols());
+    for (const LoggedBlock& block : f_.space.meter->history()) {
+      if (!f_.space.holds(block.queries)) continue;
+      const RowMatrix left = block.answers - evaluate(form, block.queries.rows);
+      for (Index i = 0; i < left.rows() && u.rows() < kInNoise.most_wrong; ++i) {
+        const double size = block.answers.row(i).cwiseAbs().maxCoeff();
+        if (!(left.row(i).cwiseAbs().maxCoeff() > kInNoise.off * std::max(sigma, f_.sigma(size)))) continue;
+        if (outside(block.queries.rows.row(i).transpose())) continue;
+        append_rows(u, block.queries.rows.row(i));
+        append_rows(y, block.answers.row(i));
+      }
+    }
+    if (u.rows() == 0) return false;
+    wrong_.clear();
+    for (Index i = 0; i < u.rows(); ++i) wrong_.push_back(u_.rows() + i);
+    append_rows(u_, u);
+    append_rows(y_, y);
+    return true;
+  }
+
+  // Units without which the others answer as well, outputs fitted again: those met twice.
+  void leave_needless(FormFit& fit) const {
+    for (bool any = true; any && fit.form.V[1].rows() > 1;) {
+      any = false;
+      for (Index j = fit.form.V[1].rows(); j-- > 0;) {
+        std::vector<Index> kept;
+        for (Index i = 0; i < fit.form.V[1].rows(); ++i)
+          if (i != j) kept.push_back(i);
+        DeepForm fewer = with_units(fit.form, 1, kept);
+        const double left = fit_outputs(fewer, u_, y_, control());
+        if (!(left < kInNoise.needless * fit.relative_mse)) continue;
+        fit.form = std::move(fewer);
+        fit.relative_mse = left;
+        any = true;
+      }
+    }
   }
 
   bool follow_lines_to_wrong() {
     if (wrong_.empty()) return false;
-    for (std::size_t i = 0; i < std::min<std::size_t>(4, wrong_.size()); ++i) {
-      const Vector to = u_.row(wrong_[i * wrong_.size() / 4]);
-      const Vector way = to - right_place_;
-      follow_line(right_place_, way.normalized(), 0, 1.2 * way.norm(), kInNoise.line_points);
+    // From the nearest place that is answered rightly: few kinks lie in between.
+    std::vector<bool> right(static_cast<std::size_t>(u_.rows()), true);
+    for (const Index i : wrong_) right[static_cast<std::size_t>(i)] = false;
+    for (std::size_t i = 0; i < std::min(kInNoise.lines_to_wrong, wrong_.size()); ++i) {
+      const Vector to = u_.row(wrong_[i * wrong_.size() / std::min(kInNoise.lines_to_wrong, wrong_.size())]);
+      Vector from;
+      double nearest = std::numeric_limits<double>::infinity();
+      for (Index q = 0; q < u_.rows(); ++q) {
+        const double away = (u_.row(q).transpose() - to).norm();
+        if (!right[static_cast<std::size_t>(q)] || !(away < nearest) || !(away > 0)) continue;
+        nearest = away;
+        from = u_.row(q);
+      }
+      if (from.size() == 0) return false;
+      const Vector way = (to - from) / nearest;
+      double beyond = (1 + kInNoise.beyond_wrong) * nearest;
+      if (f_.space.bounded()) beyond = std::min(beyond, f_.space.reach(from, way));
+      follow_line(from, way, 0, beyond, kInNoise.line_points);
     }
     return true;
   }
@@ -843,15 +1081,20 @@ class InNoise {
   std::int64_t ways_ = 0;
   RowMatrix u_, y_;
   std::vector<Index> wrong_;
-  Vector right_place_;
+  Vector signs_;  // of the first layer
+  double signs_off_ = 1;
   std::string why_;
   double left_ = 1;
 };
 
 }  // namespace
 
-DepthInNoise tell_depth_in_noise(const Space& space, std::uint64_t seed) { return InNoise(space, seed).tell_depth(); }
+DepthInNoise tell_depth_in_noise(const Space& space, std::uint64_t seed) {
+  return InNoise(space, seed).tell_depth();
+}
 
-NoisyLayers find_two_layers_in_noise(const Space& space, std::uint64_t seed) { return InNoise(space, seed).run(); }
+NoisyLayers find_two_layers_in_noise(const Space& space, std::uint64_t seed) {
+  return InNoise(space, seed).run();
+}
 
 }  // namespace exhume
