@@ -28,6 +28,7 @@
 #include "extract/moves/probe.h"
 #include "extract/moves/sharpen_single_layer.h"
 #include "extract/moves/sign_single_layer.h"
+#include "extract/moves/two_layers_in_noise.h"
 #include "oracle/logged_samples.h"
 
 namespace exhume {
@@ -303,6 +304,10 @@ class Extraction {
     noise_ = probe.noise;
     const bool coarse = noise_.relative > kScheduler.coarse;
 
+    if (coarse && is_deep_in_noise()) {
+      find_layers_in_noise();
+      return;
+    }
     note(Move::kFindSingleLayer, fmt::format("answers are exact to {:.1e}", noise_.relative));
     SingleLayerOptions within;
     within.seed = options_.seed;
@@ -332,6 +337,26 @@ class Extraction {
                       "one hidden layer",
                       frame_->dimensions(), restricted.model.units(), restricted.worst, restricted.lines));
     }
+  }
+
+  bool is_deep_in_noise() {
+    note(Move::kTellDepth, fmt::format("answers are exact to {:.1e}", noise_.relative));
+    const bool deep = tell_depth_in_noise({&meter_, frame_.get(), noise_, false}, options_.seed).is_deep();
+    clock_.lap("depth");
+    return deep;
+  }
+
+  void find_layers_in_noise() {
+    note(Move::kLayersInNoise, "surfaces of kinks are broken");
+    const NoisyLayers found = find_two_layers_in_noise({&meter_, frame_.get(), noise_, true}, options_.seed);
+    clock_.lap("layers");
+    if (found.form.depth() == 0) {
+      refuse(found.missing);
+      return;
+    }
+    result_.network = canonical(to_network(found.form));
+    result_.spread = found.spread;
+    judge();
   }
 
   void complete_single_layer(const SingleLayer& restricted, bool coarse) {

@@ -6,6 +6,10 @@ std::string_view to_string(Move move) {
   switch (move) {
     case Move::kProbe:
       return "probe the oracle";
+    case Move::kTellDepth:
+      return "tell the depth";
+    case Move::kLayersInNoise:
+      return "find two layers in noise";
     case Move::kFindSingleLayer:
       return "find a single layer in the subspace";
     case Move::kFillColumns:

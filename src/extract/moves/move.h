@@ -11,6 +11,8 @@ namespace exhume {
 
 enum class Move {
   kProbe,            // what kind of thing answers
+  kTellDepth,        // one hidden layer or several, where answers are coarse
+  kLayersInNoise,    // two hidden layers, where answers are coarse
   kFindSingleLayer,  // one hidden layer within the subspace
   kFillColumns,      // its weights outside the subspace
   kAverage,          // all weights once more, where answers are coarse

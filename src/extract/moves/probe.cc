@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "exhume/error.h"
 #include "extract/evidence.h"
+#include "extract/moves/tell_shape.h"
 
 namespace exhume {
 namespace {
@@ -32,6 +33,13 @@ struct ProbeLimits {
   double cell = 0.45;
   // Noise that is taken for that of doubles, at least.
   double least_relative = 1e-15;
+  double coarse = 1e-12;  // from which on curvature does not show along short steps
+  // And from which on nothing was ever extracted: with five digits half of the networks of one hidden layer
+  // were, with four none (docs/extract.md).
+  double too_coarse = 3e-5;
+  // Of the places whose shape was told, those that make it that of the function; places told, at least.
+  double most = 0.6;
+  int told = 4;
 };
 constexpr ProbeLimits kProbe;
 
@@ -65,6 +73,32 @@ bool all_probabilities(const RowMatrix& y) {
 bool all_log_probabilities(const RowMatrix& y) {
   return y.cols() > 1 && (y.array() <= 0).all() &&
          ((y.array().exp().rowwise().sum() - 1).abs() < kProbe.sums_to_one).all();
+}
+
+const char* const kCurves =
+    "outputs curve between kinks, as those of tanh, sigmoid, GELU or softplus units do: only piecewise "
+    "linear activations (ReLU, leaky ReLU, absolute value) can be extracted";
+
+// Why a function of these shapes is none that can be extracted; empty where it may be.
+std::string why_not(const Shapes& seen, AnswerNoise& noise) {
+  const auto most = [&](int places) {
+    return seen.told() >= kProbe.told && places >= kProbe.most * seen.told();
+  };
+  if (most(seen.curves)) return kCurves;
+  if (most(seen.steps)) {
+    return "outputs jump from one number to another along short steps, as those of decision trees, boosting, "
+           "nearest neighbours or rounded inputs do: only functions without jumps can be extracted";
+  }
+  if (most(seen.rough)) noise.relative = std::max(noise.relative, seen.roughness);
+  if (noise.relative > kProbe.too_coarse) {
+    return fmt::format(
+        "along short straight steps answers are off a straight line, and off a bend, by {:.1e} of their "
+        "size: "
+        "arithmetic of few digits, such as half precision or int8, rounded answers or noise; kinks can be "
+        "found where it is below {:.0e}",
+        noise.relative, kProbe.too_coarse);
+  }
+  return {};
 }
 
 const char* const kWholeNumbers =
@@ -259,11 +293,12 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
         "({} different answers at {} inputs): ask for the scores behind them",
         different.size(), kProbe.places));
   }
-  if (seen.curved >= kProbe.places - 1) {
-    return refused(
-        "outputs curve between kinks, as those of tanh, sigmoid, GELU or softplus units do: only piecewise "
-        "linear activations (ReLU, leaky ReLU, absolute value) can be extracted");
-  }
+  if (seen.curved >= kProbe.places - 1) return refused(kCurves);
+  // Doubles that are straight along short steps need no further look, but where they stand still.
+  const bool look = out.noise.relative > kProbe.coarse || seen.constant > 0;
+  if (!look) return out;
+  if (std::string why = why_not(tell_shapes(meter, out.noise, seed), out.noise); !why.empty())
+    return refused(std::move(why));
   return out;
 }
 

@@ -1,4 +1,6 @@
-// Move: what kind of thing answers? About a hundred queries before the extraction.
+// Move: what kind of thing answers? About a hundred queries before the extraction, a few hundred where
+// answers
+// are coarse.
 //
 //     determinism   the same inputs again, in another order
 //     precision     five equal steps of length delta, 10 delta, 100 delta at a few inputs. Off its straight
@@ -7,6 +9,8 @@
 //     curvature     what is left grows as delta^2 everywhere: tanh, sigmoid, GELU
 //     steps         answers do not change at all from step to step, but from input to input: trees, labels
 //     whole numbers answers change with the next whole number only, or there are none in between
+//     shape         coarse answers, or constant ones: what is first seen off a straight line
+//                   (extract/moves/tell_shape.h)
 //     probabilities rows of positive numbers that sum to 1, or logarithms of such: logits up to a constant
 #pragma once
 
