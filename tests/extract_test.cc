@@ -243,10 +243,10 @@ std::vector<std::pair<Matrix, Vector>> random_layers(const std::vector<Index>& w
 TEST(Extract, TwoHiddenLayersOfSinglePrecision) {
   auto layers = random_layers({5, 8, 6, 2}, 4);
   // Every unit of the second layer is on at some inputs and off at others.
-  RowMatrix x(1000, 5);
-  Stream(4, "inputs of a test").fill_normal(0, x);
-  const Matrix z = (x * layers[0].first.transpose()).rowwise() + layers[0].second.transpose();
-  layers[1].second = -(layers[1].first * z.cwiseMax(0.0).colwise().mean().transpose());
+  RowMatrix inputs(1000, 5);
+  Stream(4, "inputs of a test").fill_normal(0, inputs);
+  const Matrix sums = (inputs * layers[0].first.transpose()).rowwise() + layers[0].second.transpose();
+  layers[1].second = -(layers[1].first * sums.cwiseMax(0.0).colwise().mean().transpose());
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
         return in_single_precision(
