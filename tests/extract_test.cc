@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "base/random.h"
 #include "exhume/error.h"
 #include "extract/line.h"
@@ -210,6 +215,72 @@ TEST(Extract, SinglePrecisionIsCertifiedToThatPrecision) {
   EXPECT_EQ(result.precision, "single precision");
   EXPECT_EQ(result.network.hidden(), 10);
   EXPECT_LT(align(n, result.network).worst_error, 1e-3);
+}
+
+// A network of two hidden layers computed in single precision: weights, sums and inputs.
+RowMatrix in_single_precision(const std::vector<std::pair<Matrix, Vector>>& layers,
+                              const Eigen::Ref<const RowMatrix>& x,
+                              const std::function<Eigen::MatrixXf(const Eigen::MatrixXf&)>& unit) {
+  Eigen::MatrixXf h = x.cast<float>();
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    Eigen::MatrixXf z = h * layers[l].first.transpose().cast<float>();
+    z.rowwise() += layers[l].second.transpose().cast<float>();
+    h = l + 1 < layers.size() ? unit(z) : z;
+  }
+  return h.cast<double>();
+}
+std::vector<std::pair<Matrix, Vector>> random_layers(const std::vector<Index>& widths, std::uint64_t seed) {
+  std::vector<std::pair<Matrix, Vector>> out;
+  for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
+    const Stream random(seed + l, "layers of a test");
+    out.emplace_back(
+        random.normal_matrix(widths[l + 1], widths[l]) / std::sqrt(static_cast<double>(widths[l])),
+        0.3 * random.normal_matrix(widths[l + 1], 1).col(0));
+  }
+  return out;
+}
+
+TEST(Extract, TwoHiddenLayersOfSinglePrecision) {
+  auto layers = random_layers({5, 8, 6, 2}, 4);
+  // Every unit of the second layer is on at some inputs and off at others.
+  RowMatrix inputs(1000, 5);
+  Stream(4, "inputs of a test").fill_normal(0, inputs);
+  const Matrix sums = (inputs * layers[0].first.transpose()).rowwise() + layers[0].second.transpose();
+  layers[1].second = -(layers[1].first * sums.cwiseMax(0.0).colwise().mean().transpose());
+  const OraclePtr oracle = function_oracle(
+      [&](const Eigen::Ref<const RowMatrix>& x) {
+        return in_single_precision(
+            layers, x, [](const Eigen::MatrixXf& z) { return Eigen::MatrixXf(z.cwiseMax(0.0F)); });
+      },
+      5);
+  const ExtractResult result = extract(oracle, {});
+  EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
+  EXPECT_EQ(result.precision, "single precision");
+  ASSERT_EQ(result.network.depth(), 2U);
+  EXPECT_EQ(result.network.layers[0].W.rows(), 8);
+  EXPECT_EQ(result.network.layers[1].W.rows(), 6);
+}
+
+TEST(Extract, OthersAreToldInSinglePrecisionToo) {
+  const auto layers = random_layers({6, 8, 8, 2}, 5);
+  const auto refused = [&](const AnswerFunction& function) {
+    const ExtractResult result = extract(function_oracle(function, 6), {});
+    EXPECT_EQ(result.certificate.status, Status::kRefused);
+    EXPECT_LE(result.queries, 1500);
+    return result.certificate.reason;
+  };
+  EXPECT_NE(refused([&](const auto& x) {
+              return in_single_precision(
+                  layers, x, [](const Eigen::MatrixXf& z) { return Eigen::MatrixXf(z.array().tanh()); });
+            }).find("curve"),
+            std::string::npos);
+  // Every number of four digits: half precision, about.
+  EXPECT_NE(refused([&](const auto& x) {
+              RowMatrix y = in_single_precision(
+                  layers, x, [](const Eigen::MatrixXf& z) { return Eigen::MatrixXf(z.cwiseMax(0.0F)); });
+              return RowMatrix((y.array() * 1000).round() / 1000);
+            }).find("rounded"),
+            std::string::npos);
 }
 
 TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {

@@ -86,17 +86,20 @@ std::string why_not(const Shapes& seen, AnswerNoise& noise) {
   };
   if (most(seen.curves)) return kCurves;
   if (most(seen.steps)) {
-    return "outputs jump from one number to another along short steps, as those of decision trees, boosting, "
-           "nearest neighbours or rounded inputs do: only functions without jumps can be extracted";
+    return "outputs jump from one number to another along short steps, as those of decision trees, boosting "
+           "and "
+           "nearest neighbours do, and of inputs or outputs that are rounded, as by int8 and half precision: "
+           "only "
+           "functions without jumps can be extracted";
   }
   if (most(seen.rough)) noise.relative = std::max(noise.relative, seen.roughness);
   if (noise.relative > kProbe.too_coarse) {
     return fmt::format(
-        "along short straight steps answers are off a straight line, and off a bend, by {:.1e} of their "
-        "size: "
-        "arithmetic of few digits, such as half precision or int8, rounded answers or noise; kinks can be "
-        "found where it is below {:.0e}",
-        noise.relative, kProbe.too_coarse);
+        "along short straight steps answers are off a straight line, and off a bend, by more than {:.0e} of "
+        "their size: arithmetic of few digits, such as half precision or int8, rounded answers or noise; "
+        "kinks "
+        "are found where it is less",
+        kProbe.too_coarse);
   }
   return {};
 }
@@ -187,6 +190,7 @@ RowMatrix steps_from(const Frame& frame, const RowMatrix& x, std::uint64_t seed)
 // leaves.
 struct AlongSteps {
   int curved = 0, constant = 0;
+  int still = 0;        // where they do not along the shortest steps
   double rounding = 0;  // median over the places
 };
 AlongSteps look_along_steps(const RowMatrix& answers, double level) {
@@ -200,6 +204,7 @@ AlongSteps look_along_steps(const RowMatrix& answers, double level) {
       still = still && at[length].change == 0;
     }
     if (still) ++out.constant;
+    if (at[0].change == 0) ++out.still;
     rounding.push_back(at[0].line);
     const bool grows = at[2].line > kProbe.curves * at[1].line && at[1].line > 0 &&
                        at[2].parabola < 0.3 * at[2].line && at[2].line > 1e-12 * level;
@@ -295,7 +300,7 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
   }
   if (seen.curved >= kProbe.places - 1) return refused(kCurves);
   // Doubles that are straight along short steps need no further look, but where they stand still.
-  const bool look = out.noise.relative > kProbe.coarse || seen.constant > 0;
+  const bool look = out.noise.relative > kProbe.coarse || seen.still > 0;
   if (!look) return out;
   if (std::string why = why_not(tell_shapes(meter, out.noise, seed), out.noise); !why.empty())
     return refused(std::move(why));
