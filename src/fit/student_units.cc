@@ -13,16 +13,17 @@ namespace exhume {
 namespace {
 
 constexpr Index kStudentRows = 300'000;  // that a student sees, at most
-// A width that leaves more than this share of what half of it left is no gain: noise, or a function of
-// another kind.
-constexpr double kWiderLeaves = 0.8;
+// A width that leaves more than this share of what half of it left is no gain: noise. Of a smooth function
+// twice the units leave a quarter or so, for ever: a wide student has to do better than that.
+constexpr double kWiderLeaves = 0.8, kWideLeaves = 0.1;
+constexpr Index kWideStudent = 256;
 constexpr double kEquationsPerUnknown = 2;  // of the widest student
 // What may be left, times what the student left, when units are left out; and the share of the variance that
 // a polish mends in any case.
 constexpr double kLeaveOut = 30, kMended = 1e-8;
 // The share of the variance below which a student has learnt the function, not only its outlines; of others,
 // what may be left when units are left out, times what they left.
-constexpr double kTrainedEnough = 1e-4, kLeaveLittle = 1.02;
+constexpr double kTrainedEnough = 1e-5, kLeaveLittle = 1.02;
 // Rows on which units are weighed, per feature.
 constexpr Index kWeighRows = 20;
 
@@ -109,7 +110,8 @@ StudentUnits student_units(const SampleSource& standard, const StudentUnitsOptio
     form = student.form;
     const double before = out.relative_mse;
     // A wider one has to be worth its units.
-    const bool gain = student.relative_mse < kWiderLeaves * before;
+    const double leaves = count < kWideStudent || before == 1 ? kWiderLeaves : kWideLeaves;
+    const bool gain = student.relative_mse < leaves * before;
     if (gain) {
       best = form;
       out.relative_mse = student.relative_mse;

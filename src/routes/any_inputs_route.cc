@@ -37,6 +37,7 @@ Matrix units_of_students(Job& job) {
   rounds.spectral.seed = job.options.seed;
   if (const std::optional<RoundingNoise> rounding = job.data.rounding())
     rounds.exact = std::max(rounds.exact, rounding->level(static_cast<double>(standard->rows())));
+  rounds.patience = 1;
   rounds.look = [&](const SampleSource& residual, int round) {
     StudentUnitsOptions more = options;
     more.hidden.reset();

@@ -101,6 +101,7 @@ class Rounder {
     few.damping = 1e-4;
     few.least_progress = kPolishProgress;
     few.patience = kPolishPatience;
+    if (options_.look) few.far = options_.exact;  // students leave either a little or the wrong function
     const Index wanted = std::max(kLeastPolishRows, rows_for(model_.units(), options_.rows_per_unknown));
     if (!rows_ || rows_->rows() < std::min(wanted, standard_->rows()))
       rows_ = spread_subset(*standard_, wanted + wanted / 4);  // a few units more need no new rows
