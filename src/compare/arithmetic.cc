@@ -51,6 +51,7 @@ Matrix on_levels(const Matrix& W, bool per_row) {
 Matrix stored(Arithmetic arithmetic, const Matrix& W) {
   switch (arithmetic) {
     case Arithmetic::kFloat32:
+    case Arithmetic::kFloat32Weights:
       return W.unaryExpr(&to_float);
     case Arithmetic::kFloat16:
     case Arithmetic::kFloat16Weights:
@@ -138,6 +139,8 @@ const char* to_string(Arithmetic arithmetic) {
       return "bfloat16";
     case Arithmetic::kInt8:
       return "int8";
+    case Arithmetic::kFloat32Weights:
+      return "weights in float32";
     case Arithmetic::kFloat16Weights:
       return "weights in float16";
     case Arithmetic::kBfloat16Weights:
@@ -151,6 +154,15 @@ const char* to_string(Arithmetic arithmetic) {
 }
 
 RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMatrix& x, bool biases) {
+  if (arithmetic == Arithmetic::kFloat32Weights) {
+    Network rounded = network;
+    for (Layer& layer : rounded.layers) {
+      layer.W = stored(arithmetic, layer.W);
+      layer.L = stored(arithmetic, layer.L);
+      if (biases) layer.b = stored(arithmetic, layer.b);
+    }
+    return evaluate(rounded, x);
+  }
   const BlockNetwork blocks = to_blocks(network);
   std::vector<RowFloats> h = {x.cast<float>()};
   round_features(arithmetic, h[0]);
@@ -253,6 +265,11 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
     out.arithmetic = "float32";
     out.share = 4 * std::max(share(gap), share(single));
     return out;
+  }
+  for (const bool biases : {false, true}) {
+    const RowMatrix left = y - evaluate_in(Arithmetic::kFloat32Weights, f, x, biases);
+    if (share(left) > kDouble) continue;
+    return {to_string(Arithmetic::kFloat32Weights), Arithmetic::kFloat32Weights, biases, kDouble};
   }
   for (const auto& [weights, biases] :
        {std::pair(Arithmetic::kFloat16Weights, false), std::pair(Arithmetic::kFloat16Weights, true),

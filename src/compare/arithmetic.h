@@ -20,6 +20,7 @@ enum class Arithmetic {
   kFloat16,
   kBfloat16,
   kInt8,
+  kFloat32Weights,  // evaluated in double precision
   kFloat16Weights,
   kBfloat16Weights,
   kInt8Weights,        // per row
