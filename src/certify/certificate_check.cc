@@ -148,6 +148,7 @@ class Check {
     const std::string kind = words(at(json_, "kind")), activation = words(at(json_, "activation"));
     const auto* layer = std::get_if<StoredLayer>(&model_);
     const auto* rectified = std::get_if<RectifiedNetwork>(&model_);
+    const auto* network = std::get_if<Network>(&model_);
     const bool memorized = std::holds_alternative<QuadraticNetwork>(model_);
     const bool same = layer != nullptr                  ? kind == "lowest layer" || kind == "halfspaces"
                       : memorized                       ? kind == "memorized network"
@@ -157,6 +158,7 @@ class Check {
       find("certificate", false, fmt::format("it is about a result of kind '{}', which this is not", kind));
     const std::string of_model = rectified != nullptr ? rectified->activation
                                  : layer != nullptr   ? layer->activation
+                                 : network != nullptr ? network->activation
                                                       : "relu";
     if (!memorized && !activation.empty() && activation != of_model)
       find("certificate", false,

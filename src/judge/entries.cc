@@ -8,7 +8,8 @@
 namespace exhume {
 
 bool has_curvature(const Form& model) {
-  return !model.rectifier && model.plain && model.units() > 0 &&
+  const bool known = !model.rectifier || (model.rectifier->everywhere && !model.scale_is_free());
+  return known && model.plain && model.units() > 0 &&
          model.unknowns() <= PolishOptions().dense_limit;
 }
 

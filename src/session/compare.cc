@@ -7,13 +7,17 @@
 
 #include "exhume/error.h"
 #include "io/open.h"
+#include "model/activation_table.h"
 
 namespace exhume {
 namespace {
 
 // A network of one hidden layer, with the activation that its file names.
 std::pair<Network, std::string> one_layer(StoredModel model, const std::string& path) {
-  if (auto* network = std::get_if<Network>(&model)) return {std::move(*network), "relu"};
+  if (auto* network = std::get_if<Network>(&model)) {
+    std::string activation = network->activation;
+    return {std::move(*network), std::move(activation)};
+  }
   if (auto* rectified = std::get_if<RectifiedNetwork>(&model))
     return {std::move(rectified->network), "rectified " + rectified->activation};
   throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
@@ -33,13 +37,14 @@ Network of_any_depth(const StoredModel& model, const std::string& path) {
 
 std::vector<UnitDifference> unit_differences(const Network& first, const Network& second,
                                              const Alignment& alignment) {
-  Network p = canonical(first);
-  const Network q = canonical(second);
+  const bool unlike = first.activation != second.activation;
+  Network p = canonical(unlike ? in_tanh_units(first) : first);
+  const Network q = canonical(unlike ? in_tanh_units(second) : second);
   std::vector<Index> turn;
   for (std::size_t i = 0; i < alignment.turned[0].size(); ++i) {
     if (alignment.turned[0][i]) turn.push_back(static_cast<Index>(i));
   }
-  p = with_units_turned(p, 0, turn);
+  p = p.activation == "relu" ? with_units_turned(p, 0, turn) : with_units_mirrored(p, 0, turn);
   std::vector<UnitDifference> list;
   for (Index i = 0; i < p.hidden(); ++i) {
     const Index j = alignment.match[0][static_cast<std::size_t>(i)];
@@ -105,7 +110,8 @@ NetworkComparison compare(const std::string& first, const std::string& second,
   } else {
     const auto [p, activation] = one_layer(std::move(models[0]), first);
     const auto [q, other] = one_layer(std::move(models[1]), second);
-    if (activation != other) {
+    const auto same_class = [](const std::string& name) { return name == "sigmoid" ? "tanh" : name; };
+    if (same_class(activation) != same_class(other)) {
       throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared",
                                   first, activation, second, other));
     }
