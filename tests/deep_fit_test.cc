@@ -6,7 +6,7 @@
 #include "fit/deep/layers.h"
 #include "fit/deep/prune.h"
 #include "fit/deep/search.h"
-#include "fit/deep/student.h"
+#include "fit/student.h"
 #include "fit/errors.h"
 #include "fit/polish.h"
 #include "fit/signs.h"

@@ -8,7 +8,7 @@
 #include "fit/deep/plain.h"
 #include "fit/deep/rounding.h"
 #include "fit/deep/search.h"
-#include "fit/deep/student.h"
+#include "fit/student.h"
 #include "fit/deep/trials.h"
 #include "fit/signs.h"
 #include "planted_deep_rows.h"

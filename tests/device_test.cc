@@ -8,7 +8,7 @@
 #include "engine/device.h"
 #include "engine/open_device.h"
 #include "exhume/error.h"
-#include "fit/deep/student.h"
+#include "fit/student.h"
 #include "fit/form_sums.h"
 #include "fit/polish.h"
 #include "random_deep.h"

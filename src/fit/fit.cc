@@ -15,6 +15,10 @@ namespace {
 
 // Most rows on which the structure of the residual is tested, and to which a search is repeated.
 constexpr Index kMostSearchRows = 40000;
+// Growth where students come next: units, random starts and flops (below a second) that it may take.
+constexpr Index kHandful = 12;
+constexpr int kHandfulRestarts = 2;
+constexpr double kHandfulWork = 2e10;
 // Most searches on ever larger subsets.
 constexpr int kMostRounds = 6;
 // Most passes over the units in search of one to turn around.
@@ -67,8 +71,18 @@ class Fitter {
     Index rows = subset_rows(search_unknowns(d, guess, m));
     Matrix start = quick_start(V, rows);
     subset_ = spread_subset(*samples_, rows);
+    if (options_.many_units && start.rows() == 0) {
+      search(start, control_.within_work(kHandfulWork), true);
+      if (fit_.outcome == SearchOutcome::kStuck && !control_.out_of_time()) {
+        start = options_.many_units();
+        rows = subset_rows(search_unknowns(d, std::max<Index>(start.rows(), 4), m));
+        subset_ = spread_subset(*samples_, rows);
+      } else {
+        start = sign_free_.V[0];
+      }
+    }
     for (int round = 0; round < kMostRounds; ++round) {
-      search(start);
+      search(start, control_, false);
       start = sign_free_.V[0];
       if (control_.out_of_time()) break;
       // More rows make no fit exact that was not, and few stalled searches end well.
@@ -96,18 +110,19 @@ class Fitter {
     }
   }
 
-  void search(const Matrix& start) {
+  void search(const Matrix& start, const Control& control, bool handful) {
     SearchOptions search_options;
     search_options.hidden = options_.hidden;
     search_options.seed = options_.seed;
-    search_options.most_restarts = options_.most_restarts;
+    search_options.most_restarts = handful ? kHandfulRestarts : options_.most_restarts;
+    if (handful) search_options.most_hidden = kHandful;
     search_options.thorough_pruning = options_.thorough_pruning;
     search_options.noise_is_final = options_.noise_is_final;
     search_options.polish = options_.polish;
     search_options.exact_relative = std::max(search_options.exact_relative, rounding_level(*subset_));
     if (options_.rounding) search_options.nearly_exact = options_.rounding->computed;
     control_.report("search", 0);
-    const SearchResult found = search_units(start, *subset_, search_options, control_);
+    const SearchResult found = search_units(start, *subset_, search_options, control);
     fit_.restarts += found.restarts;
     fit_.repairs += found.repairs;
     fit_.outcome = found.outcome;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,10 +43,13 @@ struct FitOptions {
   std::optional<Index> hidden;
   std::uint64_t seed = 0;
   Index least_rows = 2000;  // smallest subset for the search with one output; fewer (600 at least) with more
-  double rows_per_unknown = 12;           // equations for every unknown in the subset
-  int most_restarts = 40;                 // from random units, where the start leads nowhere
-  bool thorough_pruning = false;          // as in SearchOptions
-  bool noise_is_final = true;             // as in SearchOptions
+  double rows_per_unknown = 12;   // equations for every unknown in the subset
+  int most_restarts = 40;         // from random units, where the start leads nowhere
+  bool thorough_pruning = false;  // as in SearchOptions
+  bool noise_is_final = true;     // as in SearchOptions
+  // Rough units by other means than growth, for data that a handful of units does not explain: asked for once,
+  // where the growth has ended at that. Empty: the growth goes on.
+  std::function<Matrix()> many_units;
   std::optional<RoundingNoise> rounding;  // where outputs are stored in less than double precision
   PolishOptions polish;
 };

@@ -74,7 +74,7 @@ void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& opti
   }
 }
 
-Found finish_by_fit(Job& job, const Start& start, int restarts) {
+Found finish_by_fit(Job& job, const Start& start, int restarts, Matrix (*many_units)(Job& job)) {
   FitOptions options;
   options.hidden = job.options.hidden();
   options.seed = job.options.seed;
@@ -82,6 +82,7 @@ Found finish_by_fit(Job& job, const Start& start, int restarts) {
   options.thorough_pruning = job.data.inspection().discrete;
   options.noise_is_final = job.noise_is_final;
   options.rounding = job.data.rounding();
+  if (many_units != nullptr) options.many_units = [&] { return many_units(job); };
   Found found;
   found.fit = fit_units(start.V, job.data.standard(), options, job.control);
   job.clock.lap("fit");

@@ -32,8 +32,9 @@ template <class Make>
 }
 
 // The finish of most routes: unit search, signs, signed polish (fit/fit.h), from at most `restarts` random
-// starts where the given one leads nowhere.
-[[nodiscard]] Found finish_by_fit(Job& job, const Start& start, int restarts);
+// starts where the given one leads nowhere. many_units: where a handful does not do (fit/fit.h).
+[[nodiscard]] Found finish_by_fit(Job& job, const Start& start, int restarts,
+                                  Matrix (*many_units)(Job& job) = nullptr);
 // The same without restarts.
 [[nodiscard]] Found finish_from_start(Job& job, const Start& start);
 

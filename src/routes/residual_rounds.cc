@@ -45,6 +45,7 @@ constexpr Index kMostTried = 64;
 // |cosine| above which two new directions are the same; of those that were tried, which every output shows in
 // its own noise, a smaller one.
 constexpr double kSame = 0.95, kSameTried = 0.7;
+constexpr double kSameUnit = 2;  // of a student, which was asked for a few units beside each other: none
 constexpr double kLargestBias = 2.4, kBiasStep = 0.2;
 
 class Rounder {
@@ -127,9 +128,9 @@ class Rounder {
 
   // Whether the polish just made was the last; says why.
   bool over() {
-    result_.end = result_.relative_mse <= SearchOptions().exact_relative ? RoundsEnd::kExact
-                  : control_.out_of_time()                               ? RoundsEnd::kTime
-                                                                         : RoundsEnd::kStalled;
+    result_.end = result_.relative_mse <= options_.exact ? RoundsEnd::kExact
+                  : control_.out_of_time()               ? RoundsEnd::kTime
+                                                         : RoundsEnd::kStalled;
     return result_.end != RoundsEnd::kStalled;
   }
 
@@ -192,6 +193,7 @@ class Rounder {
   Matrix new_units(int round) {
     if (rows_on_device(*standard_) != nullptr && many_inputs()) polish_on_many();
     const SamplePtr residual = less_model(standard_, model_, control_);
+    if (options_.look) return asked_for(options_.look(*residual, round));
     Depth2Options spectral = options_.spectral;
     spectral.hidden.reset();
     // Few units take few directions, however many others the residual shows.
@@ -220,6 +222,13 @@ class Rounder {
         tried_.V, tried_.scores,
         std::max(chance_level(standard_->outputs(), tried_.tested), kBesideBest * tried_.scores.maxCoeff()),
         kMostNew, kSameTried);
+  }
+
+  // Of these units those that the residual asks for.
+  [[nodiscard]] Matrix asked_for(const Matrix& V) const {
+    if (V.rows() == 0) return V;
+    return strongest(V, unit_scores(model_, *rows_, V, control_),
+                     chance_level(standard_->outputs(), V.rows()), V.rows(), kSameUnit);
   }
 
   [[nodiscard]] Matrix best_biased(const Matrix& directions) const {

@@ -22,6 +22,7 @@
 // dimensions, n m r^4 / 4 flops; a polish of k' units, some ten steps of n' (k' d)^2 on n' rows.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "exhume/control.h"
@@ -34,6 +35,9 @@ namespace exhume {
 struct RoundsOptions {
   Depth2Options spectral;       // of every round; `hidden` is the most units that are kept
   double rows_per_unknown = 5;  // equations for every unknown on the rows of the polish
+  double exact = 1e-24;         // relative mean square at which the fit is exact
+  // Units that explain some of the residual, where moments are not to be taken: of its samples, in this round.
+  std::function<Matrix(const SampleSource& residual, int round)> look;
   int most_rounds = 16;
   int patience = 3;  // rounds in a row without progress before giving up
 };

@@ -12,7 +12,7 @@
 #include "fit/deep/finish.h"
 #include "fit/deep/prune.h"
 #include "fit/deep/rounding.h"
-#include "fit/deep/student.h"
+#include "fit/student.h"
 
 namespace exhume {
 namespace {

@@ -11,7 +11,7 @@
 #include "exhume/samples.h"
 #include "fit/deep/found.h"
 #include "fit/deep/rounding.h"
-#include "fit/deep/student.h"
+#include "fit/student.h"
 #include "fit/polish.h"
 
 namespace exhume {

@@ -1,4 +1,4 @@
-#include "fit/deep/student.h"
+#include "fit/student.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,36 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/remembered.h"
+#include "fit/sums.h"
 
 namespace exhume {
+
+const StudentUnit& absolute_unit() {
+  using Given = StudentUnit::Given;
+  using Values = StudentUnit::Values;
+  static const StudentUnit kUnit{[](const Given& q, Values p) { p = q.cwiseAbs(); },
+                                 [](const Given& q, Values g) { g = (q.array() < 0).select(-g, g); },
+                                 Device::Kind::kAbsolute};
+  return kUnit;
+}
+
+const StudentUnit& rectified_unit() {
+  using Given = StudentUnit::Given;
+  using Values = StudentUnit::Values;
+  static const StudentUnit kUnit{[](const Given& q, Values p) { p = q.cwiseMax(0); },
+                                 [](const Given& q, Values g) { g = (q.array() > 0).select(g, 0.0F); },
+                                 Device::Kind::kRectified};
+  return kUnit;
+}
+
+const StudentUnit& tanh_unit() {
+  using Given = StudentUnit::Given;
+  using Values = StudentUnit::Values;
+  static const StudentUnit kUnit{[](const Given& q, Values p) { p = q.array().tanh(); },
+                                 [](const Given& q, Values g) { g.array() *= 1 - q.array().tanh().square(); },
+                                 std::nullopt};
+  return kUnit;
+}
 
 std::vector<Index> shuffled(Index count, const Stream& stream) {
   std::vector<Index> order = numbers_below(count);
@@ -48,15 +76,8 @@ void StudentData::shuffle(std::uint64_t seed) {
   y = y(order, Eigen::all).eval();
 }
 
-StudentData StudentData::with_hard_rows(const Form& form, double share, std::uint64_t seed,
-                                        const Control& control) const {
+StudentData StudentData::with_hard_rows(const Eigen::VectorXf& left, double share, std::uint64_t seed) const {
   const Index n = rows();
-  Eigen::VectorXf left(n);
-  parallel_for((n + kBlockRows - 1) / kBlockRows, control, [&](Index b) {
-    const Index at = b * kBlockRows, count = std::min(kBlockRows, n - at);
-    const RowMatrix f = evaluate(form, x.middleRows(at, count).cast<double>());
-    left.segment(at, count) = (f.cast<float>() - y.middleRows(at, count)).rowwise().squaredNorm();
-  });
   std::vector<Index> order = increasing_order(-left);
   const Index hard = std::max<Index>(1, static_cast<Index>(share * static_cast<double>(n)));
   order.resize(static_cast<std::size_t>(hard));
@@ -82,9 +103,13 @@ namespace {
 // such.
 constexpr std::array<double, 3> kLookAt{0.4, 0.6, 0.8};
 constexpr double kHardShare = 0.02;
-constexpr Index kCheckEvery = 64;  // steps between looks at the control
-constexpr double kMeanOver = 100;  // steps over which the error is averaged
-constexpr float kFirstMean = 0.9F, kSecondMean = 0.999F, kEpsilon = 1e-8F;  // of Adam
+constexpr Index kCheckEvery = 64;                     // steps between looks at the control
+constexpr double kMeanOver = 100;                     // steps over which the error is averaged
+constexpr float kFirstMean = 0.9F, kEpsilon = 1e-8F;  // of Adam
+// Rows on which C is solved, for every feature, and at least; and the ridge, as a share of the diagonal: the
+// rounding of products in single precision.
+constexpr Index kSolveRowsPerFeature = 40, kLeastSolveRows = 8192;
+constexpr double kSolveRidge = 1e-7;
 
 // Adam's rate at a step (a cosine from `rate` to nothing) and the root that corrects its second mean.
 struct Rate {
@@ -93,7 +118,7 @@ struct Rate {
     const double t = static_cast<double>(step) + 1;
     const double rate = options.rate * (0.5 * (1 + std::cos(std::numbers::pi * share)) + 5e-4);
     scaled = static_cast<float>(rate / (1 - std::pow(kFirstMean, t)));
-    root = static_cast<float>(1 / std::sqrt(1 - std::pow(kSecondMean, t)));
+    root = static_cast<float>(1 / std::sqrt(1 - std::pow(options.memory, t)));
   }
   float scaled = 0, root = 1;
 };
@@ -104,6 +129,25 @@ bool looks_at(Index step, Index steps) {
     if (step != 0 && step == static_cast<Index>(part * static_cast<double>(steps))) return true;
   return false;
 }
+
+// True where C is solved before this step; it is solved once more at the end.
+bool solves_at(Index step, const StudentOptions& options) {
+  return options.solve_every > 0 && step > 0 && step % options.solve_every == 0;
+}
+
+// F^T F and F^T Y of some rows.
+struct FeatureSums {
+  Matrix FF, FY;
+  void merge(const FeatureSums& other) {
+    FF += other.FF;
+    FY += other.FY;
+  }
+  [[nodiscard]] Matrix solution() const {
+    Matrix ridged = FF;
+    ridged.diagonal() *= 1 + kSolveRidge;
+    return solve_scaled(ridged, FY);
+  }
+};
 
 // Units that are not learnt.
 struct Held {
@@ -155,11 +199,12 @@ constexpr Index kTurn = 256;          // steps between two choices of threads
 constexpr Index kTryOtherEvery = 16;  // turns after which the other way is tried again
 constexpr Index kPiece = 512;         // parameters that are updated at once
 
-// One chunk of a batch: its rows through the student and back.
+// Rows through the student, and back.
 class Chunk {
  public:
-  Chunk(const Form& form, const Places& places, Index rows)
+  Chunk(const Form& form, const Places& places, const StudentUnit& unit, Index rows)
       : places_(places),
+        unit_(unit),
         P_(rows, places.layout.columns),
         g_(rows, places.layout.columns),
         E_(rows, places.m) {
@@ -171,30 +216,45 @@ class Chunk {
     for (Index column : places.layout.ones) P_.col(column).setOnes();
   }
 
-  // Rows [first, first + rows) of the data; `share` is 2 / (rows of the batch x outputs). No gradient for
-  // units that are held.
-  void run(const StudentData& data, Index first, float* parameters, float share, const Held& held) {
+  [[nodiscard]] Index rows() const { return P_.rows(); }
+
+  // The features of rows [first, first + rows()) of the data.
+  [[nodiscard]] auto features(const StudentData& data, Index first, float* parameters) {
     const FormLayout& layout = places_.layout;
-    const Index rows = P_.rows();
-    P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, rows);
-    const FloatMap C(parameters + places_.top, layout.columns, places_.m);
+    P_.middleCols(layout.inputs.first, layout.inputs.count) = data.x.middleRows(first, P_.rows());
     for (std::size_t l = 0; l < Q_.size(); ++l) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
       const FloatMap V(parameters + places_.at[l], units, count);
       Q_[l].noalias() = P_.middleCols(from, count) * V.transpose();
-      P_.middleCols(to, units) = Q_[l].cwiseAbs();
+      unit_.values(Q_[l], P_.middleCols(to, units));
     }
-    E_.noalias() = P_ * C;
-    E_ -= data.y.middleRows(first, rows);
-    squares = static_cast<double>(E_.squaredNorm());
+    return P_.leftCols(layout.features);
+  }
+
+  // f - y of these rows.
+  const Floats& errors(const StudentData& data, Index first, float* parameters) {
+    const FloatMap C(parameters + places_.top, places_.layout.features, places_.m);
+    E_.noalias() = features(data, first, parameters) * C;
+    E_ -= data.y.middleRows(first, P_.rows());
+    return E_;
+  }
+
+  // The gradient of these rows; `share` is 2 / (rows of the batch x outputs). None for units that are held.
+  void run(const StudentData& data, Index first, float* parameters, float share, const Held& held) {
+    const FormLayout& layout = places_.layout;
+    squares = static_cast<double>(errors(data, first, parameters).squaredNorm());
     E_ *= share;
-    FloatMap(gradient.data() + places_.top, layout.columns, places_.m).noalias() = P_.transpose() * E_;
-    g_.noalias() = E_ * C.transpose();
+    const FloatMap C(parameters + places_.top, layout.features, places_.m);
+    FloatMap(gradient.data() + places_.top, layout.features, places_.m).noalias() =
+        P_.leftCols(layout.features).transpose() * E_;
+    g_.leftCols(layout.features).noalias() = E_ * C.transpose();
+    g_.rightCols(layout.columns - layout.features).setZero();
     for (std::size_t l = Q_.size(); l-- > held.layers;) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
-      S_[l] = (Q_[l].array() < 0).select(-g_.middleCols(to, units), g_.middleCols(to, units));
+      S_[l] = g_.middleCols(to, units);
+      unit_.slopes(Q_[l], S_[l]);
       FloatMap(gradient.data() + places_.at[l], units, count).noalias() =
           S_[l].transpose() * P_.middleCols(from, count);
       FloatMap(gradient.data() + places_.at[l], units, count).topRows(held.of(l)).setZero();
@@ -209,6 +269,7 @@ class Chunk {
 
  private:
   const Places& places_;
+  const StudentUnit& unit_;
   Floats P_, g_, E_;
   std::vector<Floats> Q_, S_;
 };
@@ -252,7 +313,7 @@ class Training {
     const Index batch = std::min(options.batch, data.rows());
     const Index count = std::max<Index>(1, batch / kChunkRows);
     rows_ = batch / count;
-    for (Index i = 0; i < count; ++i) chunks_.emplace_back(start, places_, rows_);
+    for (Index i = 0; i < count; ++i) chunks_.emplace_back(start, places_, *options.unit, rows_);
     first_ = second_ = Eigen::VectorXf::Zero(places_.size);
     parameters_ = places_.joined(start);
     learnt_ = places_.learnt_from(held_.layers);
@@ -300,6 +361,10 @@ class Training {
     work(0);
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
+    if (options_.solve_every > 0) {
+      solve();
+      mean_ = mean_square();
+    }
     return result();
   }
 
@@ -307,14 +372,16 @@ class Training {
   // Pieces that do not depend on the number of threads: where vectors begin and end shows in the last bits.
   void piece(Index step, Index at) { update(step, at, std::min(at + kPiece, places_.size)); }
 
+  // What one thread does before a step, the others waiting.
   void begin(Index step) {
-    if (options_.hard_rows && looks_at(step, options_.steps)) {
-      emphasised_ = data_.with_hard_rows(result().form, kHardShare,
-                                         options_.seed + static_cast<std::uint64_t>(step), control_);
-      rows_from_ = &*emphasised_;
-    }
-    if (step % kCheckEvery != 0) return;
     try {
+      if (options_.hard_rows && looks_at(step, options_.steps)) {
+        emphasised_ = data_.with_hard_rows(squares_left(), kHardShare,
+                                           options_.seed + static_cast<std::uint64_t>(step));
+        rows_from_ = &*emphasised_;
+      }
+      if (solves_at(step, options_)) solve();
+      if (step % kCheckEvery != 0) return;
       control_.check();
       control_.report("student", static_cast<double>(step) / static_cast<double>(options_.steps));
       if (control_.out_of_time()) {
@@ -325,6 +392,62 @@ class Training {
       failure_ = std::current_exception();
       stop_ = true;
     }
+  }
+
+  // Whole chunks of the rows that C is solved on.
+  [[nodiscard]] Index solve_rows() const {
+    const Index wanted = std::max(kLeastSolveRows, kSolveRowsPerFeature * places_.layout.features);
+    return std::min(wanted, data_.rows()) / kChunkRows * kChunkRows;
+  }
+
+  // C of least squares for the V_l as they stand, on the first rows.
+  void solve() {
+    const Index rows = solve_rows(), q = places_.layout.features;
+    if (rows < 2 * q) return;  // too few to say
+    const FeatureSums empty{Matrix::Zero(q, q), Matrix::Zero(q, places_.m)};
+    const FeatureSums sums = over_chunks(rows, empty, [&](FeatureSums& to, Chunk& chunk, Index first) {
+      const auto F = chunk.features(data_, first, parameters_.data());
+      const Floats FF = F.transpose() * F, FY = F.transpose() * data_.y.middleRows(first, chunk.rows());
+      to.FF += FF.cast<double>();
+      to.FY += FY.cast<double>();
+    });
+    const Matrix C = sums.solution();
+    if (C.allFinite()) parameters_.tail(C.size()) = C.reshaped().cast<float>();
+  }
+
+  struct Square {
+    double sum = 0;
+    void merge(const Square& other) { sum += other.sum; }
+  };
+  [[nodiscard]] double mean_square() {
+    const Index rows = solve_rows();
+    if (rows == 0) return mean_;
+    const Square all = over_chunks(rows, Square(), [&](Square& to, Chunk& chunk, Index first) {
+      to.sum += static_cast<double>(chunk.errors(data_, first, parameters_.data()).squaredNorm());
+    });
+    return all.sum / static_cast<double>(rows * places_.m);
+  }
+
+  // Of every row of the data.
+  [[nodiscard]] Eigen::VectorXf squares_left() {
+    Eigen::VectorXf left(data_.rows());
+    struct Nothing {
+      void merge(const Nothing&) {}
+    };
+    static_cast<void>(over_chunks(data_.rows(), Nothing(), [&](Nothing&, Chunk& chunk, Index first) {
+      left.segment(first, chunk.rows()) =
+          chunk.errors(data_, first, parameters_.data()).rowwise().squaredNorm();
+    }));
+    return left;
+  }
+
+  // Rows in chunks, by tasks of a fixed number (fit/sums.h): add(sums, chunk, first).
+  template <class Sums, class Add>
+  [[nodiscard]] Sums over_chunks(Index rows, const Sums& empty, const Add& add) {
+    return over_rows(rows, empty, control_, [&](Sums& to, Index first, Index count) {
+      Chunk chunk(start_, places_, *options_.unit, count);
+      add(to, chunk, first);
+    });
   }
 
   void chunk(Index c, Index step) {
@@ -353,7 +476,7 @@ class Training {
     for (std::size_t c = 1; c < chunks_.size(); ++c) g += chunks_[c].gradient.segment(from, size);
     auto m = first_.segment(from, size), v = second_.segment(from, size);
     m += (1 - kFirstMean) * (g - m);
-    v += (1 - kSecondMean) * (g.cwiseAbs2() - v);
+    v += (1 - static_cast<float>(options_.memory)) * (g.cwiseAbs2() - v);
     parameters_.segment(from, size).array() -=
         rate.scaled * m.array() / (rate.root * v.array().sqrt() + kEpsilon);
   }
@@ -401,7 +524,8 @@ Student train(const Form& start, const StudentData& data, const StudentOptions& 
               const Control& control) {
   const SingleThreadedBlas single;
   Student student = remembered(control, "student", [&] {
-    if (control.device) return train_on_device(control.device, start, data, options, control);
+    if (control.device && options.unit->on_device)
+      return train_on_device(control.device, start, data, options, control);
     return Training(start, data, options, control).run();
   });
   // Values, gradient by the values and gradient by the parameters: a product each.
@@ -464,11 +588,12 @@ class DeviceTraining {
     Student out{start_, 1, true};
     for (Index step = 0; step < options_.steps; ++step) {
       if (options_.hard_rows && looks_at(step, options_.steps)) {
-        const StudentData emphasised = data_.with_hard_rows(
-            now(), kHardShare, options_.seed + static_cast<std::uint64_t>(step), control_);
-        sent_.reset();
-        sent_ = std::make_unique<Sent>(*device_, emphasised);
+        const StudentData emphasised = data_.with_hard_rows(squares_left(), kHardShare,
+                                                            options_.seed + static_cast<std::uint64_t>(step));
+        emphasised_.reset();
+        emphasised_ = std::make_unique<Sent>(*device_, emphasised);
       }
+      if (solves_at(step, options_)) solve();
       if (step % kCheckEvery == 0) {
         control_.check();
         control_.report("student", static_cast<double>(step) / static_cast<double>(options_.steps));
@@ -481,7 +606,10 @@ class DeviceTraining {
       learn(step);
     }
     tally();
-    out.form = now();
+    if (options_.solve_every > 0 && solve()) error_ = mean_square();
+    Eigen::VectorXf joined(places_.size);
+    download(*device_, parameters_.view(), joined.data(), joined.size());
+    out.form = places_.parted(start_, joined);
     out.relative_mse = error_ < 0 ? 1 : error_;
     return out;
   }
@@ -491,33 +619,101 @@ class DeviceTraining {
     return {of.data() + at, rows, cols, rows};
   }
 
-  void learn(Index step) {
+  // The features and values of rows [first, first + batch_), in P_ and E_.
+  void forward(const Sent& rows, Index first) {
     const FormLayout& layout = places_.layout;
-    const Stream order(options_.seed, "student batches");
-    const Index rows = sent_->x.view().rows;
-    const auto first = static_cast<Index>(
-        order.below(static_cast<std::uint64_t>(rows - batch_ + 1), static_cast<std::uint64_t>(step)));
-    const FloatView P = P_.view(), g = g_.view(), E = E_.view();
-    const FloatView C = part(parameters_, places_.top, layout.columns, places_.m);
-    device_->copy(sent_->x.view().block(first, 0, batch_, layout.inputs.count),
+    const FloatView P = P_.view();
+    device_->copy(rows.x.view().block(first, 0, batch_, layout.inputs.count),
                   P.columns(layout.inputs.first, layout.inputs.count));
     for (std::size_t l = 0; l < Q_.size(); ++l) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
       device_->product(1, P.columns(from, count), false, part(parameters_, places_.at[l], units, count), true,
                        0, Q_[l].view());
-      device_->activate(Device::Kind::kAbsolute, Q_[l].view(), P.columns(to, units));
+      device_->activate(*options_.unit->on_device, Q_[l].view(), P.columns(to, units));
     }
-    device_->product(1, P, false, C, false, 0, E);
-    device_->residual(E, sent_->y.view().block(first, 0, batch_, places_.m),
+    device_->product(1, features(), false, C(), false, 0, E_.view());
+  }
+  [[nodiscard]] FloatView features() const { return P_.view().columns(0, places_.layout.features); }
+  [[nodiscard]] FloatView C() const {
+    return part(parameters_, places_.top, places_.layout.features, places_.m);
+  }
+
+  // As on the processor, by whole batches.
+  [[nodiscard]] Index solve_batches() const {
+    const Index wanted = std::max(kLeastSolveRows, kSolveRowsPerFeature * places_.layout.features);
+    return std::min((wanted + batch_ - 1) / batch_, data_.rows() / batch_);
+  }
+
+  bool solve() {
+    const Index q = places_.layout.features, batches = solve_batches();
+    if (batches * batch_ < 2 * q) return false;
+    FeatureSums sums{Matrix::Zero(q, q), Matrix::Zero(q, places_.m)};
+    DeviceFloats FF(*device_, q, q), FY(*device_, q, places_.m);
+    Floats here(q, q), there(q, places_.m);
+    for (Index b = 0; b < batches; ++b) {
+      forward(*sent_, b * batch_);
+      device_->product(1, features(), true, features(), false, 0, FF.view());
+      device_->product(1, features(), true, sent_->y.view().block(b * batch_, 0, batch_, places_.m), false, 0,
+                       FY.view());
+      download(*device_, FF.view(), here.data(), q);
+      download(*device_, FY.view(), there.data(), q);
+      sums.FF += here.cast<double>();
+      sums.FY += there.cast<double>();
+    }
+    const Matrix solved = sums.solution();
+    if (!solved.allFinite()) return false;
+    const Floats single = solved.cast<float>();
+    upload(*device_, single.data(), q, C());
+    return true;
+  }
+
+  [[nodiscard]] double mean_square() {
+    const Index batches = solve_batches();
+    device_->fill(squares_.view(), 0.0);
+    for (Index b = 0; b < batches; ++b) {
+      forward(*sent_, b * batch_);
+      device_->residual(E_.view(), sent_->y.view().block(b * batch_, 0, batch_, places_.m), 1.0F,
+                        squares_.view());
+    }
+    double sum = 0;
+    download(*device_, squares_.view(), &sum, 1);
+    return sum / static_cast<double>(batches * batch_ * places_.m);
+  }
+
+  [[nodiscard]] Eigen::VectorXf squares_left() {
+    Eigen::VectorXf left(data_.rows());
+    Floats values(batch_, places_.m);
+    for (Index at = 0; at < data_.rows(); at += batch_) {
+      const Index first = std::min(at, data_.rows() - batch_);  // the last batch overlaps the one before
+      forward(*sent_, first);
+      download(*device_, E_.view(), values.data(), batch_);
+      left.segment(first, batch_) = (values - data_.y.middleRows(first, batch_)).rowwise().squaredNorm();
+    }
+    return left;
+  }
+
+  void learn(Index step) {
+    const FormLayout& layout = places_.layout;
+    const Stream order(options_.seed, "student batches");
+    const Sent& from_rows = emphasised_ ? *emphasised_ : *sent_;
+    const Index rows = from_rows.x.view().rows;
+    const auto first = static_cast<Index>(
+        order.below(static_cast<std::uint64_t>(rows - batch_ + 1), static_cast<std::uint64_t>(step)));
+    const FloatView P = P_.view(), g = g_.view(), E = E_.view();
+    forward(from_rows, first);
+    device_->residual(E, from_rows.y.view().block(first, 0, batch_, places_.m),
                       2.0F / static_cast<float>(batch_ * places_.m), squares_.view());
     ++since_;
-    device_->product(1, P, true, E, false, 0, part(gradient_, places_.top, layout.columns, places_.m));
-    device_->product(1, E, false, C, true, 0, g);
+    device_->product(1, features(), true, E, false, 0,
+                     part(gradient_, places_.top, layout.features, places_.m));
+    if (layout.features < layout.columns)
+      device_->fill(g.columns(layout.features, layout.columns - layout.features), 0.0F);
+    device_->product(1, E, false, C(), true, 0, g.columns(0, layout.features));
     for (std::size_t l = Q_.size(); l-- > held_.layers;) {
       const auto [to, units] = layout.hidden[l];
       const auto [from, count] = layout.below[l];
-      device_->slope(Device::Kind::kAbsolute, Q_[l].view(), g.columns(to, units), S_[l].view());
+      device_->slope(*options_.unit->on_device, Q_[l].view(), g.columns(to, units), S_[l].view());
       device_->product(1, S_[l].view(), true, P.columns(from, count), false, 0,
                        part(gradient_, places_.at[l], units, count));
       if (held_.of(l) > 0)
@@ -530,7 +726,7 @@ class DeviceTraining {
     const Index learnt = places_.learnt_from(held_.layers);
     device_->adam(places_.size - learnt, parameters_.data() + learnt, gradient_.data() + learnt,
                   mean_.data() + learnt, square_.data() + learnt,
-                  {rate.scaled, rate.root, kFirstMean, kSecondMean, kEpsilon});
+                  {rate.scaled, rate.root, kFirstMean, static_cast<float>(options_.memory), kEpsilon});
   }
 
   // The mean squared error of the steps since the last look, averaged with those before.
@@ -545,12 +741,6 @@ class DeviceTraining {
     since_ = 0;
   }
 
-  [[nodiscard]] Form now() const {
-    Eigen::VectorXf joined(places_.size);
-    download(*device_, parameters_.view(), joined.data(), joined.size());
-    return places_.parted(start_, joined);
-  }
-
   std::shared_ptr<Device> device_;
   const Form& start_;
   const StudentData& data_;
@@ -559,7 +749,7 @@ class DeviceTraining {
   Places places_;
   Held held_;
   Index batch_;
-  std::unique_ptr<Sent> sent_;  // the rows, or with hard rows shown more
+  std::unique_ptr<Sent> sent_, emphasised_;  // the rows; and with hard rows shown more
   DeviceFloats parameters_, gradient_, mean_, square_, P_, g_, E_;
   DeviceMatrix<double> squares_;
   std::vector<DeviceFloats> Q_, S_;
