@@ -2,8 +2,8 @@
 //
 //     f(z) = 0 for z <= 0,   phi(z) for z > 0,      phi increasing from phi(0) = 0, phi^-1 its inverse
 //
-// and those that act everywhere, f(z) = phi(z) for all z, by name: the table of activations has tanh, sigmoid,
-// gelu, silu, softplus, elu, selu, erf, sin, gaussian, leaky_relu and others. Those have no inverse here.
+// and those that act everywhere, f(z) = phi(z) for all z, by name: the table of activations has tanh,
+// sigmoid, gelu, silu, softplus, elu, selu, erf, sin, gaussian, leaky_relu and others, without an inverse.
 //
 // `degree` is p where phi(s z) = s^p phi(z) for all s > 0: then the scale of a row of W may be moved into A,
 // and rows of unit norm lose nothing. It is 0 where phi has no such property (e^z - 1): then the scale of a

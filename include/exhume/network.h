@@ -30,8 +30,8 @@ struct Layer {
 
 struct Network {
   std::vector<Layer> layers;  // D hidden ones, then the outputs; none in a network that is yet to be filled
-  // Of all hidden units, by a name that parse_rectifier knows (exhume/activation.h). Formulas here are those of
-  // ReLUs: other units stand in the place of max(z, 0), and have the symmetries that the table says.
+  // Of all hidden units, by a name that parse_rectifier knows (exhume/activation.h). Formulas here are those
+  // of ReLUs: other units stand in the place of max(z, 0), and have the symmetries that the table says.
   std::string activation = "relu";
 
   Network() = default;

@@ -25,17 +25,19 @@ struct SmoothLimits {
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
   Index first_width = 20, most_width = 240;
+  double equations_per_unknown = 1.6;
   int students_per_width = 2;
   // Rows for a polish: per unknown and output, and at least.
   double rows_per_unknown = 3.5;
   Index least_rows = 1500;
-  // Relative mean square at which a fit with units too many counts as exact (a wrong activation leaves 1e-9 at
-  // best), and that of the plain network in the end.
+  // Relative mean square at which a fit with units too many counts as exact (a wrong activation leaves 1e-9
+  // at best), and that of the plain network in the end.
   double exact = 1e-18, exact_in_the_end = 1e-22;
-  double cheap = 100;        // a unit worth less than so many times what is left is dropped on trial
+  double as_rounded = 3;       // times the rounding of the outputs that an exact fit leaves at most
+  double cheap = 100;          // a unit worth less than so many times what is left is dropped on trial
   double tried_singly = 1e-9;  // worth below which a unit of an exact fit is tried for removal
-  Index fresh_rows = 20'000;
-  double no_gain = 0.7;      // error of twice the units over that of as many, above which none is left to gain
+  Index fresh_rows = 20'000, noisy_rows = 8'000;
+  double no_gain = 0.7;  // error of twice the units over that of as many, above which none is left to gain
 };
 constexpr SmoothLimits kSmooth;
 
@@ -103,17 +105,25 @@ class SmoothSearch {
     const double m = static_cast<double>(standard->outputs());
     // Outputs that were rounded cannot be fitted better than that.
     if (options.rounding)
-      floor_ = options.rounding->level(static_cast<double>(kSmooth.least_rows) * m);
-    exact_ = std::max(kSmooth.exact, 2 * floor_);
+      floor_ = std::max(options.rounding->level(static_cast<double>(kSmooth.least_rows) * m),
+                        options.rounding->computed);
+    exact_ = std::max(kSmooth.exact, kSmooth.as_rounded * floor_);
   }
 
   SmoothFound run() {
     const UnitStudentData data(*standard_, kSmooth.student_rows, options_.seed);
     std::vector<std::string> names =
         options_.activation == "auto" ? smooth_names(false) : std::vector<std::string>{options_.activation};
-    Index width = options_.hidden ? *options_.hidden + std::max<Index>(4, *options_.hidden)
-                                  : std::max(kSmooth.first_width, 2 * std::min<Index>(standard_->inputs(), 40));
-    first_width_ = width;
+    Index width = options_.hidden
+                      ? *options_.hidden + std::max<Index>(4, *options_.hidden)
+                      : std::max(kSmooth.first_width, 2 * std::min<Index>(standard_->inputs(), 40));
+    // As many unknowns as equations would fit anything.
+    const double m = static_cast<double>(standard_->outputs()), d = static_cast<double>(standard_->inputs());
+    const auto most = static_cast<Index>(static_cast<double>(standard_->rows()) * m /
+                                         (kSmooth.equations_per_unknown * (d + 1 + m)));
+    const Index most_width = std::min(kSmooth.most_width, most);
+    if (most_width < 2) return std::move(found_);
+    width = first_width_ = std::min(width, most_width);
     for (std::uint64_t round = 0;; ++round) {
       std::vector<Candidate> candidates = start(train(data, names, width, round));
       for (Candidate& candidate : candidates) {
@@ -124,8 +134,8 @@ class SmoothSearch {
       if (options_.activation == "auto") names = smooth_names(true);
       if (round % kSmooth.students_per_width != kSmooth.students_per_width - 1u) continue;
       if (no_wider_helps(width)) break;
+      if (2 * width > most_width) break;
       width *= 2;
-      if (width > kSmooth.most_width) break;
     }
     finish();
     return std::move(found_);
@@ -140,8 +150,8 @@ class SmoothSearch {
     return names;
   }
 
-  [[nodiscard]] Ranked students(const UnitStudentData& data, const std::vector<std::string>& names, Index width,
-                                Index steps, std::uint64_t round) const {
+  [[nodiscard]] Ranked students(const UnitStudentData& data, const std::vector<std::string>& names,
+                                Index width, Index steps, std::uint64_t round) const {
     Ranked out(names.size());
     parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
       UnitStudentOptions options;
@@ -152,12 +162,12 @@ class SmoothSearch {
       const auto at = static_cast<std::size_t>(i);
       out[at] = {names[at], train_units(names[at], data, options, control_)};
     });
-    std::stable_sort(out.begin(), out.end(),
-                     [](const auto& a, const auto& b) { return a.second.relative_mse < b.second.relative_mse; });
-    const double best = out.front().second.relative_mse;
-    std::erase_if(out, [&](const auto& each) {
-      return !(each.second.relative_mse <= kSmooth.worth_going_on * best);
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+      return a.second.relative_mse < b.second.relative_mse;
     });
+    const double best = out.front().second.relative_mse;
+    std::erase_if(
+        out, [&](const auto& each) { return !(each.second.relative_mse <= kSmooth.worth_going_on * best); });
     if (out.size() > kSmooth.most_in_race) out.resize(kSmooth.most_in_race);
     control_.spend(6.0 * static_cast<double>(names.size() * static_cast<std::size_t>(steps * width) *
                                              static_cast<std::size_t>(kSmooth.batch) *
@@ -165,7 +175,8 @@ class SmoothSearch {
     return out;
   }
 
-  Ranked train(const UnitStudentData& data, std::vector<std::string> names, Index width, std::uint64_t round) const {
+  Ranked train(const UnitStudentData& data, std::vector<std::string> names, Index width,
+               std::uint64_t round) const {
     if (names.size() > 2) names = names_of(students(data, names, width, kSmooth.short_steps, round));
     const double size = static_cast<double>(width) / static_cast<double>(kSmooth.first_width);
     const auto steps = static_cast<Index>(static_cast<double>(kSmooth.long_steps) * std::sqrt(size));
@@ -174,7 +185,8 @@ class SmoothSearch {
 
   // Rows for a polish of so many units.
   [[nodiscard]] SamplePtr rows_for(Index units) const {
-    const double d = static_cast<double>(standard_->inputs() + 1), m = static_cast<double>(standard_->outputs());
+    const double d = static_cast<double>(standard_->inputs() + 1),
+                 m = static_cast<double>(standard_->outputs());
     const double unknowns = static_cast<double>(units) * (d + m) + m * d;
     const auto wanted = static_cast<Index>(kSmooth.rows_per_unknown * unknowns / m);
     return spread_subset(*standard_, std::min(standard_->rows(), std::max(kSmooth.least_rows, wanted)));
@@ -221,7 +233,8 @@ class SmoothSearch {
       level = std::min(level, now.relative_mse);
       const bool exact = now.relative_mse <= exact_;
       const Vector worth = linearised_worth(now.form, *rows, control_);
-      const double limit = exact ? std::max(kSmooth.tried_singly, kSmooth.cheap * floor_) : kSmooth.cheap * level;
+      const double limit =
+          exact ? std::max(kSmooth.tried_singly, kSmooth.cheap * floor_) : kSmooth.cheap * level;
       std::vector<Index> order;
       for (Index j = 0; j < worth.size(); ++j)
         if (worth(j) < limit) order.push_back(j);
@@ -241,7 +254,8 @@ class SmoothSearch {
   }
 
   // Half of the cheap units at once, or the cheapest alone; in an exact fit every one of them singly.
-  bool drop(Polished& now, const SampleSource& rows, const std::vector<Index>& order, bool exact, double level) {
+  bool drop(Polished& now, const SampleSource& rows, const std::vector<Index>& order, bool exact,
+            double level) {
     const double allowed = exact ? exact_ : 10 * level;
     const auto try_without = [&](const std::vector<Index>& gone) {
       Polished trial = polish(without(now.form, gone), rows, quick_polish(exact ? 25 : 12, 1e-5), control_);
@@ -299,12 +313,14 @@ class SmoothSearch {
   void drop_idle_units(Form& form, const SampleSource& rows) const {
     const double entries = static_cast<double>(rows.rows() * rows.outputs());
     const double price = static_cast<double>(form.inputs + 1 + form.C.cols()) * std::log(entries);
-    Polished now = polish(form, rows, noisy_polish(), control_);
+    PolishOptions few = quick_polish(12, 1e-4);
+    few.least_progress = 1e-4;
+    Polished now = polish(form, rows, few, control_);
     while (now.form.units() > 1 && !control_.out_of_time()) {
       Index least = 0;
       const double worth = linearised_worth(now.form, rows, control_).minCoeff(&least);
       if (worth * entries > price * now.relative_mse) break;
-      now = polish(without(now.form, {least}), rows, noisy_polish(), control_);
+      now = polish(without(now.form, {least}), rows, few, control_);
     }
     form = now.form;
   }
@@ -316,7 +332,7 @@ class SmoothSearch {
     if (fit.model.units() == 0) return;
     const SamplePtr rows = rows_for(2 * fit.model.units());
     if (!exact_found_ && !control_.out_of_time()) {
-      drop_idle_units(fit.model, *spread_subset(*standard_, std::min(standard_->rows(), kSmooth.fresh_rows)));
+      drop_idle_units(fit.model, *spread_subset(*standard_, std::min(standard_->rows(), kSmooth.noisy_rows)));
       best_ = fresh_error();
     }
     const ActivationRow* row = find_activation(found_.activation);
@@ -338,7 +354,8 @@ class SmoothSearch {
     plain.rectifier = unit;
     if (plain.plain) {
       const Polished last = polish(plain, exact_found_ ? *rows : *standard_, PolishOptions(), control_);
-      const double allowed = exact_found_ ? std::max(kSmooth.exact_in_the_end, 2 * floor_) : 1.5 * best_;
+      const double allowed =
+          exact_found_ ? std::max(kSmooth.exact_in_the_end, kSmooth.as_rounded * floor_) : 1.5 * best_;
       if (last.relative_mse <= allowed) {
         fit.model = last.form;
         for (const double value : last.descent) fit.descent.push_back({true, value});
@@ -346,13 +363,14 @@ class SmoothSearch {
         fit.signs.outcome = SignOutcome::kUndecided;
       }
     }
-    const Left left = measure(fit.model, residual_products(fit.model, *standard_, kBlockRows, control_),
-                              standard_->rows());
+    const Left left =
+        measure(fit.model, residual_products(fit.model, *standard_, kBlockRows, control_), standard_->rows());
     fit.relative_mse = left.relative_mse;
     fit.noise_covariance = left.noise_covariance;
     fit.rows_per_unknown = left.rows_per_unknown;
     fit.outcome = exact_found_ && floor_ == 0 ? SearchOutcome::kExact : SearchOutcome::kStuck;
     fit.out_of_time = control_.out_of_time();
+    found_.exact = exact_found_ && fit.model.plain;
     if (exact_found_) fit.structure = 0;
     fit.stalled = !exact_found_ && !fit.out_of_time;
   }

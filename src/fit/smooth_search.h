@@ -6,11 +6,11 @@
 //     free linear term -> prune -> signs -> polish without the linear term
 //
 // Recognition. tanh and sigmoid are one class, sought as tanh. Students of a wrong sigma come close (1e-4 of
-// the variance), but only the right one becomes exact: a polish tells. With noise none becomes exact; then the
-// fit that explains most with the fewest units wins, and how much better it is than the next is said.
+// the variance), but only the right one becomes exact: a polish tells. With noise none becomes exact; then
+// the fit that explains most with the fewest units wins, and how much better it is than the next is said.
 //
-// Pruning. Unit j is worth what its removal costs if all other units and output weights follow to first order:
-// with G = (F, dF/dV), the features and their derivatives, and S the columns that go with unit j,
+// Pruning. Unit j is worth what its removal costs if all other units and output weights follow to first
+// order: with G = (F, dF/dV), the features and their derivatives, and S the columns that go with unit j,
 //
 //     worth_j = c^T ( [ (G^T G)^-1 ]_SS )^-1 c            c: the unit's output weights, 0 on its derivatives
 //
@@ -49,6 +49,7 @@ struct SmoothFound {
   Fit fit;  // plain form with its unit, or with a linear term where that is needed
   std::string activation;
   std::vector<SmoothTrial> trials;
+  bool exact = false;    // to rounding, or to the precision of the outputs
   double runner_up = 1;  // error of the best other activation over that of this one; large: told well
 };
 
@@ -58,7 +59,8 @@ struct SmoothScreen {
   double piecewise = 1, smooth = 1;  // relative errors
   [[nodiscard]] bool looks_smooth() const;
 };
-[[nodiscard]] SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, const Control& control);
+[[nodiscard]] SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed,
+                                        const Control& control);
 
 [[nodiscard]] SmoothFound search_smooth_units(const SamplePtr& standard, const SmoothSearchOptions& options,
                                               const Control& control);

@@ -24,9 +24,10 @@ inline float exp_of(float x) {
   t = t > 126.0f ? 126.0f : t;
   const float whole = (t + kRound) - kRound, f = t - whole;
   const float p =
-      1.0f + f * (0.693147180f +
-                  f * (0.240226507f +
-                       f * (0.0555041087f + f * (0.00961812911f + f * (0.00133335581f + f * 0.000154035304f)))));
+      1.0f +
+      f * (0.693147180f +
+           f * (0.240226507f +
+                f * (0.0555041087f + f * (0.00961812911f + f * (0.00133335581f + f * 0.000154035304f)))));
   const auto bits = static_cast<std::int32_t>(static_cast<std::int32_t>(whole) + 127) << 23;
   return p * std::bit_cast<float>(bits);
 }
@@ -42,7 +43,8 @@ inline float erf_of(float z, float e) {
 inline float log1p_of(float u) {
   const float w = u / (2.0f + u), q = w * w;
   return 2.0f * w *
-         (1.0f + q * (1.0f / 3 + q * (1.0f / 5 + q * (1.0f / 7 + q * (1.0f / 9 + q * (1.0f / 11 + q / 13))))));
+         (1.0f +
+          q * (1.0f / 3 + q * (1.0f / 5 + q * (1.0f / 7 + q * (1.0f / 9 + q * (1.0f / 11 + q / 13))))));
 }
 
 EXHUME_VECTOR_CLONES
@@ -117,9 +119,11 @@ void sin_values(const float* z, float* value, float* slope, Index size) {
     const float whole = (z[i] * 0.318309886f + kRound) - kRound;
     const float r = (z[i] - whole * 3.140625f) - whole * 9.67653590e-4f, q = r * r;
     const float turn = 1.0f - 2.0f * static_cast<float>(static_cast<std::int32_t>(whole) & 1);
-    value[i] = turn * r *
-               (1.0f + q * (-1.0f / 6 + q * (1.0f / 120 + q * (-1.0f / 5040 + q * (1.0f / 362880 - q / 39916800)))));
-    slope[i] = turn * (1.0f + q * (-0.5f + q * (1.0f / 24 + q * (-1.0f / 720 + q * (1.0f / 40320 - q / 3628800)))));
+    value[i] =
+        turn * r *
+        (1.0f + q * (-1.0f / 6 + q * (1.0f / 120 + q * (-1.0f / 5040 + q * (1.0f / 362880 - q / 39916800)))));
+    slope[i] =
+        turn * (1.0f + q * (-0.5f + q * (1.0f / 24 + q * (-1.0f / 720 + q * (1.0f / 40320 - q / 3628800)))));
   }
 }
 EXHUME_VECTOR_CLONES
@@ -207,12 +211,13 @@ UnitStudentData::UnitStudentData(const SampleSource& samples, Index most_rows, s
 UnitStudent train_units(const std::string& activation, const UnitStudentData& data,
                         const UnitStudentOptions& options, const Control& control) {
   const SingleThreadedBlas single;
-  constexpr float kFlat = 1e-4f;         // least rate, of the first
-  constexpr double kMemory = 0.02;       // of the running error
+  constexpr float kFlat = 1e-4f;               // least rate, of the first
+  constexpr double kMemory = 0.02;             // of the running error
   constexpr double kSlope = 1.5, kBias = 0.5;  // sizes of random w (standardised inputs) and b
   const Index n = data.x.cols(), width = data.x.rows(), m = data.y.rows(), K = options.width;
   const Index batch = std::min(options.batch, n);
-  Eigen::MatrixXf V = Stream(options.seed, "unit student " + activation).normal_matrix(K, width).cast<float>();
+  Eigen::MatrixXf V =
+      Stream(options.seed, "unit student " + activation).normal_matrix(K, width).cast<float>();
   V.leftCols(width - 1) *= static_cast<float>(kSlope / std::sqrt(std::max<double>(1, width - 1)));
   V.rightCols(1) *= static_cast<float>(kBias);
   Eigen::MatrixXf C = Eigen::MatrixXf::Zero(K, m), L = Eigen::MatrixXf::Zero(width, m);
@@ -244,7 +249,8 @@ UnitStudent train_units(const std::string& activation, const UnitStudentData& da
     Z.array() *= S.array();
     gV.noalias() = Z * x.transpose();
     const double phase = std::numbers::pi * static_cast<double>(t) / static_cast<double>(options.steps);
-    const auto rate = static_cast<float>(options.rate) * (0.5f * (1 + static_cast<float>(std::cos(phase))) + kFlat);
+    const auto rate =
+        static_cast<float>(options.rate) * (0.5f * (1 + static_cast<float>(std::cos(phase))) + kFlat);
     const auto count = static_cast<double>(t);
     of_V.step(V, gV, rate, count);
     of_C.step(C, gC, rate, count);

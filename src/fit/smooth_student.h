@@ -4,8 +4,8 @@
 //
 // V: K x (d+1), C: K x m, L: (d+1) x m, K one and a half to two times the number of units looked for. It ends
 // with a unit beside every unit of the network, a start for what polishes and prunes (fit/smooth_search.h).
-// Batches are windows of the rows in an order drawn once; the rate falls by a cosine. One thread: the same seed
-// gives the same bits, and several students train side by side. A step costs 6 B K (d + m) operations.
+// Batches are windows of the rows in an order drawn once; the rate falls by a cosine. One thread: the same
+// seed gives the same bits, and several students train side by side. A step costs 6 B K (d + m) operations.
 #pragma once
 
 #include <cstdint>

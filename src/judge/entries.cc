@@ -9,8 +9,7 @@ namespace exhume {
 
 bool has_curvature(const Form& model) {
   const bool known = !model.rectifier || (model.rectifier->everywhere && !model.scale_is_free());
-  return known && model.plain && model.units() > 0 &&
-         model.unknowns() <= PolishOptions().dense_limit;
+  return known && model.plain && model.units() > 0 && model.unknowns() <= PolishOptions().dense_limit;
 }
 
 EntryCheck Entries::check(const Network& network, const Rectifier* rectifier, const SampleSource& rows,

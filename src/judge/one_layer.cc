@@ -16,6 +16,7 @@
 #include "fit/residuals.h"
 #include "judge/entries.h"
 #include "judge/final_look.h"
+#include "model/activation_table.h"
 #include "model/rectified_network.h"
 
 namespace exhume {
@@ -85,6 +86,7 @@ class OneLayer final : public JudgedNetwork {
   void place(Result& result) override {
     complete_fit();
     user_ = found_.network ? *found_.network : data_.coordinates().to_user(to_network(fit_.model));
+    prefer_sigmoids();
     result.network = (rectifier_.multiplicative() || smooth_) && !as_stored_ ? canonical(user_) : user_;
     result.signs_identifiable = fit_.signs.outcome == SignOutcome::kUnique;
     result.errors.training_relative_mse = fit_.relative_mse;
@@ -199,16 +201,33 @@ class OneLayer final : public JudgedNetwork {
         certificate.assumed.end(),
         {fmt::format("the network behind the samples has at most {} units, in one layer", k),
          "rows are independent draws of the input distribution that the conclusion is about",
-         smooth_ ? fmt::format("its units are {}: networks of this kind without a unit too many are the same "
-                               "function only where they are the same up to order and signs (Sussmann 1992, for "
-                               "tanh)",
-                               rectifier_.name == "tanh" ? "tanh (or sigmoids, which are the same networks)"
-                                                         : rectifier_.name)
-                 : "units that bend nowhere among the samples, if any, are not part of the problem"});
+         smooth_
+             ? fmt::format("its units are {}: networks of this kind without a unit too many are the same "
+                           "function only where they are the same up to order and signs (Sussmann 1992, for "
+                           "tanh)",
+                           rectifier_.name == "tanh"      ? "tanh (or sigmoids: the same networks)"
+                           : rectifier_.name == "sigmoid" ? "sigmoids (or tanh: the same networks)"
+                                                          : rectifier_.name)
+             : "units that bend nowhere among the samples, if any, are not part of the problem"});
   }
 
  private:
   [[nodiscard]] bool as_exact() const { return exact_ || found_.exact_only; }
+
+  // tanh and sigmoids are the same networks, but for the constants of the outputs: called sigmoids where
+  // those then have none.
+  void prefer_sigmoids() {
+    constexpr double kNothing = 1e-6;  // of the output weights: what single precision leaves
+    if (as_stored_ || rectifier_.name != "tanh" || options_.activation != "auto" || !as_exact() ||
+        user_.has_skip_terms())
+      return;
+    const Network other = in_sigmoid_units(user_);
+    const double least = kNothing * user_.A().cwiseAbs().sum();
+    if (other.c().cwiseAbs().maxCoeff() > least || user_.c().cwiseAbs().maxCoeff() <= least) return;
+    user_ = other;
+    rectifier_ = parse_rectifier(user_.activation);
+    fit_.model = to_signed_form(data_.coordinates().from_user(user_));
+  }
 
   // A network that was found in the user's coordinates, as a fit in standardised ones: as far as there are
   // any.
@@ -239,7 +258,9 @@ class OneLayer final : public JudgedNetwork {
                     options_.hidden() ? "" : " or the number of hidden units"));
   }
 
-  [[nodiscard]] bool has_weights() const { return (relu_ || smooth_) && standardised_ && has_curvature(fit_.model); }
+  [[nodiscard]] bool has_weights() const {
+    return (relu_ || smooth_) && standardised_ && has_curvature(fit_.model);
+  }
 
   // Curvature at the fit with outputs y' = Q D (y - nu), D those of the standardisation.
   [[nodiscard]] ErrorEstimate curvature(const Matrix& Q, const SamplePtr& rows) const {

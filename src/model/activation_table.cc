@@ -13,9 +13,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 const double kRootTwoOverPi = std::sqrt(2 / std::numbers::pi), kRootPi = std::sqrt(std::numbers::pi),
              kRootHalf = std::sqrt(0.5);
 
-double sigmoid(double z) {
-  return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
-}
+double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
 double normal_density(double z) { return std::exp(-z * z / 2) * kRootTwoOverPi / 2; }
 double normal_distribution(double z) { return std::erfc(-z * kRootHalf) / 2; }
 

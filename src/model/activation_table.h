@@ -6,7 +6,8 @@
 //         odd       sigma(-z) = 2 sigma(0) - sigma(z)    the output weight turns too; signs are a matter of
 //                                                        taste: canonical is a largest output weight above 0
 //         even      sigma(-z) = sigma(z)                 nothing; canonical: largest entry of w above 0
-//         half      sigma(z) - sigma(-z) = z             a linear term takes it up (ReLU, GELU, SiLU, softplus)
+//         half      sigma(z) - sigma(-z) = z             a linear term takes it up: ReLU, GELU, SiLU,
+//                                                        softplus
 //         none                                           another function
 //
 //     degree                   of homogeneity: then the scale of a row of W is free. 0: it is part of the
@@ -53,8 +54,8 @@ struct ActivationRow {
 // A unit's function and slope for a row, as everything that evaluates takes them.
 [[nodiscard]] Rectifier rectifier_of(const ActivationRow& row, std::string_view name);
 
-// The same function with units of hidden layer l turned around, where the symmetry is odd or even: what stands
-// on an odd one turns too, and constants take up 2 sigma(0). Networks without skip terms.
+// The same function with units of hidden layer l turned around, where the symmetry is odd or even: what
+// stands on an odd one turns too, and constants take up 2 sigma(0). Networks without skip terms.
 [[nodiscard]] Network with_units_mirrored(const Network& network, std::size_t l,
                                           const std::vector<Index>& units);
 

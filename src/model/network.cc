@@ -321,8 +321,7 @@ Alignment align(const Network& first, const Network& second, const AlignOptions&
   const bool relu = p.activation == "relu";
   const ActivationRow* units = relu ? nullptr : find_activation(p.activation);
   const Symmetry symmetry = units == nullptr ? Symmetry::kNone : units->symmetry;
-  const bool may_turn =
-      relu ? options.free_signs : symmetry == Symmetry::kOdd || symmetry == Symmetry::kEven;
+  const bool may_turn = relu ? options.free_signs : symmetry == Symmetry::kOdd || symmetry == Symmetry::kEven;
   const bool skips = p.has_skip_terms() || q.has_skip_terms();
   const auto depth = static_cast<std::size_t>(p.depth());
   std::vector<Order> place;  // place[l][j]: which unit of the first is unit j of the second

@@ -29,16 +29,17 @@ Applies looks_smooth(Job& job) {
   const SmoothScreen seen = screen_units(*rows, job.options.seed, job.control);
   job.clock.lap("kind of units");
   if (seen.looks_smooth()) return {};
-  return {Applicable::kDoubtful,
-          fmt::format("small networks of ReLUs come closer ({:.1e} of the variance) than smooth ones ({:.1e})",
-                      seen.piecewise, seen.smooth)};
+  return {
+      Applicable::kDoubtful,
+      fmt::format("small networks of ReLUs come closer ({:.1e} of the variance) than smooth ones ({:.1e})",
+                  seen.piecewise, seen.smooth)};
 }
 
 std::string in_words(const SmoothFound& found) {
   std::string words;
   for (const SmoothTrial& trial : found.trials) {
-    words += fmt::format("{}{} {:.1e} with {} units", words.empty() ? "" : ", ", trial.activation, trial.polished,
-                         trial.units);
+    words += fmt::format("{}{} {:.1e} with {} units", words.empty() ? "" : ", ", trial.activation,
+                         trial.polished, trial.units);
   }
   return words;
 }
@@ -54,8 +55,9 @@ Found find_smooth_units(Job& job, const Start&) {
   Found found;
   found.fit = std::move(smooth.fit);
   found.outcome = found.fit.outcome;
-  found.said = fmt::format("{} units of activation {} leave {:.2g} of the variance; tried: {}",
-                           found.fit.model.units(), smooth.activation, found.fit.relative_mse, in_words(smooth));
+  found.said =
+      fmt::format("{} units of activation {} leave {:.2g} of the variance; tried: {}",
+                  found.fit.model.units(), smooth.activation, found.fit.relative_mse, in_words(smooth));
   return found;
 }
 

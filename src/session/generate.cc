@@ -157,9 +157,9 @@ Generated generate(const GenerateOptions& options, const Control& control) {
                                  options.seed);
   if (!options.activation.empty()) {
     if (find_activation(options.activation) == nullptr) {
-      throw std::invalid_argument(
-          fmt::format("activation is '{}', expected one of the table of activations: tanh, sigmoid, gelu, ...",
-                      options.activation));
+      throw std::invalid_argument(fmt::format(
+          "activation is '{}', expected one of the table of activations: tanh, sigmoid, gelu, ...",
+          options.activation));
     }
     made.network->activation = options.activation;
   }

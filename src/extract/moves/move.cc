@@ -8,6 +8,8 @@ std::string_view to_string(Move move) {
       return "probe the oracle";
     case Move::kFindSingleLayer:
       return "find a single layer in the subspace";
+    case Move::kFindSmoothLayer:
+      return "find a layer of smooth units";
     case Move::kFillColumns:
       return "fill columns";
     case Move::kAverage:

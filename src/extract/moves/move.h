@@ -12,6 +12,7 @@ namespace exhume {
 enum class Move {
   kProbe,            // what kind of thing answers
   kFindSingleLayer,  // one hidden layer within the subspace
+  kFindSmoothLayer,  // one hidden layer of smooth units
   kFillColumns,      // its weights outside the subspace
   kAverage,          // all weights once more, where answers are coarse
   kFindMissedUnits,  // units that the subspace did not show

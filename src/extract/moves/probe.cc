@@ -246,9 +246,7 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
         different.size(), kProbe.places));
   }
   if (seen.curved >= kProbe.places - 1) {
-    return refused(
-        "outputs curve between kinks, as those of tanh, sigmoid, GELU or softplus units do: only piecewise "
-        "linear activations (ReLU, leaky ReLU, absolute value) can be extracted");
+    out.curved = true;
   }
   return out;
 }
