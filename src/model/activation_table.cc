@@ -77,7 +77,7 @@ double gaussian_slope(double z, double) { return -2 * z * std::exp(-z * z); }
 double gaussian_second(double z, double) { return (4 * z * z - 2) * std::exp(-z * z); }
 
 double leaky_value(double z, double p) { return z > 0 ? z : p * z; }
-double leaky_slope(double z, double p) { return z > 0 ? 1 : p; }
+double row_leaky_slope(double z, double p) { return z > 0 ? 1 : p; }
 double zero(double, double) { return 0; }
 
 double abs_value(double z, double) { return std::abs(z); }
@@ -87,7 +87,7 @@ double identity_value(double z, double) { return z; }
 double one(double, double) { return 1; }
 
 double relu_value(double z, double) { return std::max(z, 0.0); }
-double relu_slope(double z, double) { return z > 0 ? 1 : 0; }
+double row_relu_slope(double z, double) { return z > 0 ? 1 : 0; }
 
 std::size_t place(Index i) { return static_cast<std::size_t>(i); }
 
@@ -142,7 +142,7 @@ void reorder(Network& network, std::size_t l, const std::vector<Index>& order) {
 const std::vector<ActivationRow>& activation_table() {
   using S = Symmetry;
   static const std::vector<ActivationRow> kRows = {
-      {"relu", relu_value, relu_slope, zero, S::kHalf, 1, false, kNone, "max(z, 0)", "Relu", "ReLU", "relu",
+      {"relu", relu_value, row_relu_slope, zero, S::kHalf, 1, false, kNone, "max(z, 0)", "Relu", "ReLU", "relu",
        "relu"},
       {"tanh", tanh_value, tanh_slope, tanh_second, S::kOdd, 0, true, kNone, "tanh z", "Tanh", "Tanh", "tanh",
        "tanh"},
@@ -164,7 +164,7 @@ const std::vector<ActivationRow>& activation_table() {
       {"sin", sin_value, sin_slope, sin_second, S::kOdd, 0, true, kNone, "sin z", "Sin", "", "", ""},
       {"gaussian", gaussian_value, gaussian_slope, gaussian_second, S::kEven, 0, true, kNone, "e^(-z^2)", "",
        "", "", ""},
-      {"leaky_relu", leaky_value, leaky_slope, zero, S::kNone, 1, false, 0.01, "z above 0, p z below",
+      {"leaky_relu", leaky_value, row_leaky_slope, zero, S::kNone, 1, false, 0.01, "z above 0, p z below",
        "LeakyRelu", "LeakyReLU", "leaky_relu", ""},
       {"abs", abs_value, abs_slope, zero, S::kEven, 1, false, kNone, "|z|", "Abs", "", "", ""},
       {"identity", identity_value, one, zero, S::kOdd, 1, false, kNone, "z", "Identity", "Identity", "linear",
