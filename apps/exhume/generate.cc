@@ -42,6 +42,9 @@ class Generate final : public Command {
                     "Condition number of A, with --orthonormal [1]");
     app->add_option("--perturb-weights", options_.perturb_weights,
                     "Add RHO times a standard normal to every entry of W [0]");
+    app->add_option("--activation", activation_,
+                    "Of the units: relu, tanh, sigmoid, gelu, silu, softplus, elu, erf, ...; with --model "
+                    "threshold relu, sign, sigmoid, exponential, square or absolute [relu]");
     app->add_option("--leak", options_.leak, "Slope of the units below zero (leaky ReLU) [0]");
     std::string known;
     for (const std::string& name : distribution_names()) known += (known.empty() ? "" : ", ") + name;
@@ -93,7 +96,12 @@ Examples:
       return kOk;
     }
     if (samples_->count() == 0) throw std::invalid_argument("--samples is required: the number of rows");
-    if (model_ == "threshold") options_.threshold = threshold_;
+    if (model_ == "threshold") {
+      if (!activation_.empty()) threshold_.activation = activation_;
+      options_.threshold = threshold_;
+    } else {
+      options_.activation = activation_;
+    }
     const Generated made = generate(options_, session.control);
     write_generated(made, out_, session.force, session.control);
     say(session, made);
@@ -103,9 +111,6 @@ Examples:
  private:
   void declare_threshold(CLI::App& app) {
     const char* group = "With --model threshold";
-    app.add_option("--activation", threshold_.activation,
-                   "relu, sign, sigmoid, exponential, square or absolute [relu]")
-        ->group(group);
     app.add_option("--threshold", threshold_.threshold, "Threshold t of the units [2]")->group(group);
     app.add_option("--threshold-spread", threshold_.threshold_spread,
                    "Thresholds are uniform in [t - s, t + s] [0]")
@@ -165,7 +170,7 @@ Examples:
   const CLI::Option* samples_ = nullptr;
   GenerateOptions options_;
   ThresholdLayerOptions threshold_;
-  std::string model_ = "network", cnf_, out_;
+  std::string model_ = "network", activation_, cnf_, out_;
 };
 
 }  // namespace

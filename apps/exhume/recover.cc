@@ -45,8 +45,10 @@ class Recover final : public Command {
     app->add_option(
         "--method", method_,
         "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
-    app->add_option("--activation", job_.options.activation,
-                    "Of the units, for z > 0: relu, square, cube or exp (e^z - 1); some routes [relu]");
+    app->add_option(
+        "--activation", job_.options.activation,
+        "Of the units: auto, relu, tanh, sigmoid, gelu, silu, softplus, elu, erf, sin, ..., or square, cube, "
+        "exp (rectified; some routes) [auto]");
     add_file(*app, "--mirrored", mirrored_,
              "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
     app->add_option("--leak", job_.options.leak, "Slope of the units below zero; route symmetric [0]");

@@ -1,6 +1,9 @@
-// Rectified activations (paper rectified, Section 9.1).
+// Activations of hidden units. Rectified ones (paper rectified, Section 9.1),
 //
 //     f(z) = 0 for z <= 0,   phi(z) for z > 0,      phi increasing from phi(0) = 0, phi^-1 its inverse
+//
+// and those that act everywhere, f(z) = phi(z) for all z, by name: the table of activations has tanh,
+// sigmoid, gelu, silu, softplus, elu, selu, erf, sin, gaussian, leaky_relu and others, without an inverse.
 //
 // `degree` is p where phi(s z) = s^p phi(z) for all s > 0: then the scale of a row of W may be moved into A,
 // and rows of unit norm lose nothing. It is 0 where phi has no such property (e^z - 1): then the scale of a
@@ -10,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exhume/types.h"
 
@@ -20,9 +24,10 @@ struct Rectifier {
   std::string name;
   std::function<double(double)> phi, inverse, slope;  // for arguments above 0
   double degree = 1;                                  // 0: not multiplicative
+  bool everywhere = false;                            // phi and slope hold for all arguments
 
   [[nodiscard]] bool multiplicative() const { return degree > 0; }
-  [[nodiscard]] double operator()(double z) const { return z > 0 ? phi(z) : 0.0; }
+  [[nodiscard]] double operator()(double z) const { return everywhere || z > 0 ? phi(z) : 0.0; }
 };
 
 [[nodiscard]] Rectifier rectified_power(int power);  // z^power, power >= 1
@@ -35,8 +40,11 @@ struct Rectifier {
                                        std::function<double(double)> inverse,
                                        std::function<double(double)> slope = {});
 
-// "relu", "square", "cube" or "exp"; anything else throws std::invalid_argument.
+// "relu", "square", "cube", "exp" (rectified), or a name of the table of activations, a number behind a colon
+// where it has one ("leaky_relu:0.1"); anything else throws std::invalid_argument.
 [[nodiscard]] Rectifier parse_rectifier(std::string_view name);
+// All names, those of the table of activations first.
+[[nodiscard]] std::vector<std::string> activation_names();
 
 // values = f(Z) and slopes = f'(Z), entry by entry; the slope at 0 is 0.
 void activate(const Rectifier& rectifier, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values);

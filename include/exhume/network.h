@@ -14,6 +14,7 @@
 // a function of what lies below the unit: skip terms take it up, so where they are free signs are open.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "exhume/types.h"
@@ -29,6 +30,9 @@ struct Layer {
 
 struct Network {
   std::vector<Layer> layers;  // D hidden ones, then the outputs; none in a network that is yet to be filled
+  // Of all hidden units, by a name that parse_rectifier knows (exhume/activation.h). Formulas here are those
+  // of ReLUs: other units stand in the place of max(z, 0), and have the symmetries that the table says.
+  std::string activation = "relu";
 
   Network() = default;
   explicit Network(std::vector<Layer> all) : layers(std::move(all)) {}

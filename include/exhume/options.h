@@ -30,13 +30,17 @@ struct RecoverOptions {
   // Read by some routes only; the table of routes says by which.
   std::optional<Matrix> units;  // depth2: a rough guess of the units, rows (w, b) in the user's coordinates
   double leak = 0;              // slope of the units below zero, in [0, 1)
-  std::string activation = "relu";  // of the units above zero: relu, square, cube or exp
+  // Of the units: a name of the table of activations, or auto: ReLUs, or smooth units where the samples show
+  // some.
+  std::string activation = "auto";
   Index candidates = 400;           // halfspaces that arbitrary noise chooses from
   Index most_patterns = 2'000'000;  // sign patterns that are looked at
 
   // Number of hidden layers, or kAnyDepth: `layers` where it is a number, otherwise as many as there are
   // widths, two above a given first layer, and else one (or kAnyDepth, where that was asked for).
   [[nodiscard]] Index depth() const;
+  // The activation that routes fit which are not told by the samples: ReLU for auto.
+  [[nodiscard]] std::string unit_name() const;
   // Units of the only hidden layer, where they are given.
   [[nodiscard]] std::optional<Index> hidden() const;
   // Throws std::invalid_argument naming the field, its value and what it may be.

@@ -29,7 +29,9 @@ namespace {
 using Units = std::pair<Network, std::string>;
 
 StoredModel stored(const Units& units) {
-  return units.second == "relu" ? StoredModel(units.first) : RectifiedNetwork{units.first, units.second};
+  return units.first.activation != "relu" || units.second == "relu"
+             ? StoredModel(units.first)
+             : RectifiedNetwork{units.first, units.second};
 }
 
 // The certificate with images of `shape` and beside the true network, where they are given.

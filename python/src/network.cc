@@ -13,6 +13,7 @@
 #include "arrays.h"
 #include "call.h"
 #include "certify/verify.h"
+#include "exhume/activation.h"
 #include "exhume/files.h"
 #include "io/onnx.h"
 #include "io/open.h"
@@ -26,8 +27,10 @@ namespace {
 using LayerIn = std::tuple<Rows, Entries, std::optional<Rows>>;
 using LayerOut = std::tuple<Array2, Array1, std::optional<Array2>>;
 
-Network make(const std::vector<LayerIn>& layers) {
+Network make(const std::vector<LayerIn>& layers, const std::string& activation) {
   Network network;
+  (void)parse_rectifier(activation);
+  network.activation = activation;
   for (const auto& [W, b, L] : layers)
     network.layers.push_back({map(W), map(b), L ? Matrix(map(*L)) : Matrix()});
   network.validate();
@@ -50,7 +53,8 @@ OnnxPrecision precision(bool single) { return single ? OnnxPrecision::kSingle : 
 
 void bind_network(nb::module_& m) {
   nb::class_<Network>(m, "Network")
-      .def(nb::new_(&make), nb::arg("layers"))
+      .def(nb::new_(&make), nb::arg("layers"), nb::arg("activation") = "relu")
+      .def_ro("activation", &Network::activation)
       .def("layers", &layers, nb::rv_policy::move)
       .def("values", &values<Network>, nb::arg("x"), nb::arg("threads"))
       .def("canonical", [](const Network& n) { return canonical(n); })

@@ -60,9 +60,9 @@ def test_what_from_torch_reads():
     x = torch.randn(5, 3)
     assert np.allclose(network(x), module(x).detach().numpy(), atol=1e-6)
     with pytest.raises(
-        ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn, Linear last"
+        ValueError, match="consists of Linear, Hardtanh, Linear; expected Linear and units of one kind in turn"
     ):
-        exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
+        exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Hardtanh(), nn.Linear(2, 1)))
     with pytest.raises(ValueError, match="not a torch.nn.Module"):
         exhume.Network.from_torch(3)
 
@@ -108,9 +108,9 @@ def test_what_deep_from_torch_reads():
     x = torch.randn(5, 3)
     assert np.allclose(network(x), module(x).detach().numpy(), atol=1e-6)
     with pytest.raises(
-        ValueError, match="consists of Linear, Tanh, Linear; expected Linear and ReLU in turn"
+        ValueError, match="consists of Linear, Hardtanh, Linear; expected Linear and units of one kind"
     ):
-        exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)))
+        exhume.Network.from_torch(nn.Sequential(nn.Linear(3, 2), nn.Hardtanh(), nn.Linear(2, 1)))
 
 
 def test_a_state_dict_in_a_file(tmp_path):

@@ -184,6 +184,7 @@ class Check {
     const std::string kind = words(at(json_, "kind")), activation = words(at(json_, "activation"));
     const auto* layer = std::get_if<StoredLayer>(&model_);
     const auto* rectified = std::get_if<RectifiedNetwork>(&model_);
+    const auto* network = std::get_if<Network>(&model_);
     const bool memorized = std::holds_alternative<QuadraticNetwork>(model_);
     // Certificates of version 0.1 were about networks of one hidden layer, and had no kind.
     const bool same =
@@ -196,6 +197,7 @@ class Check {
       find("certificate", false, fmt::format("it is about a result of kind '{}', which this is not", kind));
     const std::string of_model = rectified != nullptr ? rectified->activation
                                  : layer != nullptr   ? layer->activation
+                                 : network != nullptr ? network->activation
                                                       : "relu";
     if (!memorized && !activation.empty() && activation != of_model)
       find("certificate", false,

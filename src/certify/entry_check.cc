@@ -27,7 +27,14 @@ RowMatrix values(const Network& network, const Rectifier* rectifier, const Eigen
 }
 
 // What the terms of f_o(x_i) add up to, signs left out, is the value of |network| at |x|.
+// |sigma(z)| <= |z| + 1 and |sigma'(z)| is about 1 at most for all units but the rectified powers, which keep
+// their own function.
 Network of_sizes(Network network) {
+  if (network.activation != "relu") {
+    for (std::size_t l = 0; l + 1 < network.layers.size(); ++l)
+      network.layers[l].b = network.layers[l].b.cwiseAbs().array() + 1;
+    network.activation = "relu";
+  }
   for (Layer& layer : network.layers) layer = {layer.W.cwiseAbs(), layer.b.cwiseAbs(), layer.L.cwiseAbs()};
   return network;
 }

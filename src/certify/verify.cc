@@ -136,7 +136,7 @@ Verification verify_layers(const Network& network, const Activate& activate, con
             z += dot(skip, h[low].data(), static_cast<Index>(h[low].size()));
             skip += h[low].size();
           }
-          if (!last) z = z > 0 ? activate(z) : 0;
+          if (!last) z = activate(z);
           out[static_cast<std::size_t>(i)] = z;
         }
       }
@@ -147,14 +147,16 @@ Verification verify_layers(const Network& network, const Activate& activate, con
 }  // namespace
 
 Verification verify(const Network& network, const SampleSource& samples, const Control& control) {
+  if (network.activation != "relu")
+    return verify(network, parse_rectifier(network.activation), samples, control);
   return verify_layers(
-      network, [](long double z) { return z; }, samples, control);
+      network, [](long double z) { return z > 0 ? z : 0; }, samples, control);
 }
 
 Verification verify(const Network& network, const Rectifier& rectifier, const SampleSource& samples,
                     const Control& control) {
   return verify_layers(
-      network, [&](long double z) -> long double { return rectifier.phi(static_cast<double>(z)); }, samples,
+      network, [&](long double z) -> long double { return rectifier(static_cast<double>(z)); }, samples,
       control);
 }
 

@@ -5,18 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/activation_table.h"
+
 namespace exhume {
 namespace {
 
 std::vector<UnitDifference> unit_differences(const Network& first, const Network& second,
                                              const Alignment& alignment) {
-  Network p = canonical(first);
-  const Network q = canonical(second);
+  const bool unlike = first.activation != second.activation;  // tanh and sigmoid
+  Network p = canonical(unlike ? in_tanh_units(first) : first);
+  const Network q = canonical(unlike ? in_tanh_units(second) : second);
   std::vector<Index> turn;
   for (std::size_t i = 0; i < alignment.turned[0].size(); ++i) {
     if (alignment.turned[0][i]) turn.push_back(static_cast<Index>(i));
   }
-  p = with_units_turned(p, 0, turn);
+  p = p.activation == "relu" ? with_units_turned(p, 0, turn) : with_units_mirrored(p, 0, turn);
   std::vector<UnitDifference> list;
   for (Index i = 0; i < p.hidden(); ++i) {
     const Index j = alignment.match[0][static_cast<std::size_t>(i)];

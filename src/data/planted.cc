@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/random.h"
 #include "data/reduce.h"
 #include "data/require.h"
+#include "exhume/activation.h"
 #include "linalg/orthonormal.h"
 
 namespace exhume {
@@ -59,7 +61,9 @@ class PlantedSamples final : public SampleSource {
         spread_(spread(network.inputs(), options.condition, options.seed)),
         z_(options.distribution, network.inputs(), options.perturb_inputs, options.rows, options.seed,
            purpose),
-        e_(options.seed, std::string(purpose) + " noise") {}
+        e_(options.seed, std::string(purpose) + " noise") {
+    if (network.activation != "relu") unit_ = parse_rectifier(network.activation);
+  }
 
   Index rows() const override { return rows_; }
   Index inputs() const override { return network_.inputs(); }
@@ -102,14 +106,20 @@ class PlantedSamples final : public SampleSource {
       column += values[low].size();
     }
   }
-  static void add_columns(std::size_t from, const Values& values, const Matrix& weights, Index first,
-                          Vector& out) {
+  void add_columns(std::size_t from, const Values& values, const Matrix& weights, Index first,
+                   Vector& out) const {
     const Vector& v = values[from];
-    for (Index j = 0; j < v.size(); ++j)
-      if (from == 0 || v(j) > 0) out += v(j) * weights.col(first + j);
+    for (Index j = 0; j < v.size(); ++j) {
+      if (from > 0 && unit_) {
+        out += (*unit_)(v(j)) * weights.col(first + j);
+      } else if (from == 0 || v(j) > 0) {
+        out += v(j) * weights.col(first + j);
+      }
+    }
   }
 
   Network network_;
+  std::optional<Rectifier> unit_;  // of other units than ReLUs
   Index rows_;
   double mean_, noise_;
   Matrix spread_;  // S, or empty for the identity

@@ -25,6 +25,7 @@
 #include "extract/moves/fill_deep_columns.h"
 #include "extract/moves/find_missed_units.h"
 #include "extract/moves/find_single_layer.h"
+#include "extract/moves/find_smooth_layer.h"
 #include "extract/moves/probe.h"
 #include "extract/moves/sharpen_single_layer.h"
 #include "extract/moves/sign_single_layer.h"
@@ -303,6 +304,10 @@ class Extraction {
     if (probe.reading != Reading::kPlain) result_.reading = "logits";
     noise_ = probe.noise;
     const bool coarse = noise_.relative > kScheduler.coarse;
+    if (probe.curved || (coarse && curves_coarsely(meter_, noise_, options_.seed))) {
+      find_smooth_units();
+      return;
+    }
 
     if (coarse && is_deep_in_noise()) {
       find_layers_in_noise();
@@ -337,6 +342,19 @@ class Extraction {
                       "one hidden layer",
                       frame_->dimensions(), restricted.model.units(), restricted.worst, restricted.lines));
     }
+  }
+
+  void find_smooth_units() {
+    note(Move::kFindSmoothLayer, "outputs curve everywhere");
+    SmoothLayer found = find_smooth_layer(meter_, noise_, options_.seed);
+    clock_.lap("smooth units");
+    if (!found.refusal.empty()) {
+      refuse(std::move(found.refusal));
+      return;
+    }
+    result_.network = std::move(found.network);
+    result_.activation = result_.network.activation;
+    judge();
   }
 
   bool is_deep_in_noise() {

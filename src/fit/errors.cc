@@ -22,7 +22,7 @@ Index block_rows(Index rows) { return std::clamp<Index>(rows / 8, 128, kBlockRow
 
 // d(user parameters of a unit) / d(standardised parameters (w', b', a')): (d+1+m) x (d+1+m).
 Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& a_standard,
-                     const Standardisation& to, const Matrix& unmix) {
+                     const Standardisation& to, const Matrix& unmix, bool scale_is_free) {
   const Index d = w_standard.size(), m = a_standard.size();
   const Matrix& P = to.map.P;
   const Vector w = P.transpose() * w_standard;
@@ -30,6 +30,13 @@ Matrix unit_jacobian(const Vector& w_standard, double b_standard, const Vector& 
   const Vector u = w / s;
   const double beta = (b_standard - w.dot(to.map.mu)) / s;
   Matrix J = Matrix::Zero(d + 1 + m, d + 1 + m);
+  if (!scale_is_free) {
+    J.topLeftCorner(d, d) = P.transpose();
+    J.row(d).head(d) = -(to.map.mu.transpose() * P.transpose());
+    J(d, d) = 1;
+    J.bottomRightCorner(m, m) = unmix;
+    return J;
+  }
   const Eigen::RowVectorXd ds = u.transpose() * P.transpose();
   J.topLeftCorner(d, d) = (P.transpose() - u * ds) / s;
   J.row(d).head(d) = -(to.map.mu.transpose() * P.transpose()) / s - beta / s * ds;
@@ -99,7 +106,7 @@ ErrorEstimate Curvature::errors(double variance, const Standardisation& coordina
           carried.middleCols(u * m, m).transpose() * towards.middleCols(u * m, m);
       covariance.bottomRightCorner(m, m).diagonal().array() += FF_inverse_(j, j);
       const Matrix J = unit_jacobian(form_.V[0].row(j).head(d).transpose(), form_.V[0](j, d),
-                                     form_.C.row(j).transpose(), coordinates, unmix);
+                                     form_.C.row(j).transpose(), coordinates, unmix, form_.scale_is_free());
       const Vector errors = deviations(J, covariance);
       result.errors.W().row(j) = errors.head(d).transpose();
       result.errors.b()(j) = errors(d);

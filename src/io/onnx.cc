@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "io/atomic_file.h"
+#include "io/onnx_units.h"
 #include "io/protobuf_writer.h"
 #include "io/tensors.h"
 
@@ -50,7 +51,7 @@ std::string one_layer_graph(const Network& network, OnnxPrecision precision) {
   graph.constant("b", network.b());
   graph.constant("A", network.A());
   graph.node("Gemm", {"x", "W", "b"}, "preactivation", {transposed});
-  graph.node("Relu", {"preactivation"}, "hidden");
+  write_units(graph, network.activation, "preactivation", "hidden");
   if (network.has_skip_terms()) {
     graph.constant("L", network.L());
     graph.node("Gemm", {"hidden", "A", "c"}, "units", {transposed});
@@ -108,7 +109,7 @@ std::string chain(const Network& network, OnnxPrecision precision) {
       graph.node("Gemm", {from, L}, fmt::format("skip{}", l + 1), {transposed});
       graph.node("Add", {fmt::format("units{}", l + 1), fmt::format("skip{}", l + 1)}, z);
     }
-    if (!last) graph.node("Relu", {z}, h);
+    if (!last) write_units(graph, network.activation, z, h);
     lower.push_back(below);
     below = h;
   }

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <variant>
 
 #include "exhume/error.h"
 #include "io/finite.h"
 #include "io/onnx_model.h"
+#include "io/onnx_units.h"
 #include "io/random_access_file.h"
 #include "io/shape.h"
 
@@ -23,7 +26,12 @@ struct Affine {
   std::map<std::size_t, Matrix> terms;
   Vector b;
 };
-using Value = std::variant<Sources, Affine>;
+// Entry by entry a function of a layer's preactivations: what it is at unit_arguments().
+struct Followed {
+  std::string of;  // the value with the preactivations, an Affine
+  Vector values;
+};
+using Value = std::variant<Sources, Affine, Followed>;
 
 class GraphReader {
  public:
@@ -39,17 +47,20 @@ class GraphReader {
     inputs_ = inputs_said(model_.inputs[0]);
     for (const OnnxNode& node : model_.nodes) step(node);
     const auto found = values_.find(model_.outputs[0]);
+    if (found != values_.end()) settle(found->first);
     if (found == values_.end()) {
       throw DataError(fmt::format("{}: nothing computes its output '{}'; save the model again", file_,
                                   shown(model_.outputs[0])));
     }
     const auto* last = std::get_if<Affine>(&found->second);
     if (last == nullptr) {
-      throw DataError(
-          fmt::format("{} ends in a Relu or in its inputs; its last layer must be Gemm or MatMul", file_));
+      throw DataError(fmt::format(
+          "{} ends in a Relu, in other units or in its inputs; its last layer must be Gemm or MatMul",
+          file_));
     }
     add_layer(*last, "its last layer");
     Network network{std::move(layers_)};
+    if (!activation_.empty()) network.activation = activation_;
     network.validate();
     return {std::move(network), head_};
   }
@@ -91,10 +102,14 @@ class GraphReader {
     if (standard && only_shapes(node)) return;
     const auto reader = readers.find(node.op);
     const bool is_head = reader != readers.end() && reader->second == &GraphReader::head;
+    // A sigmoid or tanh at the end belongs to the oracle where heads are read; elsewhere it is a kind of unit.
+    const bool ends = is_head && heads_ && !node.outputs.empty() && node.outputs[0] == model_.outputs[0];
+    if (standard && !ends && follow(node)) return;
     if (!standard || reader == readers.end() || (is_head && !heads_)) {
       throw DataError(fmt::format(
-          "{} holds the operator {}, which is not read: a network may consist of Gemm, MatMul, Add "
-          "and Relu; export the layers without it, or query the model through a program that runs it",
+          "{} holds the operator {}, which is not read: a network may consist of Gemm, MatMul, Add and "
+          "Relu, or units that the table of activations has; export the layers without it, or query the "
+          "model through a program that runs it",
           file_, shown(node.op.empty() ? "without a name" : node.op)));
     }
     if (head_ != OnnxHead::kNone) refuse(node, "behind the classifier's last function");
@@ -109,10 +124,99 @@ class GraphReader {
 
   [[nodiscard]] bool is_constant(const std::string& name) const { return model_.constants.count(name) > 0; }
 
-  const Value& value(const OnnxNode& node, std::size_t input) const {
+  const Value& value(const OnnxNode& node, std::size_t input) {
     const auto found = input < node.inputs.size() ? values_.find(node.inputs[input]) : values_.end();
     if (found == values_.end()) refuse(node, "of something that was not computed before it");
+    settle(found->first);
     return found->second;
+  }
+
+  // One number, where a constant is one.
+  [[nodiscard]] std::optional<double> scalar(const std::string& name) const {
+    const auto found = model_.constants.find(name);
+    if (found == model_.constants.end() || found->second.data.size() != 1) return std::nullopt;
+    return found->second.data[0];
+  }
+
+  // A value as a function of one layer's preactivations; nothing where it is none.
+  [[nodiscard]] std::optional<Followed> as_followed(const std::string& name) const {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return std::nullopt;
+    if (const auto* already = std::get_if<Followed>(&found->second)) return *already;
+    if (std::holds_alternative<Affine>(found->second)) return Followed{name, unit_arguments()};
+    return std::nullopt;
+  }
+
+  // Functions of preactivations, entry by entry. A ReLU of a layer is one too, but is read at once.
+  bool follow(const OnnxNode& node) {
+    if (node.outputs.size() != 1 || node.inputs.empty()) return false;
+    if (values_.count(node.outputs[0]) > 0 || model_.constants.count(node.outputs[0]) > 0) return false;
+    const std::optional<Followed> first = as_followed(node.inputs[0]);
+    if (node.inputs.size() == 1) {
+      if (!first || (node.op == "Relu" && first->of == node.inputs[0])) return false;
+      const std::optional<Vector> made = followed(node, first->values);
+      if (made) give(node, Followed{first->of, *made});
+      return made.has_value();
+    }
+    if (node.inputs.size() != 2) return false;
+    const bool known = node.op == "Mul" || node.op == "Div" || node.op == "Sub" || node.op == "Pow" ||
+                       (node.op == "Add" && (is_followed(node.inputs[0]) || is_followed(node.inputs[1])));
+    const std::optional<Followed> second = as_followed(node.inputs[1]);
+    const std::optional<double> left = scalar(node.inputs[0]), right = scalar(node.inputs[1]);
+    if (!known || !(first || left) || !(second || right) || (!first && !second)) return false;
+    if (first && second && first->of != second->of) return false;
+    const Index size = unit_arguments().size();
+    const Vector a = first ? first->values : Vector::Constant(size, left.value_or(0));
+    const Vector b = second ? second->values : Vector::Constant(size, right.value_or(0));
+    Vector made = a + b;
+    if (node.op == "Mul") made = a.cwiseProduct(b);
+    if (node.op == "Div") made = a.cwiseQuotient(b);
+    if (node.op == "Sub") made = a - b;
+    if (node.op == "Pow") made = a.binaryExpr(b, [](double x, double y) { return std::pow(x, y); });
+    give(node, Followed{first ? first->of : second->of, made});
+    return true;
+  }
+  [[nodiscard]] bool is_followed(const std::string& name) const {
+    const auto found = values_.find(name);
+    return found != values_.end() && std::holds_alternative<Followed>(found->second);
+  }
+
+  // A function of preactivations that is needed as a value: units of a hidden layer, or a factor and a
+  // constant.
+  void settle(const std::string& name) {
+    Value& slot = values_.at(name);
+    const auto* function = std::get_if<Followed>(&slot);
+    if (function == nullptr) return;
+    const Vector values = function->values;
+    const Vector& z = unit_arguments();
+    Affine layer = std::get<Affine>(values_.at(function->of));
+    const double slope = (values(values.size() - 1) - values(0)) / (z(z.size() - 1) - z(0));
+    const double constant = values(0) - slope * z(0);
+    if ((values - slope * z).isConstant(constant, 1e-9)) {
+      for (auto& [s, term] : layer.terms) term *= slope;
+      layer.b = (slope * layer.b).array() + constant;
+      slot = std::move(layer);
+      return;
+    }
+    const std::optional<std::string> unit = recognised_unit(values);
+    if (!unit) {
+      throw DataError(
+          fmt::format("{}: '{}' is a function of its units that the table of activations does not have; "
+                      "networks of ReLU, "
+                      "tanh, sigmoid, GELU, SiLU, softplus, ELU and other units of the table can be read",
+                      file_, shown(name)));
+    }
+    use_activation(*unit);
+    add_layer(layer, "a hidden layer");
+    slot = Sources{layers_.size()};
+  }
+
+  void use_activation(const std::string& unit) {
+    if (!activation_.empty() && activation_ != unit) {
+      throw DataError(fmt::format("{}: some hidden units are {}, others {}; networks of one kind can be read",
+                                  file_, activation_, unit));
+    }
+    activation_ = unit;
   }
 
   // The numbers of an input that must be a constant.
@@ -247,6 +351,7 @@ class GraphReader {
   void relu(const OnnxNode& node) {
     const auto* layer = std::get_if<Affine>(&value(node, 0));
     if (layer == nullptr) refuse(node, "of inputs or hidden units without weights");
+    use_activation("relu");
     add_layer(*layer, "a Relu");
     give(node, Sources{layers_.size()});
   }
@@ -495,6 +600,7 @@ class GraphReader {
   Index inputs_ = -1;            // not known yet
   bool heads_;
   OnnxHead head_ = OnnxHead::kNone;
+  std::string activation_;  // of the hidden layers so far
 };
 
 OnnxModel read_onnx_model(const std::filesystem::path& path) {

@@ -132,7 +132,7 @@ StoredTensor read_tensor(const RandomAccessFile& file, std::uint64_t start, Tens
 }
 
 std::string with_metadata(Tensors tensors, const std::map<std::string, std::string>& metadata) {
-  tensors.metadata = metadata;
+  tensors.metadata.insert(metadata.begin(), metadata.end());
   return safetensors_bytes(tensors);
 }
 

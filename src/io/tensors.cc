@@ -13,6 +13,7 @@
 #include "exhume/error.h"
 #include "io/finite.h"
 #include "io/shape.h"
+#include "model/activation_table.h"
 
 namespace exhume {
 namespace {
@@ -202,6 +203,7 @@ Tensors to_tensors(const Network& given) {
     tensors.add(names.b, layer.b);
     if (layer.L.size() != 0) tensors.add(names.L, layer.L);
   }
+  if (network.activation != "relu") tensors.metadata["activation"] = network.activation;
   return tensors;
 }
 
@@ -221,8 +223,12 @@ void require_relu(const Tensors& tensors, const std::string& file) {
 }
 
 Network to_network(const Tensors& tensors, const std::string& file) {
-  require_relu(tensors, file);
-  return is_deep(tensors) ? several_layers(tensors, file) : one_layer(tensors, file);
+  const auto named = tensors.metadata.find("activation");
+  const bool known = named != tensors.metadata.end() && find_activation(named->second) != nullptr;
+  if (!known) require_relu(tensors, file);
+  Network network = is_deep(tensors) ? several_layers(tensors, file) : one_layer(tensors, file);
+  if (known) network.activation = named->second;
+  return network;
 }
 
 }  // namespace exhume

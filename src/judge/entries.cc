@@ -8,8 +8,8 @@
 namespace exhume {
 
 bool has_curvature(const Form& model) {
-  return !model.rectifier && model.plain && model.units() > 0 &&
-         model.unknowns() <= PolishOptions().dense_limit;
+  const bool known = !model.rectifier || (model.rectifier->everywhere && !model.scale_is_free());
+  return known && model.plain && model.units() > 0 && model.unknowns() <= PolishOptions().dense_limit;
 }
 
 EntryCheck Entries::check(const Network& network, const Rectifier* rectifier, const SampleSource& rows,

@@ -19,6 +19,7 @@
 #include "judge/entries.h"
 #include "judge/final_look.h"
 #include "judge/interval_rule.h"
+#include "model/activation_table.h"
 #include "model/rectified_network.h"
 
 namespace exhume {
@@ -37,14 +38,19 @@ constexpr Index kMostEffects = 5000;
 // The unit of `from` that is unit i of `to`, which is canonical(from): found by its row.
 std::vector<Index> order_of(const Network& from, const Network& to) {
   std::vector<Index> order;
+  const bool scaled = to.activation == "relu";
   std::vector<bool> used(static_cast<size_t>(from.hidden()), false);
   for (Index i = 0; i < to.hidden(); ++i) {
     Index best = -1;
     double least = std::numeric_limits<double>::infinity();
     for (Index j = 0; j < from.hidden(); ++j) {
       if (used[static_cast<size_t>(j)]) continue;
-      const double distance = (from.W().row(j).normalized() - to.W().row(i)).squaredNorm() +
-                              std::pow(from.b()(j) / from.W().row(j).norm() - to.b()(i), 2);
+      const double size = scaled ? from.W().row(j).norm() : 1;
+      const auto apart = [&](double sign) {
+        return (sign / size * from.W().row(j) - to.W().row(i)).squaredNorm() +
+               std::pow(sign / size * from.b()(j) - to.b()(i), 2);
+      };
+      const double distance = scaled ? apart(1) : std::min(apart(1), apart(-1));
       if (distance < least) {
         least = distance;
         best = j;
@@ -81,6 +87,14 @@ double largest_of(const Network& errors) {
   return largest;
 }
 
+// The units of what was found: its own, or those that were asked for.
+Rectifier unit_of(const Case& under) {
+  const Found& found = under.found;
+  if (found.fit.model.rectifier) return *found.fit.model.rectifier;
+  if (found.network && found.network->activation != "relu") return parse_rectifier(found.network->activation);
+  return parse_rectifier(under.options.unit_name());
+}
+
 class OneLayer final : public JudgedNetwork {
  public:
   explicit OneLayer(const Case& under)
@@ -89,8 +103,9 @@ class OneLayer final : public JudgedNetwork {
         fit_(under.found.fit),
         options_(under.options),
         control_(under.control),
-        rectifier_(parse_rectifier(under.options.activation)),
+        rectifier_(unit_of(under)),
         relu_(rectifier_.name == "relu"),
+        smooth_(rectifier_.everywhere && !rectifier_.multiplicative()),
         as_stored_(under.as_stored),
         exact_(found_.outcome == SearchOutcome::kExact),
         time_ended_(control_.out_of_time()),
@@ -99,7 +114,8 @@ class OneLayer final : public JudgedNetwork {
   void place(Result& result) override {
     complete_fit();
     user_ = found_.network ? *found_.network : data_.coordinates().to_user(to_network(fit_.model));
-    result.network = rectifier_.multiplicative() && !as_stored_ ? canonical(user_) : user_;
+    prefer_sigmoids();
+    result.network = (rectifier_.multiplicative() || smooth_) && !as_stored_ ? canonical(user_) : user_;
     result.signs_identifiable = fit_.signs.outcome == SignOutcome::kUnique;
     result.errors.training_relative_mse = fit_.relative_mse;
     std::vector<PolishStep>& descent = result.diagnostics.descent;
@@ -111,7 +127,8 @@ class OneLayer final : public JudgedNetwork {
   }
 
   [[nodiscard]] RowMatrix predict(const Result& result, const Eigen::Ref<const RowMatrix>& x) const override {
-    return relu_ ? evaluate(result.network, x) : evaluate(result.network, rectifier_, x);
+    return relu_ || rectifier_.everywhere ? evaluate(result.network, x)
+                                          : evaluate(result.network, rectifier_, x);
   }
 
   void measure(HeldOutCheck& held_out, Result& result) override {
@@ -127,7 +144,7 @@ class OneLayer final : public JudgedNetwork {
     EntryCheck training, unseen;
     UnitSupport support;
     if (as_exact()) {
-      const Rectifier* rectifier = relu_ ? nullptr : &rectifier_;
+      const Rectifier* rectifier = relu_ || rectifier_.everywhere ? nullptr : &rectifier_;
       Entries entries(data_, fit_, standardised_);
       training = entries.check(result.network, rectifier, *data_.training(), false, control_);
       unseen = entries.check(result.network, rectifier, *data_.held_out(), true, control_);
@@ -164,7 +181,7 @@ class OneLayer final : public JudgedNetwork {
   // Several networks of the number of units asked for reproduce the samples: because fewer units do?
   void explain_failure(Checks& checks) override {
     const std::optional<Index> asked = options_.hidden();
-    if (!as_exact() || !asked || found_.exact_only) return;
+    if (!as_exact() || !asked || found_.exact_only || !relu_) return;
     FitOptions options;
     options.seed = options_.seed;
     const Fit fewer =
@@ -209,19 +226,41 @@ class OneLayer final : public JudgedNetwork {
                                                          : "these weights";
       certificate.conclusion = fmt::format(
           "The samples are those of this network; any network of at most {} units that agrees with it on the "
-          "input distribution to within {:.2g} (root mean square) has {}, up to the order and the scale of "
+          "input distribution to within {:.2g} (root mean square) has {}, up to the order and the {} of "
           "its units",
-          k, std::sqrt(errors.functional_error_bound), weights);
+          k, std::sqrt(errors.functional_error_bound), weights, smooth_ ? "signs" : "scale");
     }
     certificate.assumed.insert(
         certificate.assumed.end(),
         {fmt::format("the network behind the samples has at most {} units, in one layer", k),
          "rows are independent draws of the input distribution that the conclusion is about",
-         "units that bend nowhere among the samples, if any, are not part of the problem"});
+         smooth_
+             ? fmt::format("its units are {}: networks of this kind without a unit too many are the same "
+                           "function only where they are the same up to order and signs (Sussmann 1992, for "
+                           "tanh)",
+                           rectifier_.name == "tanh"      ? "tanh (or sigmoids: the same networks)"
+                           : rectifier_.name == "sigmoid" ? "sigmoids (or tanh: the same networks)"
+                                                          : rectifier_.name)
+             : "units that bend nowhere among the samples, if any, are not part of the problem"});
   }
 
  private:
   [[nodiscard]] bool as_exact() const { return exact_ || found_.exact_only; }
+
+  // tanh and sigmoids are the same networks, but for the constants of the outputs: called sigmoids where
+  // those then have none.
+  void prefer_sigmoids() {
+    constexpr double kNothing = 1e-6;  // of the output weights: what single precision leaves
+    if (as_stored_ || rectifier_.name != "tanh" || options_.activation != "auto" || !as_exact() ||
+        user_.has_skip_terms())
+      return;
+    const Network other = in_sigmoid_units(user_);
+    const double least = kNothing * user_.A().cwiseAbs().sum();
+    if (other.c().cwiseAbs().maxCoeff() > least || user_.c().cwiseAbs().maxCoeff() <= least) return;
+    user_ = other;
+    rectifier_ = parse_rectifier(user_.activation);
+    fit_.model = to_signed_form(data_.coordinates().from_user(user_));
+  }
 
   // A network that was found in the user's coordinates, as a fit in standardised ones: as far as there are
   // any.
@@ -257,7 +296,9 @@ class OneLayer final : public JudgedNetwork {
                                options_.hidden() ? "" : " or the number of hidden units"));
   }
 
-  [[nodiscard]] bool has_weights() const { return relu_ && standardised_ && has_curvature(fit_.model); }
+  [[nodiscard]] bool has_weights() const {
+    return (relu_ || smooth_) && standardised_ && has_curvature(fit_.model);
+  }
 
   // Curvature at the fit with outputs y' = Q D (y - nu), D those of the standardisation.
   [[nodiscard]] ErrorEstimate curvature(const Matrix& Q, const SamplePtr& rows) const {
@@ -365,7 +406,7 @@ class OneLayer final : public JudgedNetwork {
     const double weakest = unit_worth(mixed, *rows, control_).minCoeff();
     weakest_ = weakest * fit_.relative_mse;
     support.worth = weakest * n * static_cast<double>(m) / price;
-    support.rows = rows_beside(model, *rows);
+    support.rows = smooth_ ? n : rows_beside(model, *rows);
     const Network& errors = errors_;
     for (Index j = 0; j < errors.hidden(); ++j) {
       const double output = result.network.A().col(j).norm();
@@ -419,7 +460,8 @@ class OneLayer final : public JudgedNetwork {
     const Index held_out = result.certificate.held_out;
     if (found_.outcome == SearchOutcome::kNoise && found_.look && looks_like_noise(*found_.look)) {
       const auto p = static_cast<double>(
-          free_parameters(result.network.inputs(), result.network.hidden(), result.network.outputs()));
+          free_parameters(result.network.inputs(), result.network.hidden(), result.network.outputs()) +
+          (smooth_ ? result.network.hidden() : 0));
       const Eigen::SelfAdjointEigenSolver<Matrix> noise(errors.noise_covariance, Eigen::EigenvaluesOnly);
       errors.functional_error_bound = bound_fitted_noise(p, noise.eigenvalues().maxCoeff(),
                                                          found_.look->missed, data_.training()->rows());
@@ -456,7 +498,7 @@ class OneLayer final : public JudgedNetwork {
   const RecoverOptions& options_;
   const Control& control_;
   Rectifier rectifier_;
-  bool relu_ = true, as_stored_ = false;
+  bool relu_ = true, smooth_ = false, as_stored_ = false;
   bool exact_ = false;        // the search ended at rounding
   bool time_ended_ = false;   // the budget was used up when the search ended
   double spent_ = 0;          // seconds until the search ended

@@ -116,6 +116,7 @@ Form folded(const Form& form, std::size_t l, Index j, double s) {
 
 Network to_network(const Form& form) {
   Network network;
+  if (form.rectifier) network.activation = form.rectifier->name;
   const std::size_t depth = form.depth();
   const auto rows_of = [&](std::size_t l) { return l < depth ? form.V[l] : Matrix(form.C.transpose()); };
   if (form.plain) {
@@ -161,6 +162,8 @@ Form to_plain_form(const Network& network) {
   if (network.has_skip_terms()) throw std::invalid_argument("plain form: the network has skip terms");
   Form form;
   form.plain = true;
+  if (network.activation != "relu")
+    form.rectifier = std::make_shared<const Rectifier>(parse_rectifier(network.activation));
   form.inputs = network.inputs();
   for (const Layer& layer : network.layers) {
     Matrix row(layer.W.rows(), layer.W.cols() + 1);
@@ -217,6 +220,8 @@ Form to_signed_form(const Network& network) {
   Form form = one_layer(Matrix(k, d + 1));
   form.V[0] << network.W(), network.b();
   form.turned = true;
+  if (network.activation != "relu")
+    form.rectifier = std::make_shared<const Rectifier>(parse_rectifier(network.activation));
   form.C.resize(form.features(), network.outputs());
   form.C.topRows(k) = network.A().transpose();
   form.C.middleRows(k, d) = network.L().transpose();

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/activation_table.h"
+
 namespace exhume {
 namespace {
 
@@ -203,7 +205,8 @@ RowMatrix evaluate(const Network& network, const Eigen::Ref<const RowMatrix>& x)
     throw std::invalid_argument(
         fmt::format("network: the number of input columns is {}, expected {}", x.cols(), network.inputs()));
   }
-  const bool skips = network.has_skip_terms();
+  const bool skips = network.has_skip_terms(), relu = network.activation == "relu";
+  const Rectifier unit = relu ? Rectifier() : parse_rectifier(network.activation);
   RowMatrix below, lower(x.rows(), 0);  // h_{l-1}; and (x, h_1, ..., h_{l-2}) where skip terms need it
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     const Layer& layer = network.layers[l];
@@ -227,13 +230,18 @@ RowMatrix evaluate(const Network& network, const Eigen::Ref<const RowMatrix>& x)
         lower.rightCols(more) = below;
       }
     }
-    below = z.cwiseMax(0.0);
+    if (relu) {
+      below = z.cwiseMax(0.0);
+    } else {
+      below = z.unaryExpr([&](double value) { return unit(value); });
+    }
   }
   return below;
 }
 
 Network canonical(const Network& network) {
   network.validate();
+  if (network.activation != "relu") return canonical_units(network);
   Network out = network;
   const auto depth = static_cast<std::size_t>(out.depth());
   for (bool changed = true; changed;) {
@@ -298,36 +306,46 @@ Network with_units_turned(const Network& network, Index layer, const std::vector
 }
 
 Alignment align(const Network& first, const Network& second, const AlignOptions& options) {
-  Network p = canonical(first);
-  const Network q = canonical(second);
+  const bool unlike = first.activation != second.activation;
+  Network p = canonical(unlike ? in_tanh_units(first) : first);
+  const Network q = canonical(unlike ? in_tanh_units(second) : second);
   Alignment result;
-  if (p.inputs() != q.inputs() || p.outputs() != q.outputs() || p.widths() != q.widths()) {
+  if (p.inputs() != q.inputs() || p.outputs() != q.outputs() || p.widths() != q.widths() ||
+      p.activation != q.activation) {
     result.worst_error = result.rms_error = std::numeric_limits<double>::infinity();
     return result;
   }
   result.comparable = true;
+  // Units that are odd or even are the same either way; where two output weights are nearly as large, the
+  // canonical form may have turned one of them.
+  const bool relu = p.activation == "relu";
+  const ActivationRow* units = relu ? nullptr : find_activation(p.activation);
+  const Symmetry symmetry = units == nullptr ? Symmetry::kNone : units->symmetry;
+  const bool may_turn = relu ? options.free_signs : symmetry == Symmetry::kOdd || symmetry == Symmetry::kEven;
   const bool skips = p.has_skip_terms() || q.has_skip_terms();
   const auto depth = static_cast<std::size_t>(p.depth());
   std::vector<Order> place;  // place[l][j]: which unit of the first is unit j of the second
   for (std::size_t l = 0; l < depth; ++l) {
     const Matrix other = rows_of(q, l, skips), own = rows_of(p, l, skips);
     Matrix cost = square_distances(own, other);
-    Matrix turned_cost = options.free_signs ? square_distances(-own, other) : Matrix();
-    const Matrix above = l + 1 == depth
-                             ? square_distances(p.layers.back().W.transpose(), q.layers.back().W.transpose())
-                             : size_differences(p, q, l);
-    cost += above;
-    if (options.free_signs) turned_cost += above;
-    const Order match = optimal_assignment(options.free_signs ? Matrix(cost.cwiseMin(turned_cost)) : cost);
+    Matrix turned_cost = may_turn ? square_distances(-own, other) : Matrix();
+    const auto above = [&](double sign) {
+      return l + 1 == depth
+                 ? square_distances(sign * p.layers.back().W.transpose(), q.layers.back().W.transpose())
+                 : size_differences(p, q, l);
+    };
+    cost += above(1);
+    if (may_turn) turned_cost += above(symmetry == Symmetry::kOdd ? -1 : 1);
+    const Order match = optimal_assignment(may_turn ? Matrix(cost.cwiseMin(turned_cost)) : cost);
     Order turn, order(match.size());
     std::vector<bool> turned(match.size(), false);
     for (std::size_t i = 0; i < match.size(); ++i) {
       order[static_cast<std::size_t>(match[i])] = at(i);
-      if (!options.free_signs || turned_cost(at(i), match[i]) >= cost(at(i), match[i])) continue;
+      if (!may_turn || turned_cost(at(i), match[i]) >= cost(at(i), match[i])) continue;
       turned[i] = true;
       turn.push_back(at(i));
     }
-    p = only(with_units_turned(p, at(l), turn), l, order);
+    p = only(relu ? with_units_turned(p, at(l), turn) : with_units_mirrored(p, l, turn), l, order);
     result.match.push_back(match);
     result.turned.push_back(std::move(turned));
     place.push_back(std::move(order));

@@ -1,9 +1,12 @@
 #include "exhume/activation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <stdexcept>
+
+#include "model/activation_table.h"
 
 namespace exhume {
 namespace {
@@ -98,7 +101,16 @@ Rectifier parse_rectifier(std::string_view name) {
   if (name == "square") return rectified_power(2);
   if (name == "cube") return rectified_power(3);
   if (name == "exp") return rectified_exponential();
-  throw std::invalid_argument(fmt::format("activation is '{}', expected relu, square, cube or exp", name));
+  if (const ActivationRow* row = find_activation(name)) return rectifier_of(*row, name);
+  throw std::invalid_argument(
+      fmt::format("activation is '{}', expected {}", name, fmt::join(activation_names(), ", ")));
+}
+
+std::vector<std::string> activation_names() {
+  std::vector<std::string> names;
+  for (const ActivationRow& row : activation_table()) names.emplace_back(row.name);
+  names.insert(names.end(), {"square", "cube", "exp"});
+  return names;
 }
 
 void activate(const Rectifier& rectifier, const Eigen::Ref<const Matrix>& Z, Eigen::Ref<Matrix> values) {
@@ -113,7 +125,7 @@ void activate(const Rectifier& rectifier, const Eigen::Ref<const Matrix>& Z, Eig
     for (Index i = 0; i < Z.rows(); ++i) {
       const double z = Z(i, j);
       values(i, j) = rectifier(z);
-      slopes(i, j) = z > 0 ? rectifier.slope(z) : 0.0;
+      slopes(i, j) = rectifier.everywhere || z > 0 ? rectifier.slope(z) : 0.0;
     }
   }
 }

@@ -34,7 +34,7 @@ bool is_found(const Result& result) {
 }
 
 // Other units than ReLUs, or a slope below zero, are known of one hidden layer only.
-bool may_be_deep(const RecoverOptions& options) { return options.activation == "relu" && options.leak == 0; }
+bool may_be_deep(const RecoverOptions& options) { return options.unit_name() == "relu" && options.leak == 0; }
 
 Control limit_depth(const Control& control, Index depth, double budget) {
   if (depth == kDeepest) return control;

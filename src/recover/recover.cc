@@ -8,6 +8,7 @@
 #include "judge/final_look.h"
 #include "judge/judge.h"
 #include "judge/one_layer.h"
+#include "model/activation_table.h"
 #include "recover/any_depth.h"
 #include "routes/engine.h"
 
@@ -41,12 +42,15 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
   if (deep && std::none_of(routes().begin(), routes().end(), finds_deep))
     throw MissingModule("recovery of several hidden layers", "deep");
   Result result;
-  result.activation = options.activation;
+  result.activation = options.unit_name();
   StageClock clock;
   Plan plan;
   plan.options = options;
   plan.finds = deep ? Finds::kDeepNetwork : Finds::kNetwork;
   if (deep) plan.options.route = "deep";
+  // Units that were named tell the route.
+  const ActivationRow* row = find_activation(options.unit_name());
+  if (!deep && row != nullptr && row->smooth && options.route == "auto") plan.options.route = "smooth";
   plan.looks_final = deep ? nullptr : is_final;
   Journey journey = travel(samples, plan, result.certificate, clock, control);
   Found& found = journey.found;
@@ -65,6 +69,7 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
       };
     const auto network = route.judged_as != nullptr ? route.judged_as(under) : one_layer(under);
     judge(*network, under, recheck, result);
+    if (result.network.activation != "relu") result.activation = result.network.activation;
     clock.lap("check");
   }
   result.certificate.timings = clock.laps();

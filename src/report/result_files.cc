@@ -6,6 +6,7 @@
 #include "io/column_names.h"
 #include "io/onnx.h"
 #include "io/safetensors.h"
+#include "model/activation_table.h"
 #include "routes/outlook.h"
 
 namespace exhume {
@@ -24,7 +25,7 @@ std::vector<ResultFile> result_files(const Result& result) {
   std::vector<ResultFile> files;
   const Certificate& certificate = result.certificate;
   if (certificate.status == Status::kRefused) return files;
-  if (result.activation == "relu") {
+  if (find_activation(result.activation) != nullptr) {
     files.push_back({"network", "network.safetensors", network_bytes(result.network)});
     files.push_back(
         {"network for other programs", "network.onnx",
@@ -70,7 +71,7 @@ std::vector<std::pair<std::string, std::string>> options_said(const RecoverOptio
       {"layers", depth == RecoverOptions::kAnyDepth ? "auto" : fmt::format("{}", depth)},
       {"route", options.route},
       {"budget", fmt::format("{:g}", options.budget_seconds)}};
-  if (options.activation != "relu") said.emplace_back("activation", options.activation);
+  if (options.activation != "auto") said.emplace_back("activation", options.activation);
   if (options.leak != 0) said.emplace_back("leak", fmt::format("{:g}", options.leak));
   return said;
 }

@@ -37,7 +37,7 @@ struct Comparable {
   std::string units;
 };
 std::optional<Comparable> comparable(const StoredModel& model) {
-  if (const auto* network = std::get_if<Network>(&model)) return Comparable{*network, "relu"};
+  if (const auto* network = std::get_if<Network>(&model)) return Comparable{*network, network->activation};
   if (const auto* network = std::get_if<RectifiedNetwork>(&model))
     return Comparable{network->network, network->activation};
   return std::nullopt;

@@ -33,6 +33,8 @@ Index RecoverOptions::depth() const {
   return layers == kAnyDepth ? kAnyDepth : 1;
 }
 
+std::string RecoverOptions::unit_name() const { return activation == "auto" ? "relu" : activation; }
+
 std::optional<Index> RecoverOptions::hidden() const {
   if (widths.size() != 1) return std::nullopt;
   return widths.front();
@@ -54,7 +56,7 @@ void RecoverOptions::validate() const {
   require(leak >= 0 && leak < 1, fmt::format("leak is {}, expected in [0, 1)", leak));
   require(candidates >= 1, fmt::format("candidates is {}, expected at least 1", candidates));
   require(most_patterns >= 1, fmt::format("most_patterns is {}, expected at least 1", most_patterns));
-  (void)parse_rectifier(activation);
+  (void)parse_rectifier(unit_name());
   check_route(*this);
 }
 

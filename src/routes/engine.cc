@@ -68,7 +68,7 @@ class Traveller {
             .layer = plan_.layer,
             .control = control,
             .clock = clock_,
-            .rectifier = parse_rectifier(plan_.options.activation),
+            .rectifier = parse_rectifier(plan_.options.unit_name()),
             .named = named,
             .noise_is_final = !only_exact_will_do_};
     if (route.applies != nullptr) {

@@ -7,9 +7,10 @@ Route depth2_outputs_route();
 Route symmetric_route();
 Route depth2_route();
 Route any_inputs_route();
+Route smooth_route();
 
 void register_core() {
-  add_routes({depth2_outputs_route(), symmetric_route(), depth2_route(), any_inputs_route()});
+  add_routes({smooth_route(), depth2_outputs_route(), symmetric_route(), depth2_route(), any_inputs_route()});
 }
 
 }  // namespace exhume

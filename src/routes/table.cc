@@ -67,7 +67,7 @@ void check_route(const RecoverOptions& options) {
     }
   };
   check("leak", options.leak != defaults.leak);
-  check("activation", options.activation != defaults.activation);
+  check("activation", options.unit_name() != defaults.unit_name());
   check("candidates", options.candidates != defaults.candidates);
   check("most_patterns", options.most_patterns != defaults.most_patterns);
 }

@@ -11,6 +11,7 @@
 #include "exhume/error.h"
 #include "io/digest.h"
 #include "io/open.h"
+#include "model/activation_table.h"
 #include "oracle/command_oracle.h"
 
 namespace exhume {
@@ -18,7 +19,7 @@ namespace {
 
 // The activation that a file names, for networks of one hidden layer whose units are no ReLUs.
 std::string activation_of(const StoredModel& model, const std::string& path) {
-  if (std::holds_alternative<Network>(model)) return "relu";
+  if (const auto* network = std::get_if<Network>(&model)) return network->activation;
   if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
     return "rectified " + rectified->activation;
   throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
@@ -53,7 +54,9 @@ CompareResult compare(const std::string& first, const std::string& second, const
                       const Control& control) {
   StoredModel models[] = {open_model(first), open_model(second)};
   const std::string activation = activation_of(models[0], first), other = activation_of(models[1], second);
-  if (activation != other) {
+  // tanh(z) = 2 sigmoid(2z) - 1: the same networks.
+  const auto same_class = [](const std::string& name) { return name == "sigmoid" ? "tanh" : name; };
+  if (same_class(activation) != same_class(other)) {
     throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first,
                                 activation, second, other));
   }
@@ -62,8 +65,11 @@ CompareResult compare(const std::string& first, const std::string& second, const
     out = compare(ComparedModel{first, std::get<Network>(std::move(models[0])), {}},
                   ComparedModel{second, std::get<Network>(std::move(models[1])), {}}, options, control);
   } else {
-    out = by_parameters(std::get<RectifiedNetwork>(models[0]).network,
-                        std::get<RectifiedNetwork>(models[1]).network, options);
+    const auto network_of = [](StoredModel& model) {
+      if (auto* network = std::get_if<Network>(&model)) return std::move(*network);
+      return std::move(std::get<RectifiedNetwork>(model).network);
+    };
+    out = by_parameters(network_of(models[0]), network_of(models[1]), options);
     out.first = first;
     out.second = second;
   }

@@ -7,6 +7,7 @@
 
 #include "exhume/error.h"
 #include "io/digest.h"
+#include "model/activation_table.h"
 #include "report/view.h"
 #include "session/certificate_file.h"
 #include "session/overwrite.h"
@@ -87,8 +88,9 @@ void Delivery::describe(Certificate& certificate, const OpenedSamples& samples) 
 
 void Delivery::compare(Document& document, const Result& result) const {
   if (!truth_ || result.certificate.status == Status::kRefused) return;
-  const StoredModel found = result.activation == "relu" ? StoredModel(result.network)
-                                                        : RectifiedNetwork{result.network, result.activation};
+  const StoredModel found = find_activation(result.activation) != nullptr
+                                ? StoredModel(result.network)
+                                : RectifiedNetwork{result.network, result.activation};
   add_truth(document, found, *truth_, truth_file_);
 }
 

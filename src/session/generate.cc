@@ -16,6 +16,7 @@
 #include "io/open.h"
 #include "io/output_folder.h"
 #include "io/safetensors.h"
+#include "model/activation_table.h"
 #include "session/overwrite.h"
 
 namespace exhume {
@@ -88,6 +89,7 @@ Network given_network(const GenerateOptions& o) {
                  {"inputs", o.inputs.has_value()},
                  {"outputs", o.outputs.has_value()}});
   refuse_beside("network", "", about_one_layer(o));
+  refuse_beside("network", "", {{"activation", !o.activation.empty()}});
   Network network = o.network ? *o.network : open_network(o.network_file);
   return network.depth() > 0 ? network : to_one_layer(network);
 }
@@ -153,6 +155,14 @@ Generated generate(const GenerateOptions& options, const Control& control) {
   Generated made;
   made.network = perturb_network(given ? given_network(options) : random_network(options), options.perturb,
                                  options.seed);
+  if (!options.activation.empty()) {
+    if (find_activation(options.activation) == nullptr) {
+      throw std::invalid_argument(fmt::format(
+          "activation is '{}', expected one of the table of activations: tanh, sigmoid, gelu, ...",
+          options.activation));
+    }
+    made.network->activation = options.activation;
+  }
   SamplingOptions sampling;
   sampling.samples = options.samples;
   sampling.distribution = parse_distribution(options.distribution);

@@ -48,6 +48,7 @@ struct GenerateOptions {
   std::optional<double> weights_condition{}, amplitudes_condition{};  // of those
   std::optional<double> perturb_weights{};  // adds so many times a standard normal to every entry of W
   std::optional<double> leak{};             // slope of the units below zero
+  std::string activation{};                 // of the units, a name of the table of activations; empty: ReLU
   double perturb = 0;  // moves every weight by N(0, tau^2/d) first; rows stay of unit norm
 
   // The inputs and the noise (data/planted.h).

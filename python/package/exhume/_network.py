@@ -1,4 +1,4 @@
-"""ReLU networks of any depth."""
+"""Networks of any depth, of ReLUs or other units."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ class Alignment(NamedTuple):
 
 
 class Network:
-    """A ReLU network of any depth: `h_l = max(W_l h_{l-1} + b_l, 0)`, `f(x) = W h + b` with the last layer.
+    """A network of any depth: `h_l = max(W_l h_{l-1} + b_l, 0)`, `f(x) = W h + b` with the last layer.
+
+    Other units than ReLUs stand in the place of `max(z, 0)`: see `activation`.
 
     One hidden layer has the names of the papers: `f(x) = A max(W x + b, 0) + c + L x`. The arrays are
     read-only float64. Networks can be pickled and compared with `==` (the same numbers); whether two are the
@@ -72,6 +74,9 @@ class Network:
         Instead of all the others, any depth: the hidden layers from below, then the outputs. `L` is a skip
         term: it stands on the inputs and on all hidden layers but the one right below, side by side. May also
         be given as the only argument, without its name.
+    activation : str
+        Of all hidden units: "relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "softplus", "elu", "selu",
+        "erf", "sin", "gaussian", "leaky_relu:0.01", "abs" or "identity".
 
     >>> import exhume
     >>> net = exhume.Network(W=[[1.0, -1.0]], b=[0.5], A=[[2.0]], c=[0.0])
@@ -97,6 +102,7 @@ class Network:
         L: ArrayLike | None = None,
         *,
         layers: Sequence[Sequence[Any]] | None = None,
+        activation: str = "relu",
     ) -> None:
         upper = (b, A, c, L)
         if layers is None and all(part is None for part in upper):
@@ -112,7 +118,7 @@ class Network:
                 _checked(layer, [f"{name} of layer {i}" for name in "WbL"], i)
                 for i, layer in enumerate(layers)
             ]
-        self._adopt(_core.Network(parts))
+        self._adopt(_core.Network(parts, activation))
 
     def _adopt(self, core: _core.Network) -> None:
         self._core = core
@@ -130,6 +136,11 @@ class Network:
     def layers(self) -> tuple[Layer, ...]:
         """Hidden layers from below, then the outputs."""
         return self._layers
+
+    @property
+    def activation(self) -> str:
+        """Of all hidden units."""
+        return str(self._core.activation)
 
     def _one_hidden_layer(self, name: str) -> tuple[Layer, ...]:
         if len(self._layers) != 2:
@@ -209,6 +220,8 @@ class Network:
         else:
             hidden, extra = "no hidden layer", ""
         extra = f", with {extra}" if self.has_skip_terms else ""
+        if self.activation != "relu":
+            extra = f", {self.activation}{extra}"
         ends = counted(self.inputs, "input"), counted(self.outputs, "output")
         return f"<exhume.Network: {ends[0]}, {hidden}, {ends[1]}{extra}>"
 
@@ -225,8 +238,8 @@ class Network:
             arrays |= {name: values for name, values in zip(names, layer) if values is not None}
         return arrays
 
-    def __reduce__(self) -> tuple[type[Network], tuple[list[tuple[Any, ...]]]]:
-        return Network, ([tuple(layer) for layer in self._layers],)
+    def __reduce__(self) -> tuple[Any, tuple[list[tuple[Any, ...]], str]]:
+        return _restored, ([tuple(layer) for layer in self._layers], self.activation)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):
@@ -297,7 +310,7 @@ class Network:
 
     @staticmethod
     def from_sklearn(estimator: Any) -> Network:
-        """The network of a fitted `sklearn.neural_network.MLPRegressor` of ReLU units.
+        """The network of a fitted `sklearn.neural_network.MLPRegressor`, whatever its activation.
 
         The estimators of `exhume.sklearn` are taken too.
         """
@@ -307,11 +320,18 @@ class Network:
         coefs = getattr(estimator, "coefs_", None)
         if coefs is None:
             raise ValueError(f"{type(estimator).__name__} has no coefs_; give a fitted MLPRegressor")
-        if estimator.activation != "relu":
-            raise ValueError(f"the activation is {estimator.activation!r}, expected 'relu'")
+        names = {"relu": "relu", "tanh": "tanh", "logistic": "sigmoid", "identity": "identity"}
+        if estimator.activation not in names:
+            raise ValueError(f"the activation is {estimator.activation!r}, expected one of {list(names)}")
         if estimator.out_activation_ != "identity":
             raise ValueError(f"the outputs go through {estimator.out_activation_!r}; give a regressor")
-        return Network([(W.T, b) for W, b in zip(coefs, estimator.intercepts_)])
+        layers = [(W.T, b) for W, b in zip(coefs, estimator.intercepts_)]
+        return Network(layers, activation=names[estimator.activation])
+
+
+def _restored(layers: list[tuple[Any, ...]], activation: str) -> Network:
+    """A pickled network."""
+    return Network(layers, activation=activation)
 
 
 def _checked(

@@ -75,7 +75,7 @@ def options_of(
     first_layer: Any = None,
     route: str = "auto",
     method: str | None = None,
-    activation: str = "relu",
+    activation: str = "auto",
     leak: float = 0.0,
     seed: int = 0,
     budget: float = 300.0,

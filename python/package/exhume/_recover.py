@@ -33,7 +33,7 @@ def recover(
     first_layer: Any = None,
     route: str = "auto",
     method: str | None = None,
-    activation: str = "relu",
+    activation: str = "auto",
     mirrored: Any = None,
     leak: float = 0.0,
     seed: int = 0,

@@ -370,7 +370,7 @@ def from_core(
     return Result(
         certificate,
         network
-        if network is None or found.activation == "relu"
+        if network is None or found.activation == "relu" or network.activation != "relu"
         else RectifiedNetwork._of(network, found.activation),
         None if errors is None else Network._wrap(errors),
         frozen(found.singular_values),

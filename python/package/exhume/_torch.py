@@ -55,12 +55,66 @@ def _linear(W: Any, b: Any) -> nn.Linear:
     return layer
 
 
+class Unit(nn.Module):
+    """An activation that torch has as a function only."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, z: Any) -> Any:
+        if self.name == "gaussian":
+            return torch.exp(-z * z)
+        return {"erf": torch.erf, "sin": torch.sin, "abs": torch.abs}[self.name](z)
+
+
+_UNITS = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "softplus": nn.Softplus,
+    "selu": nn.SELU,
+    "identity": nn.Identity,
+}
+
+
+def _unit(activation: str) -> nn.Module:
+    """The module of an activation of the table."""
+    name, _, number = activation.partition(":")
+    if name == "leaky_relu":
+        return nn.LeakyReLU(float(number or 0.01))
+    if name == "elu":
+        return nn.ELU(float(number or 1.0))
+    if name == "gelu_tanh":
+        return nn.GELU(approximate="tanh")
+    return _UNITS[name]() if name in _UNITS else Unit(name)
+
+
+def _name(unit: Any) -> str | None:
+    """The activation of a torch module, or None."""
+    if isinstance(unit, Unit):
+        return unit.name
+    if isinstance(unit, nn.LeakyReLU):
+        return f"leaky_relu:{unit.negative_slope!r}"
+    if isinstance(unit, nn.ELU):
+        return "elu" if unit.alpha == 1 else f"elu:{unit.alpha!r}"
+    if isinstance(unit, nn.GELU):
+        return "gelu_tanh" if unit.approximate == "tanh" else "gelu"
+    if isinstance(unit, nn.Softplus) and unit.beta != 1:
+        return None
+    return next((name for name, kind in _UNITS.items() if type(unit) is kind), None)
+
+
 def to_module(network: Network) -> nn.Module:
     if network.has_skip_terms:
+        if network.activation != "relu":
+            raise ValueError("a network with skip terms is written to torch with ReLUs only")
         return SkipReLU(network)
     parts: list[nn.Module] = []
     for layer in network.layers:
-        parts += [_linear(layer.W, layer.b), nn.ReLU()]
+        parts += [_linear(layer.W, layer.b), _unit(network.activation)]
     return nn.Sequential(*parts[:-1])
 
 
@@ -69,11 +123,14 @@ def from_module(module: Any) -> Network:
         skips = [_values(skip.weight, 0) if isinstance(skip, nn.Linear) else None for skip in module.skips]
         return Network([(*_layer(part)[:2], skip) for part, skip in zip(module.layers, skips)])
     parts = _leaves(module)
-    expected = [nn.ReLU if place % 2 else nn.Linear for place in range(len(parts))]
-    if len(parts) % 2 == 0 or [type(part) for part in parts] != expected:
+    units = {_name(part) for part in parts[1::2]}
+    linear = all(type(part) is nn.Linear for part in parts[::2])
+    if len(parts) % 2 == 0 or not linear or len(units) > 1 or None in units:
         names = ", ".join(type(part).__name__ for part in parts)
-        raise ValueError(f"the module consists of {names}; expected Linear and ReLU in turn, Linear last")
-    return Network([_layer(part) for part in parts[::2]])
+        raise ValueError(
+            f"the module consists of {names}; expected Linear and units of one kind in turn, Linear last"
+        )
+    return Network([_layer(part) for part in parts[::2]], activation=str((units or {"relu"}).pop()))
 
 
 def _layer(linear: Any) -> Layer:

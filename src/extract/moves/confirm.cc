@@ -182,8 +182,10 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
           ? ""
           : "; the signs of its units are open: others, with another linear term, make the same function");
   certificate.assumed = {
-      deep ? "the oracle is a network of ReLUs with several hidden layers"
-           : "the oracle is a network with one hidden layer of piecewise linear units",
+      network.activation != "relu"
+          ? fmt::format("the oracle is a network with one hidden layer of {} units", network.activation)
+      : deep ? "the oracle is a network of ReLUs with several hidden layers"
+             : "the oracle is a network with one hidden layer of piecewise linear units",
       "units that do not bend within the domain cannot be seen: they act as linear functions there",
       "units that bend on a share of the domain into which no query fell cannot be seen either: widths "
       "are lower bounds"};

@@ -12,6 +12,8 @@ std::string_view to_string(Move move) {
       return "find two layers in noise";
     case Move::kFindSingleLayer:
       return "find a single layer in the subspace";
+    case Move::kFindSmoothLayer:
+      return "find a layer of smooth units";
     case Move::kFillColumns:
       return "fill columns";
     case Move::kAverage:

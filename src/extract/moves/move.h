@@ -14,6 +14,7 @@ enum class Move {
   kTellDepth,        // one hidden layer or several, where answers are coarse
   kLayersInNoise,    // two hidden layers, where answers are coarse
   kFindSingleLayer,  // one hidden layer within the subspace
+  kFindSmoothLayer,  // one hidden layer of smooth units
   kFillColumns,      // its weights outside the subspace
   kAverage,          // all weights once more, where answers are coarse
   kFindMissedUnits,  // units that the subspace did not show

@@ -298,12 +298,19 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
         "({} different answers at {} inputs): ask for the scores behind them",
         different.size(), kProbe.places));
   }
-  if (seen.curved >= kProbe.places - 1) return refused(kCurves);
+  if (seen.curved >= kProbe.places - 1) {
+    out.curved = true;
+    return out;
+  }
   // Doubles that are straight along short steps need no further look, but where they stand still.
   const bool look = out.noise.relative > kProbe.coarse || seen.still > 0;
   if (!look) return out;
-  if (std::string why = why_not(tell_shapes(meter, out.noise, seed), out.noise); !why.empty())
+  std::string why = why_not(tell_shapes(meter, out.noise, seed), out.noise);
+  if (why == kCurves) {
+    out.curved = true;
+  } else if (!why.empty()) {
     return refused(std::move(why));
+  }
   return out;
 }
 

@@ -28,6 +28,7 @@ enum class Reading { kPlain, kProbabilities, kLogProbabilities };
 struct Probe {
   AnswerNoise noise;
   Reading reading = Reading::kPlain;
+  bool curved = false;  // everywhere: smooth units
   std::string refusal;  // why there is nothing to extract, one sentence; empty where there is
 };
 

@@ -114,7 +114,7 @@ void most_entries(const Network& network, const SampleSource& given, const Recov
                   Checks& checks) {
   constexpr double kLeastShare = 0.5, kSame = 1e-8;
   const Rows raw = rows_of(given);
-  const Matrix predicted = evaluate(network, parse_rectifier(options.activation), raw.x);
+  const Matrix predicted = evaluate(network, parse_rectifier(options.unit_name()), raw.x);
   double least = 1;
   for (Index o = 0; o < raw.y.cols(); ++o) {
     const double scale = kSame * std::max(1.0, predicted.col(o).cwiseAbs().maxCoeff());

@@ -27,6 +27,7 @@ std::string activation_words(const ExtractResult& result) {
   if (result.is_deep()) return result.network.has_skip_terms() ? "ReLU with skip terms" : "ReLU";
   if (result.activation == "leaky relu") return fmt::format("leaky ReLU of slope {:.6g}", result.slope);
   if (result.activation == "absolute value") return "absolute value";
+  if (result.network.activation != "relu") return result.network.activation + " units";
   return result.activation == "relu" ? "ReLU" : "ReLU with a linear term";
 }
 

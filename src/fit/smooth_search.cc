@@ -1,0 +1,429 @@
+#include "fit/smooth_search.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/parallel.h"
+#include "fit/residuals.h"
+#include "fit/smooth_student.h"
+#include "fit/sums.h"
+#include "model/activation_table.h"
+
+namespace exhume {
+namespace {
+
+// Chosen on planted networks of 5 to 30 inputs and units, Gaussian and uniform inputs, seven activations.
+struct SmoothLimits {
+  // Screening: steps, and of the second look.
+  Index screen_steps = 600, second_steps = 2000, screen_batch = 256, screen_width = 24;
+  double clearly = 0.8, open = 1.6;  // smooth error over that of ReLUs: below, and up to where to look again
+  // Students: rows at most, steps of the short and of the long ones.
+  Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
+  double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
+  std::size_t most_in_race = 4;
+  Index first_width = 20, most_width = 240;
+  double equations_per_unknown = 1.6;
+  int students_per_width = 2;
+  // Rows for a polish: per unknown and output, and at least.
+  double rows_per_unknown = 3.5;
+  Index least_rows = 1500;
+  // Relative mean square at which a fit with units too many counts as exact (a wrong activation leaves 1e-9
+  // at best), and that of the plain network in the end.
+  double exact = 1e-18, exact_in_the_end = 1e-22;
+  double as_rounded = 3;       // times the rounding of the outputs that an exact fit leaves at most
+  double cheap = 100;          // a unit worth less than so many times what is left is dropped on trial
+  double tried_singly = 1e-9;  // worth below which a unit of an exact fit is tried for removal
+  Index fresh_rows = 20'000, noisy_rows = 8'000;
+  double no_gain = 0.7;  // error of twice the units over that of as many, above which none is left to gain
+};
+constexpr SmoothLimits kSmooth;
+
+// sin and Gaussian bumps approximate everything and are rare: tried where the others failed.
+std::vector<std::string> smooth_names(bool rare) {
+  std::vector<std::string> names;
+  for (const ActivationRow& row : activation_table()) {
+    const std::string name = row.name;
+    if (!row.smooth || name == "sigmoid" || (!rare && (name == "sin" || name == "gaussian"))) continue;
+    names.push_back(name);
+  }
+  return names;
+}
+
+Form with_linear_term(const Matrix& V, const std::shared_ptr<const Rectifier>& unit) {
+  Form form = one_layer(V);
+  form.turned = true;
+  form.rectifier = unit;
+  return form;
+}
+
+Form without(const Form& form, const std::vector<Index>& gone) {
+  std::vector<Index> kept;
+  for (Index j = 0; j < form.units(); ++j)
+    if (std::find(gone.begin(), gone.end(), j) == gone.end()) kept.push_back(j);
+  return with_units(form, 0, kept);
+}
+
+// What every unit is worth, as a share of the outputs' sum of squares (variance 1).
+Vector linearised_worth(const Form& form, const SampleSource& rows, const Control& control) {
+  const Index k = form.units(), width = form.inputs + 1, q = form.features(), P = k * width;
+  NormalSums sums = normal_sums(form, rows, kBlockRows, control);
+  sums.GG.triangularView<Eigen::StrictlyUpper>() = sums.GG.transpose();
+  Matrix M(q + P, q + P);
+  M << sums.FF, sums.GF.transpose(), sums.GF, sums.GG;
+  constexpr double kRidge = 1e-13;  // of scaled columns: what doubles leave of depending ones
+  M.diagonal() *= 1 + kRidge;
+  const Matrix inverse = inverse_scaled(M);
+  Vector worth(k);
+  const double n = static_cast<double>(rows.rows() * rows.outputs());
+  for (Index j = 0; j < k; ++j) {
+    Matrix block(width + 1, width + 1);
+    block(0, 0) = inverse(j, j);
+    block.bottomLeftCorner(width, 1) = inverse.block(q + j * width, j, width, 1);
+    block.topRightCorner(1, width) = block.bottomLeftCorner(width, 1).transpose();
+    block.bottomRightCorner(width, width) = inverse.block(q + j * width, q + j * width, width, width);
+    worth(j) = form.C.row(j).squaredNorm() * inverse_scaled(block)(0, 0) / n;
+  }
+  return worth;
+}
+
+PolishOptions quick_polish(int iterations, double damping) {
+  PolishOptions options;
+  options.max_iterations = iterations;
+  options.damping = damping;
+  options.least_progress = 1e-2;
+  options.enough_relative = 1e-29;
+  return options;
+}
+
+class SmoothSearch {
+ public:
+  SmoothSearch(const SamplePtr& standard, const SmoothSearchOptions& options, const Control& control)
+      : standard_(standard), options_(options), control_(control) {
+    const double m = static_cast<double>(standard->outputs());
+    // Outputs that were rounded cannot be fitted better than that.
+    if (options.rounding)
+      floor_ = std::max(options.rounding->level(static_cast<double>(kSmooth.least_rows) * m),
+                        options.rounding->computed);
+    exact_ = std::max(kSmooth.exact, kSmooth.as_rounded * floor_);
+  }
+
+  SmoothFound run() {
+    const UnitStudentData data(*standard_, kSmooth.student_rows, options_.seed);
+    std::vector<std::string> names =
+        options_.activation == "auto" ? smooth_names(false) : std::vector<std::string>{options_.activation};
+    Index width = options_.hidden
+                      ? *options_.hidden + std::max<Index>(4, *options_.hidden)
+                      : std::max(kSmooth.first_width, 2 * std::min<Index>(standard_->inputs(), 40));
+    // As many unknowns as equations would fit anything.
+    const double m = static_cast<double>(standard_->outputs()), d = static_cast<double>(standard_->inputs());
+    const auto most = static_cast<Index>(static_cast<double>(standard_->rows()) * m /
+                                         (kSmooth.equations_per_unknown * (d + 1 + m)));
+    const Index most_width = std::min(kSmooth.most_width, most);
+    if (most_width < 2) return std::move(found_);
+    width = first_width_ = std::min(width, most_width);
+    for (std::uint64_t round = 0;; ++round) {
+      std::vector<Candidate> candidates = start(train(data, names, width, round));
+      for (Candidate& candidate : candidates) {
+        pursue(candidate);
+        if (exact_found_ || control_.out_of_time()) break;
+      }
+      if (exact_found_ || control_.out_of_time()) break;
+      if (options_.activation == "auto") names = smooth_names(true);
+      if (round % kSmooth.students_per_width != kSmooth.students_per_width - 1u) continue;
+      if (no_wider_helps(width)) break;
+      if (2 * width > most_width) break;
+      width *= 2;
+    }
+    finish();
+    return std::move(found_);
+  }
+
+ private:
+  using Ranked = std::vector<std::pair<std::string, UnitStudent>>;
+
+  static std::vector<std::string> names_of(const Ranked& ranked) {
+    std::vector<std::string> names;
+    for (const auto& [name, student] : ranked) names.push_back(name);
+    return names;
+  }
+
+  [[nodiscard]] Ranked students(const UnitStudentData& data, const std::vector<std::string>& names,
+                                Index width, Index steps, std::uint64_t round) const {
+    Ranked out(names.size());
+    parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
+      UnitStudentOptions options;
+      options.width = width;
+      options.steps = steps;
+      options.batch = kSmooth.batch;
+      options.seed = options_.seed * 1000003u + round;
+      const auto at = static_cast<std::size_t>(i);
+      out[at] = {names[at], train_units(names[at], data, options, control_)};
+    });
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+      return a.second.relative_mse < b.second.relative_mse;
+    });
+    const double best = out.front().second.relative_mse;
+    std::erase_if(
+        out, [&](const auto& each) { return !(each.second.relative_mse <= kSmooth.worth_going_on * best); });
+    if (out.size() > kSmooth.most_in_race) out.resize(kSmooth.most_in_race);
+    control_.spend(6.0 * static_cast<double>(names.size() * static_cast<std::size_t>(steps * width) *
+                                             static_cast<std::size_t>(kSmooth.batch) *
+                                             static_cast<std::size_t>(data.x.rows() + data.y.rows())));
+    return out;
+  }
+
+  Ranked train(const UnitStudentData& data, std::vector<std::string> names, Index width,
+               std::uint64_t round) const {
+    if (names.size() > 2) names = names_of(students(data, names, width, kSmooth.short_steps, round));
+    const double size = static_cast<double>(width) / static_cast<double>(kSmooth.first_width);
+    const auto steps = static_cast<Index>(static_cast<double>(kSmooth.long_steps) * std::sqrt(size));
+    return students(data, names, width, steps, round);
+  }
+
+  // Rows for a polish of so many units.
+  [[nodiscard]] SamplePtr rows_for(Index units) const {
+    const double d = static_cast<double>(standard_->inputs() + 1),
+                 m = static_cast<double>(standard_->outputs());
+    const double unknowns = static_cast<double>(units) * (d + m) + m * d;
+    const auto wanted = static_cast<Index>(kSmooth.rows_per_unknown * unknowns / m);
+    return spread_subset(*standard_, std::min(standard_->rows(), std::max(kSmooth.least_rows, wanted)));
+  }
+
+  struct Candidate {
+    std::string name;
+    double trained = 1;
+    SamplePtr rows;
+    Polished now;
+  };
+
+  // A few steps of the polish for every student: the right activation is soon ahead.
+  std::vector<Candidate> start(const Ranked& students) {
+    std::vector<Candidate> list;
+    for (const auto& [name, student] : students) {
+      const auto unit = std::make_shared<const Rectifier>(parse_rectifier(name));
+      Candidate one{name, student.relative_mse, rows_for(student.V.rows()), {}};
+      one.now = polish(with_linear_term(student.V, unit), *one.rows, quick_polish(8, 1e-4), control_);
+      list.push_back(std::move(one));
+      if (list.back().now.relative_mse <= exact_) break;
+    }
+    std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+      return a.now.relative_mse < b.now.relative_mse;
+    });
+    return list;
+  }
+
+  // From there to the smallest exact network that can be reached, or as near as it comes.
+  void pursue(Candidate& candidate) {
+    shrink(candidate.now, candidate.rows);
+    found_.trials.push_back(
+        {candidate.name, candidate.trained, candidate.now.relative_mse, candidate.now.form.units()});
+    keep_best(candidate.name, candidate.now);
+  }
+
+  // Drops units while what is left stays as small or falls.
+  void shrink(Polished& now, const SamplePtr& rows) {
+    constexpr int kMostRounds = 60;
+    int without_success = 0;
+    double level = now.relative_mse;  // the least seen: drops must not add up to a rise
+    for (int round = 0; round < kMostRounds && !control_.out_of_time(); ++round) {
+      control_.best(now.relative_mse, now.form.units());
+      level = std::min(level, now.relative_mse);
+      const bool exact = now.relative_mse <= exact_;
+      const Vector worth = linearised_worth(now.form, *rows, control_);
+      const double limit =
+          exact ? std::max(kSmooth.tried_singly, kSmooth.cheap * floor_) : kSmooth.cheap * level;
+      std::vector<Index> order;
+      for (Index j = 0; j < worth.size(); ++j)
+        if (worth(j) < limit) order.push_back(j);
+      std::sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+      if (order.empty()) {
+        if (exact) return;
+        if (!improve(now, *rows)) return;
+        continue;
+      }
+      if (drop(now, *rows, order, exact, level)) {
+        without_success = 0;
+        continue;
+      }
+      if (exact || ++without_success > 2) return;
+      if (!improve(now, *rows)) return;
+    }
+  }
+
+  // Half of the cheap units at once, or the cheapest alone; in an exact fit every one of them singly.
+  bool drop(Polished& now, const SampleSource& rows, const std::vector<Index>& order, bool exact,
+            double level) {
+    const double allowed = exact ? exact_ : 10 * level;
+    const auto try_without = [&](const std::vector<Index>& gone) {
+      Polished trial = polish(without(now.form, gone), rows, quick_polish(exact ? 25 : 12, 1e-5), control_);
+      if (!(trial.relative_mse <= std::max(allowed, exact_))) return false;
+      now = std::move(trial);
+      return true;
+    };
+    if (order.size() > 1) {
+      const auto half = static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
+      if (try_without({order.begin(), order.begin() + half})) return true;
+    }
+    for (const Index j : order) {
+      if (try_without({j})) return true;
+      if (!exact) return false;
+    }
+    return false;
+  }
+
+  bool improve(Polished& now, const SampleSource& rows) {
+    const double before = now.relative_mse;
+    now = polish(now.form, rows, quick_polish(20, 1e-5), control_);
+    return now.relative_mse < before / 2;
+  }
+
+  void keep_best(const std::string& name, const Polished& now) {
+    const bool exact = now.relative_mse <= exact_;
+    if (!found_.activation.empty() && found_.activation != name)
+      found_.runner_up = std::max(now.relative_mse, kTiny) / std::max(best_, kTiny);
+    if (!found_.activation.empty() && !(now.relative_mse < best_)) return;
+    if (!found_.activation.empty() && found_.activation != name)
+      found_.runner_up = std::max(best_, kTiny) / std::max(now.relative_mse, kTiny);
+    found_.activation = name;
+    best_ = now.relative_mse;
+    found_.fit.model = now.form;
+    exact_found_ = exact;
+  }
+
+  // What fresh rows leave of the best form so far.
+  [[nodiscard]] double fresh_error() const {
+    const Form& form = found_.fit.model;
+    const SamplePtr rows = spread_subset(*standard_, std::min<Index>(standard_->rows(), kSmooth.fresh_rows));
+    return residual_products(form, *rows, kBlockRows, control_).trace() /
+           static_cast<double>(rows->rows() * rows->outputs());
+  }
+
+  // Twice the units leave as much on fresh rows: noise, or another kind of function.
+  bool no_wider_helps(Index width) {
+    const double now = fresh_error();
+    const bool helps = !(now > kSmooth.no_gain * fresh_);
+    fresh_ = now;
+    return !helps && width > first_width_;
+  }
+
+  // Units that explain no more than noise does, by Schwarz's criterion.
+  void drop_idle_units(Form& form, const SampleSource& rows) const {
+    const double entries = static_cast<double>(rows.rows() * rows.outputs());
+    const double price = static_cast<double>(form.inputs + 1 + form.C.cols()) * std::log(entries);
+    PolishOptions few = quick_polish(12, 1e-4);
+    few.least_progress = 1e-4;
+    Polished now = polish(form, rows, few, control_);
+    while (now.form.units() > 1 && !control_.out_of_time()) {
+      Index least = 0;
+      const double worth = linearised_worth(now.form, rows, control_).minCoeff(&least);
+      if (worth * entries > price * now.relative_mse) break;
+      now = polish(without(now.form, {least}), rows, few, control_);
+    }
+    form = now.form;
+  }
+
+  // Signs, or no linear term; then all rows.
+  void finish() {
+    Fit& fit = found_.fit;
+    fit.signs.outcome = SignOutcome::kUnique;
+    if (fit.model.units() == 0) return;
+    const SamplePtr rows = rows_for(2 * fit.model.units());
+    if (!exact_found_ && !control_.out_of_time()) {
+      drop_idle_units(fit.model, *spread_subset(*standard_, std::min(standard_->rows(), kSmooth.noisy_rows)));
+      best_ = fresh_error();
+    }
+    const ActivationRow* row = find_activation(found_.activation);
+    const auto unit = fit.model.rectifier;
+    const Index k = fit.model.units(), d = fit.model.inputs;
+    Form plain;
+    if (row->symmetry == Symmetry::kHalf) {
+      const Form even = in_even_units(fit.model.V[0], fit.model.C.topRows(k), fit.model.C.bottomRows(d + 1));
+      SignOptions signs;
+      if (!exact_found_ || floor_ > 0) signs.tolerance = 1e-3;
+      fit.signs = decide_signs(even, signs);
+      plain = with_signs(even, fit.signs);
+    } else {
+      plain = fit.model;
+      plain.turned = false;
+      plain.plain = true;
+      plain.C.resize(0, 0);
+    }
+    plain.rectifier = unit;
+    if (plain.plain) {
+      const Polished last = polish(plain, exact_found_ ? *rows : *standard_, PolishOptions(), control_);
+      const double allowed =
+          exact_found_ ? std::max(kSmooth.exact_in_the_end, kSmooth.as_rounded * floor_) : 1.5 * best_;
+      if (last.relative_mse <= allowed) {
+        fit.model = last.form;
+        for (const double value : last.descent) fit.descent.push_back({true, value});
+      } else {
+        fit.signs.outcome = SignOutcome::kUndecided;
+      }
+    }
+    const Left left =
+        measure(fit.model, residual_products(fit.model, *standard_, kBlockRows, control_), standard_->rows());
+    fit.relative_mse = left.relative_mse;
+    fit.noise_covariance = left.noise_covariance;
+    fit.rows_per_unknown = left.rows_per_unknown;
+    fit.outcome = exact_found_ && floor_ == 0 ? SearchOutcome::kExact : SearchOutcome::kStuck;
+    fit.out_of_time = control_.out_of_time();
+    found_.exact = exact_found_ && fit.model.plain;
+    if (exact_found_) fit.structure = 0;
+    fit.stalled = !exact_found_ && !fit.out_of_time;
+  }
+
+  SamplePtr standard_;
+  const SmoothSearchOptions& options_;
+  const Control& control_;
+  double floor_ = 0, exact_ = kSmooth.exact, best_ = 1;
+  double fresh_ = 1;
+  Index first_width_ = 0;
+  bool exact_found_ = false;
+  SmoothFound found_;
+};
+
+}  // namespace
+
+bool SmoothScreen::looks_smooth() const { return smooth < kSmooth.clearly * piecewise; }
+
+SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, const Control& control) {
+  const UnitStudentData data(standard, kSmooth.student_rows, seed);
+  SmoothScreen out;
+  UnitStudentOptions options;
+  options.width = std::max(kSmooth.screen_width, std::min<Index>(2 * standard.inputs(), 80));
+  options.batch = kSmooth.screen_batch;
+  options.seed = seed;
+  const auto look = [&](Index steps, const std::vector<std::string>& names) {
+    options.steps = steps;
+    std::vector<double> errors(names.size(), 1);
+    parallel_for(static_cast<Index>(names.size()), control, [&](Index i) {
+      const auto at = static_cast<std::size_t>(i);
+      errors[at] = train_units(names[at], data, options, control).relative_mse;
+    });
+    out.piecewise = errors[0];
+    out.smooth = *std::min_element(errors.begin() + 1, errors.end());
+  };
+  look(kSmooth.screen_steps, {"abs", "tanh", "gelu"});
+  if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise)
+    look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"});
+  return out;
+}
+
+SmoothFound search_smooth_units(const SamplePtr& standard, const SmoothSearchOptions& options,
+                                const Control& control) {
+  return SmoothSearch(standard, options, control).run();
+}
+
+Form in_even_units(const Matrix& V, const Matrix& A, const Matrix& L) {
+  const Index k = V.rows(), d = V.cols() - 1;
+  Form out = one_layer(V);
+  out.C.resize(out.features(), A.cols());
+  out.C.topRows(k) = A / 2;
+  out.C.bottomRows(d + 1) = V.transpose() * out.C.topRows(k) + L;
+  return out;
+}
+
+}  // namespace exhume
