@@ -231,7 +231,7 @@ Network FitCovariance::errors(const Standardisation& coordinates, const Matrix& 
     for (Index a = 0; a < width; ++a) places.push_back(of_V(j, a));
     for (Index o = 0; o < m; ++o) places.push_back(of_C(j, o));
     const Matrix J = unit_jacobian(form_.V[0].row(j).head(d).transpose(), form_.V[0](j, d),
-                                   form_.C.row(j).transpose(), coordinates, unmix);
+                                   form_.C.row(j).transpose(), coordinates, unmix, form_.scale_is_free());
     const Vector errors = deviations(J, matrix_(places, places));
     out.W().row(j) = errors.head(d).transpose();
     out.b()(j) = errors(d);
