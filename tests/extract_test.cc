@@ -91,7 +91,8 @@ TEST(Extract, ADeadlineEndsItAndIsNamed) {
   control.deadline = Control::Clock::now();
   const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {}, control);
   EXPECT_EQ(result.certificate.status, Status::kRefused);
-  EXPECT_NE(result.certificate.reason.find("the time ended"), std::string::npos) << result.certificate.reason;
+  EXPECT_NE(result.certificate.reason.find("the time was over"), std::string::npos)
+      << result.certificate.reason;
 }
 
 TEST(Extract, SaysWhichMovesItMadeAndWhy) {
@@ -291,9 +292,6 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
     EXPECT_LE(result.queries, 150);
     return result.certificate.reason;
   };
-  EXPECT_NE(
-      refused([&](const auto& x) { return RowMatrix((x * n.W().transpose()).array().tanh()); }).find("curve"),
-      std::string::npos);
   EXPECT_NE(refused([&](const auto& x) {
               return RowMatrix((x * n.W().transpose()).array().sign());
             }).find("labels"),
@@ -333,11 +331,14 @@ TEST(Extract, GoesOnFromItsLogWithoutAskingAgain) {
     const auto path = folder / ("log" + std::to_string(until));
     options.log = path;
     options.resume = false;
-    Index asked = 0;
+    Index asked = 0, lost = 0;
     const auto counted = [&](Index most) {
       return function_oracle(
-          [&asked, &network, most](const Eigen::Ref<const RowMatrix>& x) {
-            if (asked + x.rows() > most) throw Interrupted();
+          [&asked, &lost, &network, most](const Eigen::Ref<const RowMatrix>& x) {
+            if (asked + x.rows() > most) {
+              lost += x.rows();
+              throw Interrupted();
+            }
             asked += x.rows();
             return evaluate(network, x);
           },
@@ -348,8 +349,8 @@ TEST(Extract, GoesOnFromItsLogWithoutAskingAgain) {
     options.resume = true;
     const ExtractResult result = extract(counted(1 << 20), options);
     EXPECT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
-    EXPECT_EQ(asked, whole.queries + 8);  // some are asked again: is it the same oracle?
-    EXPECT_EQ(result.queries, asked);
+    EXPECT_EQ(asked, whole.queries + 8);      // some are asked again: is it the same oracle?
+    EXPECT_EQ(result.queries, asked + lost);  // those count that were sent and not answered
     EXPECT_EQ(result.network.W(), whole.network.W());
     EXPECT_EQ(result.network.A(), whole.network.A());
     ExtractOptions other = options;

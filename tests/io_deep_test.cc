@@ -92,7 +92,7 @@ TEST_F(IoDeepRefusals, NamesThatDoNotBelong) {
   refuse([](Tensors& t) { at(t, "layers.0.b").name = "layers.0.L"; }, {"'layers.0.L'"});
   refuse([](Tensors& t) { at(t, "layers.0.b").name = "b"; }, {"'b'"});
   refuse([](Tensors& t) { t.list.erase(t.list.begin() + 1); }, {"no array 'layers.0.b'"});
-  refuse([](Tensors& t) { t.metadata["activation"] = "tanh"; }, {"'tanh'", "ReLUs"});
+  refuse([](Tensors& t) { t.metadata["activation"] = "mish"; }, {"'mish'", "ReLUs"});
 }
 
 TEST_F(IoDeepRefusals, ShapesThatDoNotFitAndNumbersThatAreNone) {

@@ -30,7 +30,7 @@ TEST(Rectifier, ValuesSlopesAndInversesAgree) {
     }
     EXPECT_EQ(f.multiplicative(), std::string(name) != "exp");
   }
-  EXPECT_THROW((void)parse_rectifier("tanh"), std::invalid_argument);
+  EXPECT_THROW((void)parse_rectifier("mish"), std::invalid_argument);
 }
 
 TEST(Rectifier, UsersPairIsCheckedAndItsDegreeFound) {

@@ -96,16 +96,20 @@ std::optional<Vector> followed(const OnnxNode& node, const Vector& values) {
 
 std::optional<std::string> recognised_unit(const Vector& values) {
   const Vector& z = unit_arguments();
-  for (const ActivationRow& row : activation_table()) {
-    std::string name = row.name;
-    if (std::isfinite(row.parameter)) {
-      // What stands at the leftmost argument tells the parameter.
-      const double p = row.value(z(0), 1) != 0 ? values(0) / row.value(z(0), 1) : row.parameter;
-      if (std::abs(p - row.parameter) > kAlike) name = fmt::format("{}:{}", row.name, p);
-      if (p == 0) continue;
+  // A name without a parameter goes first: a leaky ReLU of slope -1 is the absolute value.
+  for (const bool free : {false, true}) {
+    for (const ActivationRow& row : activation_table()) {
+      if (std::isfinite(row.parameter) != free) continue;
+      std::string name = row.name;
+      if (free) {
+        // What stands at the leftmost argument tells the parameter.
+        const double p = row.value(z(0), 1) != 0 ? values(0) / row.value(z(0), 1) : row.parameter;
+        if (std::abs(p - row.parameter) > kAlike) name = fmt::format("{}:{}", row.name, p);
+        if (p == 0) continue;
+      }
+      const Rectifier unit = parse_rectifier(name);
+      if (agree(values, z.unaryExpr([&](double v) { return unit(v); }))) return name;
     }
-    const Rectifier unit = parse_rectifier(name);
-    if (agree(values, z.unaryExpr([&](double v) { return unit(v); }))) return name;
   }
   return std::nullopt;
 }

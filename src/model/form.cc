@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/activation_table.h"
+
 namespace exhume {
 
 std::vector<Index> Form::widths() const {
@@ -116,7 +118,9 @@ Form folded(const Form& form, std::size_t l, Index j, double s) {
 
 Network to_network(const Form& form) {
   Network network;
-  if (form.rectifier) network.activation = form.rectifier->name;
+  // Rectified powers and their like are named beside the network (RectifiedNetwork), not in it.
+  if (form.rectifier && find_activation(form.rectifier->name) != nullptr)
+    network.activation = form.rectifier->name;
   const std::size_t depth = form.depth();
   const auto rows_of = [&](std::size_t l) { return l < depth ? form.V[l] : Matrix(form.C.transpose()); };
   if (form.plain) {
