@@ -91,9 +91,9 @@ LayerSums sum_layer(const StoredLayer& layer, const LayerClaim& claim, const Sam
 
 // How far the inputs lie from zero, in standard deviations, the column that lies furthest: rounding errors of
 // w.x are as many times larger than those of inputs about zero.
-struct InputSums {
+struct RowSums {
   Vector sum, squares;
-  void merge(const InputSums& other) {
+  void merge(const RowSums& other) {
     sum += other.sum;
     squares += other.squares;
   }
@@ -106,12 +106,12 @@ double input_offset(const SampleSource& samples, const Control& control) {
   samples.announce({&one, 1});
   samples.read(0, 1, first);
   const Vector origin = first.x().row(0);
-  const InputSums sums = reduce_blocks(samples, InputSums{Vector::Zero(d), Vector::Zero(d)}, control,
-                                       "verify", [&](InputSums& to, const SampleBlock& block) {
-                                         const Matrix x = block.x().rowwise() - origin.transpose();
-                                         to.sum += x.colwise().sum().transpose();
-                                         to.squares += x.colwise().squaredNorm().transpose();
-                                       });
+  const RowSums sums = reduce_blocks(samples, RowSums{Vector::Zero(d), Vector::Zero(d)}, control, "verify",
+                                     [&](RowSums& to, const SampleBlock& block) {
+                                       const Matrix x = block.x().rowwise() - origin.transpose();
+                                       to.sum += x.colwise().sum().transpose();
+                                       to.squares += x.colwise().squaredNorm().transpose();
+                                     });
   double most = 0;
   const auto n = static_cast<double>(samples.rows());
   for (Index j = 0; j < d; ++j) {

@@ -17,7 +17,7 @@ namespace exhume {
 namespace {
 
 constexpr std::string_view kTag = "EXPARTS1";
-constexpr double kMostRows = 1e15;
+constexpr double kMostSummedRows = 1e15;
 
 }  // namespace
 
@@ -51,8 +51,8 @@ PartialSums PartialSums::deserialise(const std::string& bytes, const std::string
   const bool finite = sums.squares.allFinite() && sums.mean.allFinite() && sums.spread.allFinite() &&
                       sums.FF.allFinite() && sums.FR.allFinite() && sums.GG.allFinite() &&
                       sums.GF.allFinite() && sums.gradient.allFinite();
-  if (!finite || !(sums.rows >= 1 && sums.rows < kMostRows) || m < 1 || !(sums.squares.minCoeff() >= 0) ||
-      !(sums.spread.minCoeff() >= 0))
+  if (!finite || !(sums.rows >= 1 && sums.rows < kMostSummedRows) || m < 1 ||
+      !(sums.squares.minCoeff() >= 0) || !(sums.spread.minCoeff() >= 0))
     throw DataError(
         fmt::format("{} holds sums that no rows have: not finite, negative, or of no rows; make "
                     "it again",

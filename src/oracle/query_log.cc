@@ -97,7 +97,7 @@ bool parse_block(Reader in, LoggedBlock& block) {
   return in.get_all(block.answers.data(), n * m) && in.left() == 0;
 }
 
-constexpr Index kMostInputs = Index{1} << 28;
+constexpr Index kMostLoggedInputs = Index{1} << 28;
 
 // Whether a block is one of an extraction with so many inputs (0: not known) and outputs.
 bool possible(const LoggedBlock& block, Index inputs, Index outputs) {
@@ -116,7 +116,7 @@ Index logged_inputs(const Json& header) {
   const Json& inputs = at(header, "inputs");
   if (inputs.is_null()) return 0;
   if (!inputs.is_number_integer() || inputs.get<std::int64_t>() < 1 ||
-      inputs.get<std::int64_t>() > kMostInputs)
+      inputs.get<std::int64_t>() > kMostLoggedInputs)
     throw DataError(fmt::format("the log's header says {} inputs", to_line(inputs).substr(0, 40)));
   return static_cast<Index>(inputs.get<std::int64_t>());
 }

@@ -23,7 +23,7 @@ constexpr double kSameDigits = 0.06;
 // Numbers in pictures are rounded to seven digits of the largest.
 constexpr double kDrawn = 1e-9;
 constexpr std::size_t kMostSaid = 20;
-constexpr const char* kExactOnly = "training rows reproduced to rounding";
+constexpr const char* kToRounding = "training rows reproduced to rounding";
 
 // What a number is, hence how two of them may differ.
 enum class Like {
@@ -230,7 +230,7 @@ class Diff {
   void compare_check(const std::string& name, const Json& stated, const Json& again) {
     // Of entries that are reproduced the value is a rounding error, but never the threshold.
     const auto contains = [&](const char* part) { return name.find(part) != std::string::npos; };
-    const Like of_value = name == kExactOnly                                        ? Like::kConverted
+    const Like of_value = name == kToRounding                                       ? Like::kConverted
                           : contains("reproduced") || contains("answers ")          ? Like::kShare
                           : contains("labels met")                                  ? Like::kLeft
                           : contains("smallest singular") || contains("determined") ? Like::kSingular

@@ -76,7 +76,7 @@ struct PlaneFit {
   double turn = 0, error = 0;
 };
 
-struct Candidate {
+struct NoisyCandidate {
   NoisyKink kink;
   PlaneFit plane;
   std::vector<MetPlace> met;
@@ -91,7 +91,7 @@ Matrix tangents(const Vector& normal) {
   return Q.rightCols(s - 1);
 }
 
-void fit_plane(Candidate& each) {
+void fit_plane(NoisyCandidate& each) {
   const Index s = each.kink.place.size();
   const Matrix T = tangents(each.plane.normal);
   const Vector p = each.kink.place;
@@ -340,15 +340,15 @@ class InNoise {
   void follow_line(const Vector& p, const Vector& v, double low, double high, Index points) {
     std::vector<LineBend> bends = bends_of_line(f_, QueryStage::kKinks, p, v, low, high, points);
     std::erase_if(bends, [&](const LineBend& bend) { return on_known(p + bend.at * v, bend.error); });
-    std::vector<Candidate> candidates;
+    std::vector<NoisyCandidate> candidates;
     for (NoisyKink& kink : kinks_with_normals(f_, p, v, bends)) {
-      Candidate one;
+      NoisyCandidate one;
       one.plane = {kink.normal, -kink.normal.dot(kink.place), kink.turn, kink.error};
       one.kink = std::move(kink);
       candidates.push_back(std::move(one));
     }
     follow_planes(candidates);
-    for (const Candidate& each : candidates) {
+    for (const NoisyCandidate& each : candidates) {
       if (each.first_layer) {
         add_plane(each);
       } else {
@@ -360,7 +360,7 @@ class InNoise {
     }
   }
 
-  void add_plane(const Candidate& each) {
+  void add_plane(const NoisyCandidate& each) {
     const PlaneFit& plane = each.plane;
     for (Index j = 0; j < V_.rows(); ++j) {
       const double side = V_.row(j).head(s_).dot(plane.normal) < 0 ? -1 : 1;
@@ -374,7 +374,7 @@ class InNoise {
   }
 
   // A place of the candidate's plane near u.
-  [[nodiscard]] std::optional<Vector> on_plane(const Candidate& each, const Vector& u,
+  [[nodiscard]] std::optional<Vector> on_plane(const NoisyCandidate& each, const Vector& u,
                                                const Vector& other) const {
     const auto height = [&](const Vector& at) { return each.plane.normal.dot(at) + each.plane.offset; };
     if (!f_.space.bounded()) return Vector(u - height(u) * each.plane.normal);
@@ -384,20 +384,20 @@ class InNoise {
   }
 
   // From near to far.
-  void follow_planes(std::vector<Candidate>& candidates) {
+  void follow_planes(std::vector<NoisyCandidate>& candidates) {
     const Index count = s_ + kInNoise.spare;
     const double last = 2 * spread_ * std::sqrt(static_cast<double>(s_));
-    for (Candidate& each : candidates) each.radius = 0.5 * each.kink.room;
+    for (NoisyCandidate& each : candidates) each.radius = 0.5 * each.kink.room;
     for (int round = 0;; ++round) {
-      std::vector<Candidate*> open;
-      for (Candidate& each : candidates)
+      std::vector<NoisyCandidate*> open;
+      for (NoisyCandidate& each : candidates)
         if (!each.lost && !each.first_layer) open.push_back(&each);
       if (open.empty()) return;
       std::vector<Vector> places, normals;
       std::vector<double> steps;
       std::vector<std::size_t> whose;
       for (std::size_t i = 0; i < open.size(); ++i) {
-        const Candidate& each = *open[i];
+        const NoisyCandidate& each = *open[i];
         const bool far = each.radius > last;
         const Index n = far ? kInNoise.far_places : count;
         const auto first = static_cast<std::uint64_t>(drawn_);
@@ -433,7 +433,7 @@ class InNoise {
                       Eigen::Map<const Vector>(steps.data(), static_cast<Index>(steps.size())));
       std::vector<Index> bends(open.size()), none(open.size());
       for (std::size_t i = 0; i < seen.size(); ++i) {
-        Candidate& each = *open[whose[i]];
+        NoisyCandidate& each = *open[whose[i]];
         if (seen[i].seen == Seen::kNone) ++none[whose[i]];
         if (seen[i].seen != Seen::kBend) continue;
         ++bends[whose[i]];
@@ -441,7 +441,7 @@ class InNoise {
                             std::max(seen[i].error, f_.relative * places[i].norm())});
       }
       for (std::size_t i = 0; i < open.size(); ++i) {
-        Candidate& each = *open[i];
+        NoisyCandidate& each = *open[i];
         const bool far = each.radius > last;
         const Index judged = bends[i] + none[i];
         const double share = static_cast<double>(bends[i]) / static_cast<double>(std::max<Index>(judged, 1));
