@@ -8,9 +8,9 @@
 #include "fit/deep/plain.h"
 #include "fit/deep/rounding.h"
 #include "fit/deep/search.h"
-#include "fit/student.h"
 #include "fit/deep/trials.h"
 #include "fit/signs.h"
+#include "fit/student.h"
 #include "planted_deep_rows.h"
 #include "random_deep.h"
 

@@ -8,9 +8,9 @@
 #include "engine/device.h"
 #include "engine/open_device.h"
 #include "exhume/error.h"
-#include "fit/student.h"
 #include "fit/form_sums.h"
 #include "fit/polish.h"
+#include "fit/student.h"
 #include "random_deep.h"
 
 namespace exhume::device_test {

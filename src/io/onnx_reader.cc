@@ -102,7 +102,7 @@ class GraphReader {
     if (standard && only_shapes(node)) return;
     const auto reader = readers.find(node.op);
     const bool is_head = reader != readers.end() && reader->second == &GraphReader::head;
-    // A sigmoid or tanh at the end belongs to the oracle where heads are read; elsewhere it is a kind of unit.
+    // A sigmoid or tanh at the end belongs to the oracle where heads are read; elsewhere it is a unit.
     const bool ends = is_head && heads_ && !node.outputs.empty() && node.outputs[0] == model_.outputs[0];
     if (standard && !ends && follow(node)) return;
     if (!standard || reader == readers.end() || (is_head && !heads_)) {

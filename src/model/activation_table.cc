@@ -142,8 +142,8 @@ void reorder(Network& network, std::size_t l, const std::vector<Index>& order) {
 const std::vector<ActivationRow>& activation_table() {
   using S = Symmetry;
   static const std::vector<ActivationRow> kRows = {
-      {"relu", relu_value, row_relu_slope, zero, S::kHalf, 1, false, kNone, "max(z, 0)", "Relu", "ReLU", "relu",
-       "relu"},
+      {"relu", relu_value, row_relu_slope, zero, S::kHalf, 1, false, kNone, "max(z, 0)", "Relu", "ReLU",
+       "relu", "relu"},
       {"tanh", tanh_value, tanh_slope, tanh_second, S::kOdd, 0, true, kNone, "tanh z", "Tanh", "Tanh", "tanh",
        "tanh"},
       {"sigmoid", sigmoid_value, sigmoid_slope, sigmoid_second, S::kOdd, 0, true, kNone, "1 / (1 + e^-z)",

@@ -11,8 +11,8 @@
 #include "exhume/samples.h"
 #include "fit/deep/found.h"
 #include "fit/deep/rounding.h"
-#include "fit/student.h"
 #include "fit/polish.h"
+#include "fit/student.h"
 
 namespace exhume {
 
