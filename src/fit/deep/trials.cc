@@ -118,6 +118,9 @@ Student Trials::train_student(const Lesson& lesson, bool hard_rows) {
   training.seed = options_.seed + 7919 * lesson.number;
   for (const Matrix& known : lesson.known) training.held.push_back(known.rows());
   training.hard_rows = hard_rows;
+  // Of several layers what was tried: a C that is solved on the way was not.
+  training.memory = 0.999;
+  training.solve_every = 0;
   control_.report(fmt::format("student {}", fmt::join(lesson.widths, "-")), 0);
   Form start = random_student(data_.x.cols(), data_.y.cols(), lesson.widths, training.seed);
   hold(lesson.known, start);
