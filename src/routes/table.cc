@@ -8,6 +8,8 @@
 #include "base/module.h"
 #include "routes/route.h"
 
+#include "model/activation_table.h"
+
 namespace exhume {
 
 namespace {
@@ -68,6 +70,11 @@ void check_route(const RecoverOptions& options) {
   };
   check("leak", options.leak != defaults.leak);
   check("activation", options.unit_name() != defaults.unit_name());
+  const ActivationRow* row = find_activation(options.activation);
+  if (row != nullptr && row->smooth && name != "auto" && name != "smooth") {
+    throw std::invalid_argument(
+        fmt::format("activation is {}, which the route smooth finds, but route is {}", row->name, name));
+  }
   check("candidates", options.candidates != defaults.candidates);
   check("most_patterns", options.most_patterns != defaults.most_patterns);
 }

@@ -159,7 +159,7 @@ class HelpText(OnATerminal):
     def test_examples_can_still_be_copied(self):
         narrow = self.text(self.watch("extract", "--help", columns=50)).replace("\r\n", "\n")
         joined = re.sub(r" \\\n +", " ", narrow)
-        self.assertIn('--command "python -m exhume.serve model.onnx" --inputs 784 --low 0 --high 1 --out result', joined)
+        self.assertIn('--command "python -m exhume.serve model.onnx" --domain data.csv --out result', joined)
 
     def test_manual_pages(self):
         self.run_exhume("man", "--out", "man1")
