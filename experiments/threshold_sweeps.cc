@@ -9,6 +9,7 @@
 #include "papers/threshold/alone.h"
 #include "papers/threshold/refine.h"
 #include "papers/threshold/step_one.h"
+#include "papers/threshold/unit_fit.h"
 #include "report/svg.h"
 #include "threshold_bench.h"
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exhume/papers/threshold.h"
+#include "papers/threshold/alone.h"
 #include "routes/route.h"
 
 namespace exhume::lowest {

@@ -13,6 +13,7 @@
 #include "papers/threshold/activity.h"
 #include "papers/threshold/layer_coordinates.h"
 #include "papers/threshold/step_one.h"
+#include "papers/threshold/unit_fit.h"
 
 namespace exhume {
 
