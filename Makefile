@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb docs docs-test release clean
+.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage fuzz faults kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -145,6 +145,9 @@ wheel: program  ## a wheel for machines without any compiler or -dev package, in
 deb: program  ## a Debian package, in dist/
 	@scripts/setup.sh deb
 	@scripts/deb.sh $(BUILD)
+
+results: program  ## measure again what results/ holds and takes under an hour, and write its pages
+	@python3 scripts/results.py renew $(abspath $(BUILD)/apps/exhume) $(TOPICS)
 
 docs: program  ## this documentation as a site in build/site, links checked
 	@scripts/setup.sh python
