@@ -154,9 +154,10 @@ Examples:
             grouped(samples.rows()), widths[0], out_);
       }
       return fmt::format(
-          "{} samples of a network with {} inputs, {} hidden units and {} output{}, in {}: x.npy, y.npy, "
+          "{} samples of a network with {} input{}, {} hidden unit{} and {} output{}, in {}: x.npy, y.npy, "
           "network.safetensors.\n",
-          grouped(samples.rows()), samples.inputs(), fmt::join(widths, " + "), samples.outputs(),
+          grouped(samples.rows()), samples.inputs(), samples.inputs() == 1 ? "" : "s",
+          fmt::join(widths, " + "), widths.size() == 1 && widths[0] == 1 ? "" : "s", samples.outputs(),
           samples.outputs() == 1 ? "" : "s", out_);
     });
   }

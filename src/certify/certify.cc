@@ -23,6 +23,10 @@ constexpr double kRowsForParameter =
 constexpr Index kPictureRows = 500;
 const double kLogOdds = -std::log(1 - kConfidence);
 
+std::string units_in_words(Index units) {
+  return fmt::format("{} hidden unit{}", units, units == 1 ? "" : "s");
+}
+
 }  // namespace
 
 HeldOutCheck check_held_out(const Predict& predict, const SampleSource& rows, const Vector& output_mean,
@@ -96,9 +100,9 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
                              off(training)));
   checks.require(
       "rows held out", static_cast<double>(evidence.held_out_rows), 1, evidence.held_out_rows >= 1,
-      fmt::format("{} hidden units reproduce all {} samples {}, but so few rows leave none to hold "
+      fmt::format("a network of {} reproduces all {} samples {}, but so few rows leave none to hold "
                   "out: another network may do so too",
-                  fit.model.units(), evidence.training_rows, to));
+                  units_in_words(fit.model.units()), evidence.training_rows, to));
   checks.require(
       "every held-out entry reproduced to its stored precision", held_out.worst, 1, held_out.reproduced(),
       fmt::format("the fit is exact on the training rows but not on the held-out ones ({}): too few "
@@ -131,8 +135,9 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
       checks.require("weights determined at the stored precision", weights->delta, kMostDelta,
                      weights->delta <= kMostDelta, others);
   }
-  return fmt::format("{} hidden units reproduce all {} samples {}, {} of them held out", fit.model.units(),
-                     evidence.training_rows + evidence.held_out_rows, to, evidence.held_out_rows);
+  return fmt::format("a network of {} reproduces all {} samples {}, {} of them held out",
+                     units_in_words(fit.model.units()), evidence.training_rows + evidence.held_out_rows, to,
+                     evidence.held_out_rows);
 }
 
 void check_residual(const ResidualLook& look, Checks& checks) {
@@ -240,10 +245,9 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
                   "more rows",
                   support.error));
   return fmt::format(
-      "nothing in what {} hidden units leave of {} samples ({:.2g} of the variance) speaks against "
-      "independent "
-      "noise",
-      k, evidence.training_rows + evidence.held_out_rows, fit.relative_mse);
+      "what a network of {} leaves unexplained in {} samples ({:.2g} of the variance) passes every test "
+      "for independent noise",
+      units_in_words(k), evidence.training_rows + evidence.held_out_rows, fit.relative_mse);
 }
 
 }  // namespace exhume

@@ -155,10 +155,11 @@ class OneLayer final : public JudgedNetwork {
     const Index k = result.network.hidden();
     if (certificate.status == Status::kEstimated) {
       certificate.conclusion = fmt::format(
-          "If the samples are those of a network of {} units plus independent noise, which nothing in them "
-          "speaks against, then the noise has standard deviation {:.3g}, {}and this network is off by {:.2g} "
-          "at most (root mean square, confidence {})",
-          k, errors.noise_sd,
+          "If the samples are those of a network of {} unit{} plus independent noise, and no test "
+          "contradicts "
+          "that, then the noise has standard deviation {:.3g}, {}and this network is off by {:.2g} at most "
+          "(root mean square, confidence {})",
+          k, k == 1 ? "" : "s", errors.noise_sd,
           errors.max_standard_error > 0
               ? fmt::format("every weight lies within two of its standard errors ({:.2g} at most) of the "
                             "stated one with confidence 0.95, ",
@@ -210,9 +211,9 @@ class OneLayer final : public JudgedNetwork {
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
     checks.require(
-        "search ended before its time did", spent_, budget, false,
-        fmt::format("stopped after {:.3g} s with {} units{}; give a time limit of {:.0f} s{}", spent_,
-                    fit_.model.units(),
+        "search finished within its budget", spent_, budget, false,
+        fmt::format("stopped after {:.3g} s with {} unit{}{}; give a time limit of {:.0f} s{}", spent_,
+                    fit_.model.units(), fit_.model.units() == 1 ? "" : "s",
                     fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "",
                     std::max(1.0, std::ceil(5 * budget)),
                     options_.hidden() ? "" : " or the number of hidden units"));

@@ -217,7 +217,7 @@ std::string verdict(const Result& result) {
     case Status::kEstimated:
       return fmt::format(
           "A network was estimated ({}) from samples with noise of standard deviation {:.3g}: if they are "
-          "those of such a network plus independent noise, which nothing in them speaks against, {}.",
+          "those of such a network plus independent noise, and no test contradicts that, {}.",
           network, errors.noise_sd,
           errors.max_standard_error > 0
               ? fmt::format("every weight is known to a standard error of {:.2g} or less",

@@ -31,7 +31,7 @@ constexpr const char* kThresholds =
     "the data, recover finds them instead";
 
 constexpr Advice kAdvice[] = {
-    {"search ended before its time did", kMoreTime},
+    {"search finished within its budget", kMoreTime},
     {"no unit can be removed", kMoreTime},
     {"samples for every unknown", kMoreRows},
     {"rows held out", kMoreRows},

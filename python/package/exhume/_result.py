@@ -83,7 +83,7 @@ class Result:
         """What the network is worth.
 
         "certified": all rows or queries are reproduced to their stored precision and the weights are
-        determined. "estimated": there is noise, and nothing in it speaks against the network; intervals and
+        determined. "estimated": there is noise, and no test contradicts the network; intervals and
         bounds hold if it is independent noise. "uncertified": a check failed. "refused": there is no network.
         """
         return cast(Status, self._certificate["status"])
@@ -123,6 +123,10 @@ class Result:
         if self._network is None:
             raise RuntimeError(self.verdict)
         return self._network
+
+    def predict(self, x: Any) -> Any:
+        """The outputs of the network for inputs `x`: the same as `result.network(x)`."""
+        return self.network(x)
 
     @property
     def queries(self) -> int | None:

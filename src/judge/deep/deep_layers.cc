@@ -118,7 +118,7 @@ class DeepLayers final : public JudgedNetwork {
     const std::vector<Index> widths = found_.form.widths();
     const std::string left = fmt::format("{:.1e} of the variance is left", found_.relative_mse);
     if (found_.out_of_time) {
-      checks.require("search ended before its time did", options_.budget_seconds, options_.budget_seconds,
+      checks.require("search finished within its budget", options_.budget_seconds, options_.budget_seconds,
                      false,
                      fmt::format("stopped after {:.3g} s with {} units, {}; a larger budget may help",
                                  options_.budget_seconds, fmt::join(widths, "-"), left));
