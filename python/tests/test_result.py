@@ -29,6 +29,10 @@ def test_noise_and_standard_errors(noisy, fitted):
     assert errors is not None and errors.W.shape == fitted.network.W.shape and (errors.W > 0).all()
 
 
+def test_a_result_predicts(noisy, fitted):
+    assert (fitted.predict(noisy.x[:5]) == fitted.network(noisy.x[:5])).all()
+
+
 def test_intervals_hold_the_truth(noisy, fitted):
     truth = noisy.network.canonical()
     (match,) = fitted.network.align(truth).match

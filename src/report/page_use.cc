@@ -14,8 +14,6 @@ namespace {
 
 using svg::escape;
 
-constexpr const char* kDeepNetwork = "deep network";
-
 // Names of files that lie beside the page: nothing that a browser would take for anything else.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), [](char c) {
@@ -44,26 +42,24 @@ std::string lines(const char* language, const std::vector<std::string>& text) {
   return fmt::format("<div><h3>{}</h3>\n<pre>{}</pre></div>\n", language, escaped);
 }
 
-// Three lines a language.
+// Three lines per language.
 std::string loading(const Json& json) {
   if (!wrote(json, "network.safetensors"))
     return lines("Python", {"import exhume", "result = exhume.load(\".\")  # this folder"});
   const std::string kind = words(at(json, "kind"));
-  const bool deep = kind == kDeepNetwork || at(json, "hidden_units").is_array();
   const bool quadratic = kind == "memorized network";
-  const char* type = quadratic ? "QuadraticNetwork" : deep ? "Network" : "Network";
+  const char* type = quadratic ? "QuadraticNetwork" : "Network";
   std::string out = lines(
       "Python", {"import exhume", fmt::format("network = exhume.{}.load(\"network.safetensors\")", type),
                  "y = network(x)"});
   if (!quadratic) {
-    out += lines("C++", {"#include <exhume/io/open.h>",
-                         fmt::format("auto network = exhume::{}(\"network.safetensors\");",
-                                     deep ? "open_network" : "open_network"),
-                         "exhume::RowMatrix y = exhume::evaluate(network, x);"});
+    out += lines(
+        "C++", {"#include <exhume/exhume.h>", "auto network = exhume::open_network(\"network.safetensors\");",
+                "exhume::RowMatrix y = exhume::evaluate(network, x);"});
   }
   if (wrote(json, "network.onnx")) {
     out += lines("ONNX", {"import onnxruntime", "network = onnxruntime.InferenceSession(\"network.onnx\")",
-                          "y = network.run(None, {\"x\": x})[0]"});
+                          "y = network.run(None, {\"x\": x.astype(\"float64\")})[0]"});
   }
   return out;
 }

@@ -58,13 +58,8 @@ std::vector<ResultFile> result_files(const ExtractResult& result) {
 std::vector<std::string> data_remarks(const SampleSource& samples,
                                       const std::vector<std::string>& input_names) {
   std::vector<std::string> remarks;
-  for (const Index column : index_columns(samples)) {
-    remarks.push_back(with_column_names(
-        fmt::format(
-            "input {} counts the rows (0, 1, 2, ... or 1, 2, 3, ...): it looks like an index; leave it away",
-            column + 1),
-        input_names, {}));
-  }
+  for (const std::string& remark : index_remarks(samples))
+    remarks.push_back(with_column_names(remark, input_names, {}));
   return remarks;
 }
 

@@ -4,6 +4,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <cmath>
 
 #include "base/stage_clock.h"
 #include "certify/stored_precision.h"
@@ -103,11 +104,7 @@ class Look {
   void advise() {
     const Inspection& seen = out_.inspection;
     const auto say = [&](std::string words) { out_.advice.push_back(std::move(words)); };
-    for (const Index column : index_columns(whole_)) {
-      say(fmt::format(
-          "input {} counts the rows (0, 1, 2, ... or 1, 2, 3, ...): it looks like an index; leave it away",
-          column + 1));
-    }
+    for (std::string& remark : index_remarks(whole_)) say(std::move(remark));
     if (out_.linear_share > 1 - kAllLinear)
       say("the outputs are a linear function of the inputs: there are no hidden units to find");
     if (out_.most_hidden < 1) {
@@ -147,19 +144,27 @@ class Look {
 
 }  // namespace
 
-std::vector<Index> index_columns(const SampleSource& samples) {
+std::vector<std::string> index_remarks(const SampleSource& samples) {
   const Index n = std::min(samples.rows(), kCounted);
-  std::vector<Index> columns;
-  if (n < 3) return columns;
+  std::vector<std::string> remarks;
+  if (n < 3) return remarks;
   SampleBlock block;
   samples.read(0, n, block);
   for (Index a = 0; a < samples.inputs(); ++a) {
-    const double first = block.x()(0, a);
-    bool counts = first == 0 || first == 1;
-    for (Index i = 1; counts && i < n; ++i) counts = block.x()(i, a) == first + static_cast<double>(i);
-    if (counts) columns.push_back(a);
+    const auto value = [&](Index i) { return block.x()(i, a); };
+    bool counts = value(0) == 0 || value(0) == 1;
+    bool increases = value(0) == std::floor(value(0));
+    for (Index i = 1; increases && i < n; ++i) {
+      counts = counts && value(i) == value(i - 1) + 1;
+      increases = value(i) > value(i - 1) && value(i) == std::floor(value(i));
+    }
+    if (!increases) continue;
+    remarks.push_back(fmt::format("input {} {}: it looks like an index; leave it out", a + 1,
+                                  counts ? "counts the rows (0, 1, 2, ... or 1, 2, 3, ...)"
+                                         : "holds whole numbers that increase from row to row, as the index "
+                                           "of a table with rows removed"));
   }
-  return columns;
+  return remarks;
 }
 
 Outlook outlook(const SamplePtr& samples, const Control& control) { return Look(samples, control).run(); }

@@ -3,6 +3,7 @@
 //     shape, repeats, stored precision, inputs     certify/inspect.h, certify/stored_precision.h
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "certify/inspect.h"
@@ -12,7 +13,9 @@ namespace exhume {
 
 [[nodiscard]] Outlook outlook(const SamplePtr& samples, const Control& control);
 
-// Columns of x (numbered from 0) that count their rows: 0, 1, 2, ... or 1, 2, 3, ...
-[[nodiscard]] std::vector<Index> index_columns(const SampleSource& samples);
+// A sentence per column of x (numbered from 1) that looks like an index of the rows: it counts them, or holds whole
+// numbers that increase from every row to the next (the index that pandas writes of a table from which rows were
+// removed).
+[[nodiscard]] std::vector<std::string> index_remarks(const SampleSource& samples);
 
 }  // namespace exhume

@@ -118,6 +118,11 @@ class Tables(CommandLineTest):
         self.assertIn("counts the rows", self.certificate("o")["remarks"][0])
         self.assertIn("counts the rows", (self.folder / "o/report.html").read_text())
 
+    def test_an_index_with_gaps_is_pointed_out(self):
+        self.write("t.csv", ["", "a", "b", "c", "d", "y1", "y2"], [[3 * i + i % 2, *r] for i, r in enumerate(self.rows)])
+        said = self.run_exhume("recover", "t.csv", "--target", "y1,y2", "--budget", 2, "-o", "o", code=None).stdout
+        self.assertIn("input 1 ('column 1') holds whole numbers that increase from row to row", " ".join(said.split()))
+
     def test_columns_that_are_refused_are_named(self):
         self.write("t.csv", ["a", "b", "c", "still", "y1", "y2"], [[*r[:3], 7.0, *r[4:]] for r in self.rows])
         self.assert_one_sentence(self.run_exhume("recover", "t.csv", "--target", "y1,y2", code=BAD_DATA), "'still'", "constant")
