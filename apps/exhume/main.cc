@@ -137,8 +137,8 @@ int main(int argc, char** argv) {
   exhume compare demo/network.safetensors result/network.safetensors
   exhume verify result
 
-Exit codes: 0 certified, estimated, or done; 3 finished with neither, or two models differ; 2 usage; 4 bad data;
-5 a resource limit; 1 internal error; 130 interrupted.)");
+Exit codes: 0 certified, estimated, or done; 3 finished with neither, or two models differ; 2 usage; 4 bad
+data; 5 a resource limit; 1 internal error; 130 interrupted.)");
 
   Session session;
   std::vector<Listed> entries;
