@@ -52,12 +52,19 @@ TEST(Outlook, AnIndexAmongTheInputs) {
     RowMatrix x = normal_rows(2000, 3);
     for (Index i = 0; i < x.rows(); ++i) x(i, 1) = first + static_cast<double>(i);
     const SamplePtr samples = memory_samples(x, x.col(0).cwiseMax(0));
-    EXPECT_EQ(index_columns(*samples), std::vector<Index>{1});
+    ASSERT_EQ(index_remarks(*samples).size(), 1u);
     EXPECT_TRUE(says(outlook(samples, {}).advice, "input 2 counts the rows"));
   }
+  // The index of a table from which rows were removed.
   RowMatrix x = normal_rows(2000, 3);
-  x.col(1).setLinSpaced(5, 2004);
-  EXPECT_TRUE(index_columns(*memory_samples(x, x.col(0))).empty());
+  for (Index i = 0; i < x.rows(); ++i) x(i, 1) = static_cast<double>(3 * i + i % 2);
+  EXPECT_TRUE(
+      says(outlook(memory_samples(x, x.col(0).cwiseMax(0)), {}).advice, "input 2 holds whole numbers"));
+  // Counts, in an order of their own, and a time that increases by fractions.
+  x(1000, 1) = x(999, 1);
+  EXPECT_TRUE(index_remarks(*memory_samples(x, x.col(0))).empty());
+  x.col(1).setLinSpaced(0.5, 900.3);
+  EXPECT_TRUE(index_remarks(*memory_samples(x, x.col(0))).empty());
 }
 
 TEST(Outlook, AConstantInputIsAnObstacle) {
