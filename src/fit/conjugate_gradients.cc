@@ -150,8 +150,8 @@ ConjugateSystem::Direction ConjugateSystem::apply(const Direction& x, double dam
   // All that X is multiplied with, side by side: Z, dZ and the linear term.
   Matrix right(d, 2 * k + linear);
   Vector constant = Vector::Zero(2 * k + linear);
-  right << form_.V[0].leftCols(d).transpose(), x.V.topRows(d),
-      x.C.middleRows(k, linear > 0 ? d : 0).leftCols(linear);
+  right.leftCols(2 * k) << form_.V[0].leftCols(d).transpose(), x.V.topRows(d);
+  if (linear > 0) right.rightCols(linear) = x.C.middleRows(k, d);
   constant << form_.V[0].col(d), x.V.row(d).transpose(), Vector::Zero(linear);
   Direction out = reduce_blocks(
       samples_, Direction{Matrix::Zero(d + 1, k), Matrix::Zero(x.C.rows(), m)}, control_, "",

@@ -160,7 +160,7 @@ class Completion {
       for (Index j = 0; j <= i; ++j) {
         const Vector both = outward(i, j) * on.col(i).cwiseProduct(on.col(j));
         gram.block(i * k, j * k, k, k) = h.transpose() * both.asDiagonal() * h;
-        gram.block(j * k, i * k, k, k) = gram.block(i * k, j * k, k, k).transpose();
+        if (j < i) gram.block(j * k, i * k, k, k) = gram.block(i * k, j * k, k, k).transpose();
       }
     }
     const Vector norms = gram.diagonal().cwiseMax(kTiny).cwiseSqrt();
