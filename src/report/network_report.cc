@@ -15,43 +15,8 @@
 namespace exhume {
 namespace {
 
-constexpr Index kScatterPoints = 500;
 constexpr Index kSingularValues = 400;
 constexpr std::size_t kDescentSteps = 400;
-constexpr Index kHeatRows = 64, kHeatColumns = 96;
-constexpr Index kUnits = 256;
-constexpr int kHistogramBins = 41;
-
-// Rows and outputs are walked together so that few points still show every output.
-Json heldout_points(const Result& result) {
-  Json predicted = Json::array(), observed = Json::array();
-  const Index rows = std::min(result.diagnostics.predicted.rows(), result.diagnostics.observed.rows());
-  const Index outputs = std::min(result.diagnostics.predicted.cols(), result.diagnostics.observed.cols());
-  const Index all = rows * outputs, points = std::min(all, kScatterPoints);
-  for (Index p = 0; p < points; ++p) {
-    const Index at = p * all / points;
-    const Index row = at / outputs, output = (points == all ? at : p) % outputs;  // all outputs in turn
-    predicted.push_back(rounded(result.diagnostics.predicted(row, output)));
-    observed.push_back(rounded(result.diagnostics.observed(row, output)));
-  }
-  return {{"observed", std::move(observed)}, {"predicted", std::move(predicted)}};
-}
-
-// Held-out residuals in equal bins over four of their root mean squares to either side; the outermost bins
-// also count what lies beyond.
-Json residual_histogram(const Result& result) {
-  const Matrix residual = result.diagnostics.observed - result.diagnostics.predicted;
-  if (residual.size() == 0) return nullptr;
-  const double rms = std::sqrt(residual.squaredNorm() / static_cast<double>(residual.size()));
-  if (!(rms > 0) || !std::isfinite(rms)) return nullptr;
-  const double low = -4 * rms, width = 8 * rms / kHistogramBins;
-  std::vector<int> counts(kHistogramBins, 0);
-  for (Index i = 0; i < residual.size(); ++i) {
-    const double at = (residual.data()[i] - low) / width;
-    ++counts[static_cast<std::size_t>(std::clamp(at, 0.0, kHistogramBins - 1.0))];
-  }
-  return {{"low", rounded(low)}, {"width", rounded(width)}, {"counts", counts}};
-}
 
 Json descent(const std::vector<PolishStep>& steps) {
   Json list = Json::array();
@@ -62,30 +27,6 @@ Json descent(const std::vector<PolishStep>& steps) {
     list.push_back({{"stage", steps[i].stage},
                     {"iteration", steps[i].iteration},
                     {"relative_mse", rounded(steps[i].relative_mse)}});
-  }
-  return list;
-}
-
-Json units(const Result& result) {
-  const Network& network = result.network;
-  const Network& errors = result.errors.standard_errors;
-  const bool have_errors = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
-                           errors.b().size() == network.b().size() && errors.outputs() == network.outputs();
-  Json list = Json::array();
-  for (Index i = 0; i < std::min(network.hidden(), kUnits); ++i) {
-    Index input = 0;
-    network.W().row(i).cwiseAbs().maxCoeff(&input);
-    Json unit = {{"bias", rounded(network.b()(i))},
-                 {"output_norm", rounded(network.A().col(i).norm())},
-                 {"largest_weight", rounded(network.W()(i, input))},
-                 {"largest_weight_input", input + 1}};
-    if (result.diagnostics.activity.size() == network.hidden())
-      unit["active"] = rounded(result.diagnostics.activity(i));
-    if (have_errors) {
-      unit["max_standard_error"] =
-          rounded(std::max({errors.W().row(i).maxCoeff(), errors.b()(i), errors.A().col(i).maxCoeff()}));
-    }
-    list.push_back(std::move(unit));
   }
   return list;
 }
@@ -152,17 +93,10 @@ Json pictures(const Result& result) {
             {"gap_units", found.gap_units},
             {"descent", descent(found.descent)}};
   }
-  json["heldout"] = heldout_points(result);
-  json["residuals"] = residual_histogram(result);
-  if (!result.is_deep()) {
-    const Network network =
-        result.network.empty() ? Network(Matrix(), Vector(), Matrix(), Vector()) : result.network;
-    json["weights"] = rounded(svg::shrink(network.W(), kHeatRows, kHeatColumns));
-    json["output_weights"] = rounded(svg::shrink(network.A(), kHeatRows, kHeatColumns));
-    json["units"] = units(result);
-  }
-  if (Json images = image_picture(result.network, result.certificate); !images.is_null())
-    json["images"] = std::move(images);
+  json["heldout"] = answer_picture(found.predicted, found.observed);
+  json["residuals"] = residual_picture(found.predicted, found.observed);
+  add_weight_pictures(result.network, result.certificate, json, found.activity,
+                      result.errors.standard_errors);
   if (Json intervals = interval_picture(result); !intervals.is_null())
     json["intervals"] = std::move(intervals);
   return json;

@@ -50,6 +50,11 @@ std::string singular_values_text(const Json& json, const std::vector<double>& va
   return text;
 }
 
+// What the verdict rests on: rows of a file, or queries of an extraction.
+const char* unseen(const Json& json) {
+  return at(json, "fresh_queries").is_number() ? "fresh queries" : "rows";
+}
+
 }  // namespace
 
 std::string singular_values_section(const Json& json) {
@@ -145,8 +150,8 @@ std::string held_out_section(const Json& json) {
   const double shown = static_cast<double>(series.x.size()),
                all = number_of(at(json, "held_out")) * number_of(at(json, "outputs"));
   const std::string text = fmt::format(
-      "{}{} values of rows that were never used for fitting; on the line they agree. Relative mse {}.",
-      grouped(shown), all > shown ? " of " + grouped(all) : "",
+      "{}{} values of {} that were never used for fitting; on the line they agree. Relative mse {}.",
+      grouped(shown), all > shown ? " of " + grouped(all) : "", unseen(json),
       pretty(number_of(at(json, "heldout_relative_mse"))));
   const svg::Chart chart{.title = "Predicted against observed outputs on held-out rows",
                          .x = {.label = "observed"},
@@ -176,8 +181,9 @@ std::string residuals_section(const Json& json) {
                    .y = {.label = "number of values", .low = 0},
                    .series = {std::move(steps)}};
   const double sd = number_of(at(json, "noise_sd"));
-  std::string text = fmt::format(
-      "Observed minus predicted, {} values of rows that were never used for fitting.", grouped(total));
+  std::string text =
+      fmt::format("Observed minus predicted, {} values of {} that were never used for fitting.",
+                  grouped(total), unseen(json));
   if (sd > 0) {
     svg::Series model{.name = "normal, of the estimated noise", .dashed = true};
     constexpr int kPoints = 121;

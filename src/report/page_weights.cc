@@ -159,15 +159,16 @@ std::string heat_sections(const Json& json) {
     const char* note = thinned ? " Neighbours share a cell, which shows the largest of them." : "";
     out += section(heading, fmt::format("{}{}", what, note), svg::draw(heat));
   };
-  map("weights", "First-layer weights W", "One row a hidden unit, of unit length.", "hidden_units", "inputs",
-      "hidden unit", "input", "input_names");
-  map("output_weights", "Output weights A", "One column a hidden unit, in the same order.", "outputs",
+  map("weights", "First-layer weights W", "One row per hidden unit, of unit length.", "hidden_units",
+      "inputs", "hidden unit", "input", "input_names");
+  map("output_weights", "Output weights A", "One column per hidden unit, in the same order.", "outputs",
       "hidden_units", "output", "hidden unit", nullptr);
   return out;
 }
 
 std::string interval_sections(const Json& json) {
-  const std::string charts = forest(json, "First layer", "Wb") + forest(json, "Output layer", "AcL");
+  const std::string charts = forest(json, "First-layer weights", "W") + forest(json, "Biases", "b") +
+                             forest(json, "Output weights", "AL") + forest(json, "Constants", "c");
   if (charts.empty()) return "";
   const double reach = number_of(at(at(at(json, "pictures"), "intervals"), "standard_errors"));
   return section(

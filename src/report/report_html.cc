@@ -44,7 +44,7 @@ std::string header(const Json& json) {
   out += fmt::format("<span class=\"badge {}\">{}</span>\n<h1>{}</h1>\n", status, status_words(status),
                      typeset(sentence));
   if (!reason.empty() && sentence.find(reason) == std::string::npos) {
-    out += fmt::format("<p class=\"reason\">{}</p>\n", typeset(reason));
+    out += fmt::format("<p class=\"reason\">{}</p>\n", typeset(capitalised(reason)));
   }
   if (const std::string made = where_and_when(json); !made.empty())
     out += fmt::format("<p class=\"reason\">{}</p>\n", made);
@@ -121,7 +121,7 @@ std::string remarks(const Json& json) {
 std::string conclusion(const Json& json) {
   const std::string sentence = words(at(json, "conclusion"));
   if (sentence.empty()) return "";
-  std::string content = "<p class=\"conclusion\">" + typeset(sentence) + ".</p>\n";
+  std::string content = "<p class=\"conclusion\">" + typeset(capitalised(sentence)) + ".</p>\n";
   const Json& assumed = at(json, "assumed");
   if (assumed.is_array() && !assumed.empty()) {
     content += "<p>No sample can show, and the conclusion assumes, that</p>\n<ul>\n";

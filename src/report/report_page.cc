@@ -191,6 +191,11 @@ std::string pretty(double value, bool aligned) {
 
 std::string grouped(double value) { return svg::group_thousands(fmt::format("{:.0f}", value)); }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string typeset(std::string_view text) {
   std::string out;
   std::size_t at = 0;

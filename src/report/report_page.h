@@ -15,6 +15,8 @@ namespace exhume {
 
 // A sentence as HTML: escaped, its numbers in the page's one notation and never broken over lines: 1.4e-15 is
 // written 1.4 × 10⁻¹⁵, and 20000 rows are 20,000.
+// The same beginning with a capital letter.
+[[nodiscard]] std::string capitalised(std::string text);
 [[nodiscard]] std::string typeset(std::string_view text);
 
 // A whole number with a comma before every three digits.

@@ -26,22 +26,31 @@ std::string draw_facts(const Json& facts) {
   std::string rows;
   for (const Json& fact : facts) {
     if (!fact.is_array() || fact.size() != 2) continue;
-    rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n", escape(words(fact[0])),
-                        typeset(words(fact[1])));
+    rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n",
+                        escape(capitalised(words(fact[0]))), typeset(words(fact[1])));
   }
   return section("What was found", "", "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n");
 }
 
 std::string draw_table(const Json& json) {
   std::string out = "<div class=\"scroll\"><table>\n<tr>";
-  for (const Json& column : at(json, "columns"))
-    out += fmt::format("<th class=\"number\">{}</th>", escape(words(column)));
+  // The first column names the rows where it holds words; all others are numbers.
+  const Json& rows = at(json, "rows");
+  const bool named = !rows.empty() && rows[0].is_array() && !rows[0].empty() && rows[0][0].is_string();
+  const auto kind = [named](bool first) { return named && first ? "name" : "number"; };
+  bool first = true;
+  for (const Json& column : at(json, "columns")) {
+    out += fmt::format("<th class=\"{}\">{}</th>", kind(first), escape(capitalised(words(column))));
+    first = false;
+  }
   out += "</tr>\n";
-  for (const Json& row : at(json, "rows")) {
+  for (const Json& row : rows) {
     out += "<tr>";
+    first = true;
     for (const Json& cell : row) {
-      out += fmt::format("<td class=\"number\">{}</td>",
+      out += fmt::format("<td class=\"{}\">{}</td>", kind(first),
                          cell.is_number() ? pretty(cell.get<double>()) : typeset(words(cell)));
+      first = false;
     }
     out += "</tr>\n";
   }

@@ -19,6 +19,10 @@ namespace {
 
 // Fewer inputs than 4 x 4 are a table, not an image.
 constexpr Index kLeastPixels = 16;
+constexpr Index kScatterPoints = 500;
+constexpr Index kHeatRows = 64, kHeatColumns = 96;
+constexpr Index kUnits = 256;
+constexpr int kHistogramBins = 41;
 constexpr Index kMostImages = 16, kMostPixels = 12000;  // of all images together
 
 std::array<Index, 2> shape_of(Index d, const Certificate& certificate) {
@@ -30,6 +34,27 @@ std::array<Index, 2> shape_of(Index d, const Certificate& certificate) {
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(d))));
   if (!certificate.input_names.empty() || d < kLeastPixels || side * side != d) return {0, 0};
   return {side, side};
+}
+
+Json unit_table(const Network& network, const Vector& activity, const Network& errors) {
+  const bool have_errors = errors.hidden() == network.hidden() && errors.inputs() == network.inputs() &&
+                           errors.b().size() == network.b().size() && errors.outputs() == network.outputs();
+  Json list = Json::array();
+  for (Index i = 0; i < std::min(network.hidden(), kUnits); ++i) {
+    Index input = 0;
+    network.W().row(i).cwiseAbs().maxCoeff(&input);
+    Json unit = {{"bias", rounded(network.b()(i))},
+                 {"output_norm", rounded(network.A().col(i).norm())},
+                 {"largest_weight", rounded(network.W()(i, input))},
+                 {"largest_weight_input", input + 1}};
+    if (activity.size() == network.hidden()) unit["active"] = rounded(activity(i));
+    if (have_errors) {
+      unit["max_standard_error"] =
+          rounded(std::max({errors.W().row(i).maxCoeff(), errors.b()(i), errors.A().col(i).maxCoeff()}));
+    }
+    list.push_back(std::move(unit));
+  }
+  return list;
 }
 
 struct Entry {
@@ -66,6 +91,47 @@ bool same_shapes(const Network& a, const Network& b) {
 }
 
 }  // namespace
+
+// Rows and outputs are walked together so that few points still show every output.
+Json answer_picture(const RowMatrix& predicted, const RowMatrix& observed) {
+  Json x = Json::array(), y = Json::array();
+  const Index rows = std::min(predicted.rows(), observed.rows());
+  const Index outputs = std::min(predicted.cols(), observed.cols());
+  const Index all = rows * outputs, points = std::min(all, kScatterPoints);
+  for (Index p = 0; p < points; ++p) {
+    const Index at = p * all / points;
+    const Index row = at / outputs, output = (points == all ? at : p) % outputs;  // all outputs in turn
+    y.push_back(rounded(predicted(row, output)));
+    x.push_back(rounded(observed(row, output)));
+  }
+  return {{"observed", std::move(x)}, {"predicted", std::move(y)}};
+}
+
+Json residual_picture(const RowMatrix& predicted, const RowMatrix& observed) {
+  const Matrix residual = observed - predicted;
+  if (residual.size() == 0) return nullptr;
+  const double rms = std::sqrt(residual.squaredNorm() / static_cast<double>(residual.size()));
+  if (!(rms > 0) || !std::isfinite(rms)) return nullptr;
+  const double low = -4 * rms, width = 8 * rms / kHistogramBins;
+  std::vector<int> counts(kHistogramBins, 0);
+  for (Index i = 0; i < residual.size(); ++i) {
+    const double at = (residual.data()[i] - low) / width;
+    ++counts[static_cast<std::size_t>(std::clamp(at, 0.0, kHistogramBins - 1.0))];
+  }
+  return {{"low", rounded(low)}, {"width", rounded(width)}, {"counts", counts}};
+}
+
+void add_weight_pictures(const Network& network, const Certificate& certificate, Json& pictures,
+                         const Vector& activity, const Network& errors) {
+  if (network.depth() <= 1) {
+    const Network shown = network.empty() ? Network(Matrix(), Vector(), Matrix(), Vector()) : network;
+    pictures["weights"] = rounded(svg::shrink(shown.W(), kHeatRows, kHeatColumns));
+    pictures["output_weights"] = rounded(svg::shrink(shown.A(), kHeatRows, kHeatColumns));
+    pictures["units"] = unit_table(network, activity, errors);
+  }
+  if (Json images = image_picture(network, certificate); !images.is_null())
+    pictures["images"] = std::move(images);
+}
 
 Json image_picture(const Network& network, const Certificate& certificate) {
   if (network.empty()) return nullptr;

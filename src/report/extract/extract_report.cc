@@ -12,6 +12,7 @@
 #include "report/sections.h"
 #include "report/shape_words.h"
 #include "report/svg.h"
+#include "report/weight_pictures.h"
 
 namespace exhume {
 namespace {
@@ -70,6 +71,16 @@ Json own_keys(const ExtractResult& result) {
   return json;
 }
 
+// The fresh queries, and the weights as a recovery shows them.
+Json pictures(const ExtractResult& result) {
+  Json json = Json::object();
+  if (result.certificate.status == Status::kRefused) return json;
+  json["heldout"] = answer_picture(result.predicted, result.observed);
+  json["residuals"] = residual_picture(result.predicted, result.observed);
+  add_weight_pictures(result.network, result.certificate, json);
+  return json;
+}
+
 Json sections(const ExtractResult& result) {
   Json list = Json::array();
   list.push_back(facts_section(facts(result)));
@@ -82,23 +93,24 @@ Json sections(const ExtractResult& result) {
                                    svg::picture_of(result.network)));
   }
   if (!result.kinks.empty()) {
+    // The outermost lie so far from all others that these would be one point: nine in ten are drawn.
+    const std::size_t edge = result.kinks.size() / 20;
     svg::Chart chart;
     svg::Series series;
-    for (std::size_t i = 0; i < result.kinks.size(); ++i) {
+    for (std::size_t i = edge; i + edge < result.kinks.size(); ++i) {
       series.x.push_back(result.kinks[i]);
       series.y.push_back(static_cast<double>(i + 1));
     }
     series.name = "kinks";
     chart.x.label = "position on the line";
     chart.y.label = "kinks so far";
-    // The outermost lie far from all others.
-    const std::size_t edge = result.kinks.size() / 20;
     chart.series.push_back(std::move(series));
-    list.push_back(chart_section(
-        "Kinks on the first line",
-        fmt::format("{} kinks, nine in ten of them between {:.3g} and {:.3g}: each is where a unit switches.",
-                    result.kinks.size(), result.kinks[edge], result.kinks[result.kinks.size() - 1 - edge]),
-        chart));
+    list.push_back(
+        chart_section("Kinks on the first line",
+                      fmt::format("Each is where a unit switches. {} in all; {} from {:.3g} to {:.3g}.",
+                                  result.kinks.size(), edge > 0 ? "drawn are nine in ten," : "they lie",
+                                  result.kinks[edge], result.kinks[result.kinks.size() - 1 - edge]),
+                      chart));
   }
   return list;
 }
@@ -153,6 +165,7 @@ Document make_document(const ExtractResult& result) {
   return make_document(result.certificate, {.kind = "extracted network",
                                             .verdict = verdict(result),
                                             .own = own_keys(result),
+                                            .pictures = pictures(result),
                                             .sections = sections(result)});
 }
 
