@@ -302,11 +302,11 @@ TEST(ReportHtml, IntervalsOfAnEstimate) {
   result.errors.standard_errors.c().setConstant(0.02);
   result.certificate.input_names = {"age", "b", "c"};
   const json intervals = json::parse(to_json(result))["pictures"]["intervals"];
-  EXPECT_EQ(intervals["weights"].size(), 48u);  // 24 of 48, 24 of 26
+  EXPECT_EQ(intervals["weights"].size(), 62u);  // 24 of 36 weights, 12 biases, 24 output weights, 2 constants
   const std::string page = to_html(to_json(result));
   EXPECT_TRUE(well_formed(page));
-  EXPECT_NE(page.find("the 24 least certain of 48"), std::string::npos);
-  EXPECT_NE(page.find("unit 12, bias"), std::string::npos);  // of the largest errors all
+  EXPECT_NE(page.find("the 24 least certain of 36"), std::string::npos);
+  EXPECT_NE(page.find("unit 12, bias"), std::string::npos);
   EXPECT_NE(page.find("unit 1, age"), std::string::npos);
   result.certificate.status = Status::kCertified;
   EXPECT_FALSE(json::parse(to_json(result))["pictures"].contains("intervals"));

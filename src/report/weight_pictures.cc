@@ -148,20 +148,18 @@ Json interval_picture(const Result& result) {
   const Network &network = result.network, &errors = result.errors.standard_errors;
   if (result.is_deep() || result.certificate.status != Status::kEstimated || !same_shapes(network, errors))
     return nullptr;
-  std::vector<Entry> first, second;
-  add(first, "W", network.W(), errors.W());
-  add(first, "b", network.b(), errors.b());
-  add(second, "A", network.A(), errors.A());
-  add(second, "c", network.c(), errors.c());
-  Json counts = {{"W", network.W().size()},
-                 {"b", network.b().size()},
-                 {"A", network.A().size()},
-                 {"c", network.c().size()}};
-  Json list = Json::array();
-  for (const std::vector<Entry>& layer :
-       {least_certain(std::move(first)), least_certain(std::move(second))}) {
-    for (const Entry& e : layer) list.push_back({e.part, e.i, e.j, rounded(e.value), rounded(e.error)});
-  }
+  Json counts, list = Json::array();
+  const auto add_part = [&](const char* part, const Matrix& values, const Matrix& spread) {
+    std::vector<Entry> entries;
+    add(entries, part, values, spread);
+    counts[part] = entries.size();
+    for (const Entry& e : least_certain(std::move(entries)))
+      list.push_back({e.part, e.i, e.j, rounded(e.value), rounded(e.error)});
+  };
+  add_part("W", network.W(), errors.W());
+  add_part("b", network.b(), errors.b());
+  add_part("A", network.A(), errors.A());
+  add_part("c", network.c(), errors.c());
   return {{"standard_errors", kIntervalReach}, {"counts", std::move(counts)}, {"weights", std::move(list)}};
 }
 
