@@ -92,16 +92,6 @@ Json pictures(const ExtractResult& result) {
   return json;
 }
 
-// The fresh queries, and the weights as a recovery shows them.
-Json pictures(const ExtractResult& result) {
-  Json json = Json::object();
-  if (result.certificate.status == Status::kRefused) return json;
-  json["heldout"] = answer_picture(result.predicted, result.observed);
-  json["residuals"] = residual_picture(result.predicted, result.observed);
-  add_weight_pictures(result.network, result.certificate, json);
-  return json;
-}
-
 Json sections(const ExtractResult& result) {
   Json list = Json::array();
   list.push_back(facts_section(facts(result)));
