@@ -46,7 +46,7 @@ TEST(RouteTable, EveryRowIsComplete) {
 
 TEST(RouteTable, PlansFollowItsOrder) {
   EXPECT_EQ(names_of(planned_routes(plan_for("auto"))),
-            (std::vector<std::string>{"depth2-outputs", "symmetric", "depth2", "smooth", "any_inputs"}));
+            (std::vector<std::string>{"depth2-outputs", "symmetric", "depth2", "any_inputs", "smooth"}));
   EXPECT_EQ(names_of(planned_routes(plan_for("depth2"))),
             (std::vector<std::string>{"depth2-outputs", "depth2"}));
   EXPECT_EQ(names_of(planned_routes(plan_for("symmetric"))),

@@ -19,6 +19,8 @@ constexpr Index kMostSearchRows = 40000;
 constexpr Index kHandful = 12;
 constexpr int kHandfulRestarts = 2;
 constexpr double kHandfulWork = 2e10;
+// Steps of a polish that a search from given units may take before it asks whether they are of the right kind.
+constexpr double kFirstLookSteps = 40;
 // Of what a handful left, what students have to leave to be gone on from: more units leave less of few rows.
 constexpr double kBetterStart = 0.5;
 // Most searches on ever larger subsets.
@@ -55,6 +57,15 @@ class Fitter {
 
   Fit run(const Matrix& V) {
     find_units(V);
+    if (fit_.given_up) {
+      fit_.outcome = SearchOutcome::kStuck;
+      fit_.model = sign_free_;
+      fit_.relative_mse = search_mse_;
+      fit_.signs.outcome = SignOutcome::kUndecided;
+      fit_.noise_covariance = residual_products(sign_free_, *subset_, kBlockRows, control_) /
+                              static_cast<double>(subset_->rows());
+      return fit_;
+    }
     if (fit_.outcome == SearchOutcome::kExact && !options_.rounding) {
       exact_finish();
       if (fit_.relative_mse <= kReproduced) return fit_;
@@ -79,6 +90,7 @@ class Fitter {
       // On few rows weak units look like noise: students see all rows, and where there is nothing but noise
       // they cost little.
       if (fit_.outcome != SearchOutcome::kExact && !control_.out_of_time()) {
+        if (gives_up()) return;
         const Matrix many = options_.many_units();
         Form students = one_layer(many);
         if (many.rows() > 0 &&
@@ -89,10 +101,19 @@ class Fitter {
         }
       }
     }
+    bool may_give_up = options_.another_kind && !options_.many_units;
     for (int round = 0; round < kMostRounds; ++round) {
-      search(start, control_, false);
+      search(start, may_give_up ? control_.within_work(first_look(start.rows())) : control_, false);
       start = sign_free_.V[0];
       if (control_.out_of_time()) break;
+      if (may_give_up && fit_.outcome != SearchOutcome::kExact) {
+        if (gives_up()) return;
+        may_give_up = false;
+        if (fit_.out_of_time) {  // of the first look, not of the search
+          --round;
+          continue;
+        }
+      }
       // More rows make no fit exact that was not, and few stalled searches end well.
       if (fit_.stalled && (round > 0 || !options_.noise_is_final)) break;
       if (fit_.outcome == SearchOutcome::kExact) {
@@ -116,6 +137,19 @@ class Fitter {
       rows = next;
       subset_ = spread_subset(*samples_, rows);
     }
+  }
+
+  // Flops after which a search from so many units asks whether it looks for the right kind.
+  [[nodiscard]] double first_look(Index units) const {
+    const auto unknowns =
+        static_cast<double>(search_unknowns(samples_->inputs(), units, samples_->outputs()));
+    return std::max(kHandfulWork,
+                    kFirstLookSteps * static_cast<double>(subset_->rows()) * unknowns * unknowns);
+  }
+
+  bool gives_up() {
+    fit_.given_up = options_.another_kind && options_.another_kind();
+    return fit_.given_up;
   }
 
   void search(const Matrix& start, const Control& control, bool handful) {

@@ -50,6 +50,9 @@ struct FitOptions {
   // Rough units by other means than growth, for data that a handful of units does not explain: asked for
   // once, where the growth has ended at that. Empty: the growth goes on.
   std::function<Matrix()> many_units;
+  // Do the samples look like another kind of function? Asked once, where a first search was not exact; the fit
+  // is given up then. Empty: no.
+  std::function<bool()> another_kind;
   std::optional<RoundingNoise> rounding;  // where outputs are stored in less than double precision
   PolishOptions polish;
 };
@@ -68,6 +71,7 @@ struct Fit {
   Matrix noise_covariance;      // of the outputs, m x m, standardised units, freedom taken into account
   double rows_per_unknown = 0;  // equations for every unknown; below kReliable a verdict of noise is a guess
   int restarts = 0, repairs = 0;
+  bool given_up = false;        // the samples look like another kind of function
   bool out_of_time = false;     // the deadline ended the search
   bool stalled = false;         // it ended by itself, without an exact fit or a residual that is noise
   double last_improvement = 1;  // as in SearchResult, of the last search

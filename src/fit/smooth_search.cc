@@ -26,8 +26,10 @@ struct SmoothLimits {
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
   Index first_width = 20, most_width = 240;
+  // Times the first width: if twice the units become exact under no activation of the table, the function is
+  // of another kind (a unit that is none, several layers), and more of them would only approximate it better.
+  Index most_widening = 2;
   double equations_per_unknown = 1.6;
-  int students_per_width = 2;
   // Rows for a polish: per unknown and output, and at least.
   double rows_per_unknown = 3.5;
   Index least_rows = 1500;
@@ -86,6 +88,7 @@ Vector linearised_worth(const Form& form, const SampleSource& rows, const Contro
     block.topRightCorner(1, width) = block.bottomLeftCorner(width, 1).transpose();
     block.bottomRightCorner(width, width) = inverse.block(q + j * width, q + j * width, width, width);
     worth(j) = form.C.row(j).squaredNorm() * inverse_scaled(block)(0, 0) / n;
+    if (!std::isfinite(worth(j))) worth(j) = 0;  // a unit without slope: the others replace it
   }
   return worth;
 }
@@ -122,7 +125,9 @@ class SmoothSearch {
     const double m = static_cast<double>(standard_->outputs()), d = static_cast<double>(standard_->inputs());
     const auto most = static_cast<Index>(static_cast<double>(standard_->rows()) * m /
                                          (kSmooth.equations_per_unknown * (d + 1 + m)));
-    const Index most_width = std::min(kSmooth.most_width, most);
+    const Index wanted = std::min(kSmooth.most_width, kSmooth.most_widening * width);
+    const Index most_width = std::min(wanted, most);
+    found_.few_rows = most < wanted;
     if (most_width < 2) return std::move(found_);
     width = first_width_ = std::min(width, most_width);
     for (std::uint64_t round = 0;; ++round) {
@@ -133,7 +138,7 @@ class SmoothSearch {
       }
       if (exact_found_ || control_.out_of_time()) break;
       if (options_.activation == "auto") names = smooth_names(true);
-      if (round % kSmooth.students_per_width != kSmooth.students_per_width - 1u) continue;
+      if (round == 0) continue;  // a second try of the first width
       if (no_wider_helps(width)) break;
       if (2 * width > most_width) break;
       width *= 2;

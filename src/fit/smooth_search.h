@@ -49,8 +49,9 @@ struct SmoothFound {
   Fit fit;  // plain form with its unit, or with a linear term where that is needed
   std::string activation;
   std::vector<SmoothTrial> trials;
-  bool exact = false;    // to rounding, or to the precision of the outputs
-  double runner_up = 1;  // error of the best other activation over that of this one; large: told well
+  bool few_rows = false;  // more units would have been tried, had there been more rows
+  bool exact = false;     // to rounding, or to the precision of the outputs
+  double runner_up = 1;   // error of the best other activation over that of this one; large: told well
 };
 
 // Do the samples look as if smooth units had made them? Students of a few hundred steps, sign-free ReLUs

@@ -15,6 +15,11 @@ constexpr Index kMostRough = 48;  // units of a student that has not learnt the 
 // No units, unless the inputs lie along a curve: then the outputs fall into pieces that show them.
 Start along_a_curve(Job& job) {
   Start start;
+  if (!job.named && job.kind && job.kind->smooth) {
+    start.usable = false;
+    start.said = "does not apply: the units look smooth";
+    return start;
+  }
   start.V = units_along_curve(*job.data.standard(), *job.data.training());
   if (start.V.rows() > 0) job.clock.lap("pieces along a curve");
   return start;

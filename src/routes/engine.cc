@@ -68,6 +68,7 @@ class Traveller {
             .layer = plan_.layer,
             .control = control,
             .clock = clock_,
+            .kind = kind_,
             .rectifier = parse_rectifier(plan_.options.unit_name()),
             .named = named,
             .noise_is_final = !only_exact_will_do_};
@@ -98,7 +99,7 @@ class Traveller {
     const bool final = plan_.looks_final == nullptr || plan_.looks_final(found, *journey_.data, control);
     only_exact_will_do_ = !final;
     const SearchOutcome before = journey_.found.outcome;
-    if (journey_.route == nullptr || final ||
+    if (journey_.route == nullptr || final || journey_.found.fit.given_up ||
         (before != SearchOutcome::kNoise && found.fit.relative_mse < journey_.found.fit.relative_mse)) {
       keep(route, std::move(found));
     }
@@ -117,6 +118,7 @@ class Traveller {
   Certificate& certificate_;
   StageClock& clock_;
   Journey journey_;
+  std::optional<UnitKind> kind_;
   std::string passed_over_;  // why the last route that was not taken was not
   bool only_exact_will_do_ =
       false;  // a route found what its test calls noise, but the residual says otherwise
@@ -136,10 +138,10 @@ std::vector<const Route*> planned_routes(const Plan& plan) {
   }
   if (chosen.empty()) throw std::invalid_argument(fmt::format("no route is called '{}'", plan.options.route));
   if (!alone) {
-    // The last automatic route asks nothing of the data.
+    // An automatic route that asks nothing of the data.
     const Route* last = nullptr;
     for (const Route& route : routes()) {
-      if (route.finds == plan.finds && route.automatic) last = &route;
+      if (route.finds == plan.finds && route.automatic && route.applies == nullptr) last = &route;
     }
     if (last != nullptr && chosen.back() != last) chosen.push_back(last);
   }

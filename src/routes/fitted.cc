@@ -82,12 +82,14 @@ Found finish_by_fit(Job& job, const Start& start, int restarts, Matrix (*many_un
   options.thorough_pruning = job.data.inspection().discrete;
   options.noise_is_final = job.noise_is_final;
   options.rounding = job.data.rounding();
+  options.another_kind = [&] { return !job.named && kind_of_units(job).smooth; };
   if (many_units != nullptr) options.many_units = [&] { return many_units(job); };
   Found found;
   found.fit = fit_units(start.V, job.data.standard(), options, job.control);
   job.clock.lap("fit");
   found.outcome = found.fit.outcome;
   found.said = outcome_words(found.fit);
+  if (found.fit.given_up) found.said += "; the units look smooth";
   return found;
 }
 

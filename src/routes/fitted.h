@@ -15,6 +15,10 @@ inline constexpr double kFitShare = 0.88;
 // Four outputs or more, and no fewer than the units asked for.
 [[nodiscard]] Applies many_outputs(const Job& job);
 
+// Small networks of smooth units against small ones of ReLUs, trained for a moment; the first call looks. A
+// search for ReLUs that was not exact asks, before it goes on.
+[[nodiscard]] const UnitKind& kind_of_units(Job& job);
+
 // Throws DataError unless there are rows enough for the unknowns of a fit.
 void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& options);
 

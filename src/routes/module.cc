@@ -10,7 +10,7 @@ Route any_inputs_route();
 Route smooth_route();
 
 void register_core() {
-  add_routes({depth2_outputs_route(), symmetric_route(), depth2_route(), smooth_route(), any_inputs_route()});
+  add_routes({depth2_outputs_route(), symmetric_route(), depth2_route(), any_inputs_route(), smooth_route()});
 }
 
 }  // namespace exhume

@@ -82,12 +82,18 @@ class Look {
   void ask_routes(Prepared& data) {
     const RecoverOptions options;
     StageClock clock;
+    std::optional<UnitKind> kind;
     for (const Route& route : routes()) {
       if (route.finds != Finds::kNetwork || !route.automatic) continue;
       RouteOutlook said{route.name};
       try {
         if (route.demands != nullptr) route.demands(whole_, options);
-        Job job{.data = data, .options = options, .layer = nullptr, .control = control_, .clock = clock};
+        Job job{.data = data,
+                .options = options,
+                .layer = nullptr,
+                .control = control_,
+                .clock = clock,
+                .kind = kind};
         if (route.applies != nullptr) {
           const Applies condition = route.applies(job);
           said.applies = condition.answer == Applicable::kYes;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,12 @@ namespace exhume {
 
 struct LowestLayerOptions;
 
+// Whether the samples look as if smooth units had made them (routes/fitted.h), and the reason in words.
+struct UnitKind {
+  bool smooth = false;
+  std::string why;
+};
+
 // What a route is given.
 struct Job {
   Prepared& data;
@@ -32,6 +39,7 @@ struct Job {
   const LowestLayerOptions* layer = nullptr;  // of routes to a lowest layer (exhume/papers/threshold.h)
   Control control;                            // with the time that this route may take
   StageClock& clock;
+  std::optional<UnitKind>& kind;             // looked at once for all routes
   Rectifier rectifier = rectified_power(1);  // of options.activation
   bool named = false;                        // the user asked for this route
   bool noise_is_final = true;  // false: a residual that looks like noise to the search was seen not to be

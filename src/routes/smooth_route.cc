@@ -17,22 +17,27 @@ bool smooth_units_named(const RecoverOptions& options) {
 // Fewer rows tell nothing about the kind of a unit.
 constexpr Index kLeastScreenRows = 500;
 
-Applies looks_smooth(Job& job) {
-  if (smooth_units_named(job.options)) return {};
-  if (job.options.activation != "auto") return {Applicable::kNo, "the units are piecewise linear, as asked"};
-  if (job.options.leak != 0) return {Applicable::kNo, "a slope below zero is that of leaky ReLUs"};
-  if (job.named) return {};
+UnitKind look_at_units(Job& job) {
+  if (job.options.activation != "auto") return {false, "the units are piecewise linear, as asked"};
+  if (job.options.leak != 0) return {false, "a slope below zero is that of leaky ReLUs"};
   const SamplePtr& rows = job.data.standard();
-  if (rows->distant()) return {Applicable::kNo, "rows of other processes are not read here"};
+  if (rows->distant()) return {false, "rows of other processes are not read here"};
   if (rows->rows() < kLeastScreenRows)
-    return {Applicable::kDoubtful, fmt::format("{} rows are too few to tell smooth units", rows->rows())};
+    return {false, fmt::format("{} rows are too few to tell smooth units", rows->rows())};
   const SmoothScreen seen = screen_units(*rows, job.options.seed, job.control);
   job.clock.lap("kind of units");
-  if (seen.looks_smooth()) return {};
   return {
-      Applicable::kDoubtful,
-      fmt::format("small networks of ReLUs come closer ({:.1e} of the variance) than smooth ones ({:.1e})",
-                  seen.piecewise, seen.smooth)};
+      seen.looks_smooth(),
+      fmt::format(
+          "small networks of ReLUs leave {:.1e} of the variance after a short training, smooth ones {:.1e}",
+          seen.piecewise, seen.smooth)};
+}
+
+Applies looks_smooth(Job& job) {
+  if (smooth_units_named(job.options)) return {};
+  if (job.named && job.options.activation == "auto" && job.options.leak == 0) return {};
+  const UnitKind& kind = kind_of_units(job);
+  return kind.smooth ? Applies{} : Applies{Applicable::kNo, kind.why};
 }
 
 std::string in_words(const SmoothFound& found) {
@@ -62,6 +67,11 @@ Found find_smooth_units(Job& job, const Start&) {
 }
 
 }  // namespace
+
+const UnitKind& kind_of_units(Job& job) {
+  if (!job.kind) job.kind = look_at_units(job);
+  return *job.kind;
+}
 
 Route smooth_route() {
   return {.name = "smooth",

@@ -19,8 +19,9 @@ namespace {
 struct SmoothLayerLimits {
   // Random queries of every round, in all. A refusal after the first stays below a thousand with the probe's.
   Index rounds[3] = {650, 2600, 9000};
-  // What the best network of a round may leave of queries that it did not see, so that more are asked: one of
-  // the right kind with too few equations leaves less than another kind of function does.
+  // More are asked where the first were too few for as many units as the search would try, and the best
+  // network leaves no more than this of queries that it did not see: one of the right kind with too few
+  // equations leaves less than another kind of function does.
   double promising[3] = {2e-2, 2e-3, 0};
   double unseen = 0.1;                 // share of the queries that are not fitted
   std::uint64_t first_row = 1u << 24;  // numbers of random inputs that nothing else uses
@@ -136,7 +137,7 @@ SmoothLayer find_smooth_layer(Meter& meter, const AnswerNoise& noise, std::uint6
       out.network = canonical(coordinates.to_user(to_network(best.fit.model)));
       return out;
     }
-    if (control.out_of_time() || unseen > kSmoothLayer.promising[round]) break;
+    if (control.out_of_time() || !best.few_rows || unseen > kSmoothLayer.promising[round]) break;
   }
   out.refusal = fmt::format(
       "outputs curve everywhere, as those of smooth units do, but no network of one hidden layer of tanh, "
