@@ -341,6 +341,7 @@ class Writers(FaultTest):
         write_npy(self.folder / "few_x.npy", xs)
         write_npy(self.folder / "few_y.npy", ys)
         for _ in range(3):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
             both = [self.start("recover", "old_x.npy", "old_y.npy", "--out", "out", "--quiet"),
                     self.start("memorize", "few_x.npy", "few_y.npy", "--out", "out", "--quiet")]
             for process in both:
