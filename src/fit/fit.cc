@@ -19,7 +19,8 @@ constexpr Index kMostSearchRows = 40000;
 constexpr Index kHandful = 12;
 constexpr int kHandfulRestarts = 2;
 constexpr double kHandfulWork = 2e10;
-// Steps of a polish that a search from given units may take before it asks whether they are of the right kind.
+// Steps of a polish that a search from given units may take before it asks whether it looks for the right
+// kind.
 constexpr double kFirstLookSteps = 40;
 // Of what a handful left, what students have to leave to be gone on from: more units leave less of few rows.
 constexpr double kBetterStart = 0.5;
