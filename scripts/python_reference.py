@@ -21,7 +21,7 @@ Made from the docstrings by `scripts/python_reference.py`; a test fails where it
 
 """
 SECTIONS = [
-    ("Recovering", ["inspect", "recover", "Result", "Coefficient", "NotCertified", "load", "verify", "Verification", "keys"]),
+    ("Recovering", ["inspect", "recover", "Result", "Coefficient", "Effect", "NotCertified", "load", "verify", "Verification", "keys"]),
     ("Extracting", ["extract", "estimated_queries"]),
     ("Comparing", ["compare", "Comparison"]),
     ("Sums of several sites", ["moments", "sums", "step"]),

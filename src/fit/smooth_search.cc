@@ -325,7 +325,8 @@ class SmoothSearch {
     while (now.form.units() > 1 && !control_.out_of_time()) {
       Index least = 0;
       const double worth = linearised_worth(now.form, rows, control_).minCoeff(&least);
-      if (worth * entries > price * now.relative_mse) break;
+      const bool too_many = options_.hidden && now.form.units() > *options_.hidden;
+      if (!too_many && worth * entries > price * now.relative_mse) break;
       now = polish(without(now.form, {least}), rows, few, control_);
     }
     form = now.form;

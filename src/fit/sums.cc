@@ -133,6 +133,7 @@ Matrix projected_normal_matrix(const Form& form, const NormalSums& sums) {
     const Eigen::LLT<Eigen::Ref<Matrix>> factor(scaled);
     if (factor.info() != Eigen::Success) continue;
     Matrix half = scale.asDiagonal() * sums.GF.transpose();
+    if (half.size() == 0) break;  // no unit
     factor.matrixL().solveInPlace(half);
     add_gram(half, -1, H);
     break;

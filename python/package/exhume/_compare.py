@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -90,12 +90,12 @@ def _subject(model: Any, inputs: int | None) -> tuple[str, Network | None, Oracl
 def _tflite(path: str) -> Oracle:
     """A TFLite model with one input and one output, by whichever interpreter is installed; int8 is scaled."""
     try:
-        from ai_edge_litert.interpreter import Interpreter
+        from ai_edge_litert.interpreter import Interpreter  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         try:
-            from tflite_runtime.interpreter import Interpreter
+            from tflite_runtime.interpreter import Interpreter  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
-            from tensorflow.lite import Interpreter
+            from tensorflow.lite import Interpreter  # type: ignore[import-untyped, import-not-found, unused-ignore]
     engine = Interpreter(model_path=path)
     given, answer = engine.get_input_details()[0], engine.get_output_details()[0]
     width = int(np.prod(given["shape"][1:]))
@@ -215,7 +215,7 @@ def compare(
             threads,
             callback,
         )
-    return Comparison(found.document, found.certificate, found.files)
+    return Comparison(cast("dict[str, Any]", found.document), found.certificate, found.files)
 
 
 def _known_inputs(other: Any, inputs: int | None) -> int | None:

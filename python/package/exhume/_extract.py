@@ -56,7 +56,11 @@ def _ends(low: Any, high: Any, domain: Any, inputs: int) -> tuple[list[float], l
         return [], []
     if low is None or high is None:
         raise ValueError("low and high belong together")
-    return [list(map(float, np.ravel(np.asarray(end, dtype=np.float64)))) for end in (low, high)]  # type: ignore[return-value]
+    ends = [[float(value) for value in np.ravel(np.asarray(end, dtype=np.float64))] for end in (low, high)]
+    for name, end in zip(("low", "high"), ends):
+        if len(end) not in (1, inputs):
+            raise ValueError(f"{name} is for {len(end)} inputs, but there are {inputs}; give one number or one per input")
+    return ends[0], ends[1]
 
 
 def _numbers_of_table(path: str) -> np.ndarray[Any, Any]:

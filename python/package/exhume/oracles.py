@@ -7,6 +7,7 @@ service.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 import urllib.error
@@ -119,7 +120,7 @@ def onnx(path: str | os.PathLike[str]) -> Oracle:
             parts.append(run(full)[: len(part)])
         return np.concatenate(parts)
 
-    return Oracle(query, int(np.prod(row)), os.fspath(path))
+    return Oracle(query, math.prod(int(size) for size in row), os.fspath(path))
 
 
 def _torch_inputs(module: Any) -> tuple[int | None, tuple[int, ...] | None]:

@@ -3,7 +3,8 @@
 >>> import exhume
 >>> from exhume.testing import assert_same_function
 >>> network = exhume.generate(inputs=4, hidden=6, outputs=2, samples=10).network
->>> assert_same_function(network, network.canonical(), tolerance=1e-9)
+>>> assert_same_function(network, network.canonical(), tolerance=1e-9).verdict
+'same_network'
 """
 
 from __future__ import annotations

@@ -371,6 +371,13 @@ class InNoise {
     V_.conservativeResize(V_.rows() + 1, Eigen::NoChange);
     V_.bottomRows(1) << plane.normal.transpose(), plane.offset;
     plane_error_.push_back(std::max(plane.turn, f_.relative));
+    // Of the units that were traced before, nothing is known across this plane.
+    for (SurfaceUnit& unit : units_) {
+      unit.kappa.conservativeResize(V_.rows());
+      unit.kappa(V_.rows() - 1) = 0;
+      unit.known.push_back(false);
+      unit.row.resize(0);
+    }
   }
 
   // A place of the candidate's plane near u.
