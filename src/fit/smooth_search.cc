@@ -332,12 +332,26 @@ class SmoothSearch {
     form = now.form;
   }
 
+  // As many units as were asked for, whether or not time is left.
+  void keep_strongest(Form& form, const SampleSource& rows, Index most) const {
+    const Vector worth = linearised_worth(form, rows, control_);
+    std::vector<Index> order(static_cast<std::size_t>(worth.size()));
+    for (std::size_t j = 0; j < order.size(); ++j) order[j] = static_cast<Index>(j);
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+    order.resize(static_cast<std::size_t>(worth.size() - most));
+    form = polish(without(form, order), rows, quick_polish(12, 1e-4), control_).form;
+  }
+
   // Signs, or no linear term; then all rows.
   void finish() {
     Fit& fit = found_.fit;
     fit.signs.outcome = SignOutcome::kUnique;
     if (fit.model.units() == 0) return;
     const SamplePtr rows = rows_for(2 * fit.model.units());
+    if (options_.hidden && fit.model.units() > *options_.hidden) {
+      keep_strongest(fit.model, *rows, *options_.hidden);
+      exact_found_ = false;
+    }
     if (!exact_found_ && !control_.out_of_time()) {
       drop_idle_units(fit.model, *spread_subset(*standard_, std::min(standard_->rows(), kSmooth.noisy_rows)));
       best_ = fresh_error();

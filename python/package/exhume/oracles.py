@@ -95,7 +95,8 @@ def onnx(path: str | os.PathLike[str]) -> Oracle:
         raise _core.DataError(f"{os.fspath(path)} has several inputs ({names}); give a function that makes them of one")
     (given,) = session.get_inputs()
     kind = np.float64 if given.type == "tensor(double)" else np.float32
-    rows, *row = given.shape if given.shape else [None]
+    shape: list[Any] = list(given.shape) if given.shape else [None]
+    rows, row = shape[0], shape[1:]
     if not row or not all(isinstance(extent, int) and extent > 0 for extent in row):
         raise _core.DataError(
             f"{os.fspath(path)}: its input has shape {given.shape}, expected rows of known size"
@@ -120,7 +121,7 @@ def onnx(path: str | os.PathLike[str]) -> Oracle:
             parts.append(run(full)[: len(part)])
         return np.concatenate(parts)
 
-    return Oracle(query, math.prod(int(size) for size in row), os.fspath(path))
+    return Oracle(query, math.prod(row), os.fspath(path))
 
 
 def _torch_inputs(module: Any) -> tuple[int | None, tuple[int, ...] | None]:
