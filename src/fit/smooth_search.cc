@@ -18,9 +18,10 @@ namespace {
 // Chosen on some twenty planted networks of 10 inputs and 10 units, Gaussian and uniform inputs, of tanh,
 // sigmoid, GELU, SiLU, softplus and ELU units.
 struct SmoothLimits {
-  // Screening: steps, and of the second look.
-  Index screen_steps = 600, second_steps = 2000, screen_batch = 256, screen_width = 24;
-  double clearly = 0.8, open = 1.6;  // smooth error over that of ReLUs: below, and up to where to look again
+  // Screening: steps, and of the second look, which polishes too.
+  Index screen_steps = 600, second_steps = 1500, screen_batch = 256, screen_width = 24;
+  int screen_polish = 10;
+  double clearly = 0.8, open = 12;  // smooth error over that of ReLUs: below, and up to where to look again
   // Students: rows at most, steps of the short and of the long ones.
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
@@ -402,19 +403,35 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   options.width = std::max(kSmooth.screen_width, std::min<Index>(2 * standard.inputs(), 80));
   options.batch = kSmooth.screen_batch;
   options.seed = seed;
-  const auto look = [&](Index steps, const std::vector<std::string>& names) {
+  Control alone = control;
+  alone.threads = 1;
+  const auto look = [&](Index steps, const std::vector<std::string>& names, const SampleSource* polished_on) {
     options.steps = steps;
     std::vector<double> errors(names.size(), 1);
     parallel_for(static_cast<Index>(names.size()), control, [&](Index i) {
       const auto at = static_cast<std::size_t>(i);
-      errors[at] = train_units(names[at], data, options, control).relative_mse;
+      const UnitStudent student = train_units(names[at], data, options, alone);
+      errors[at] = student.relative_mse;
+      if (polished_on == nullptr) return;
+      Form form = one_layer(student.V);
+      if (names[at] != "abs")
+        form = with_linear_term(student.V, std::make_shared<const Rectifier>(parse_rectifier(names[at])));
+      errors[at] = polish(form, *polished_on, quick_polish(kSmooth.screen_polish, 1e-4), alone).relative_mse;
     });
     out.piecewise = errors[0];
     out.smooth = *std::min_element(errors.begin() + 1, errors.end());
   };
-  look(kSmooth.screen_steps, {"abs", "tanh", "gelu"});
-  if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise)
-    look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"});
+  look(kSmooth.screen_steps, {"abs", "tanh", "gelu"}, nullptr);
+  // How fast gradient steps fall differs from kind to kind, and a short training may favour the wrong one.
+  // Steps of second order tell: the kind that made the rows goes on falling.
+  if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise) {
+    const auto unknowns = static_cast<double>(options.width * (standard.inputs() + 1 + standard.outputs()));
+    const auto wanted = static_cast<Index>(kSmooth.rows_per_unknown * unknowns /
+                                           static_cast<double>(standard.outputs()));
+    const SamplePtr rows =
+        spread_subset(standard, std::min(standard.rows(), std::max(kSmooth.least_rows, wanted)));
+    look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"}, rows.get());
+  }
   return out;
 }
 

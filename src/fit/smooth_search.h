@@ -55,7 +55,7 @@ struct SmoothFound {
 };
 
 // Do the samples look as if smooth units had made them? Students of a few hundred steps, sign-free ReLUs
-// against smooth ones; longer ones where that does not tell.
+// against smooth ones; where that does not tell, longer ones and a few steps of the polish.
 struct SmoothScreen {
   double piecewise = 1, smooth = 1;  // relative errors
   [[nodiscard]] bool looks_smooth() const;
