@@ -26,6 +26,7 @@ struct SmoothLimits {
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
+  double race_flops = 2e9;  // that a polish within the race may cost per activation
   Index first_width = 20, most_width = 240;
   // Times the first width: if twice the units become exact under no activation of the table, the function is
   // of another kind (a unit that is none, several layers), and more of them would only approximate it better.
@@ -151,31 +152,16 @@ class SmoothSearch {
  private:
   using Ranked = std::vector<std::pair<std::string, UnitStudent>>;
 
-  static std::vector<std::string> names_of(const Ranked& ranked) {
-    std::vector<std::string> names;
-    for (const auto& [name, student] : ranked) names.push_back(name);
-    return names;
-  }
-
   [[nodiscard]] Ranked students(const UnitStudentData& data, const std::vector<std::string>& names,
                                 Index width, Index steps, std::uint64_t round) const {
     Ranked out(names.size());
     parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
-      UnitStudentOptions options;
-      options.width = width;
-      options.steps = steps;
-      options.batch = kSmooth.batch;
-      options.seed = options_.seed * 1000003u + round;
       const auto at = static_cast<std::size_t>(i);
-      out[at] = {names[at], train_units(names[at], data, options, control_)};
+      out[at] = {names[at], train_units(names[at], data, lesson(width, steps, round), control_)};
     });
     std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
       return a.second.relative_mse < b.second.relative_mse;
     });
-    const double best = out.front().second.relative_mse;
-    std::erase_if(
-        out, [&](const auto& each) { return !(each.second.relative_mse <= kSmooth.worth_going_on * best); });
-    if (out.size() > kSmooth.most_in_race) out.resize(kSmooth.most_in_race);
     control_.spend(6.0 * static_cast<double>(names.size() * static_cast<std::size_t>(steps * width) *
                                              static_cast<std::size_t>(kSmooth.batch) *
                                              static_cast<std::size_t>(data.x.rows() + data.y.rows())));
@@ -184,10 +170,49 @@ class SmoothSearch {
 
   Ranked train(const UnitStudentData& data, std::vector<std::string> names, Index width,
                std::uint64_t round) const {
-    if (names.size() > 2) names = names_of(students(data, names, width, kSmooth.short_steps, round));
+    if (names.size() > 2) names = raced(data, names, width, round);
     const double size = static_cast<double>(width) / static_cast<double>(kSmooth.first_width);
     const auto steps = static_cast<Index>(static_cast<double>(kSmooth.long_steps) * std::sqrt(size));
     return students(data, names, width, steps, round);
+  }
+
+  // The activations that do best. Gradient steps are slower for some kinds than for others (ELU), so short
+  // students are compared after their output weights were solved for and, where that is cheap, after a few
+  // steps of the polish.
+  std::vector<std::string> raced(const UnitStudentData& data, const std::vector<std::string>& names,
+                                 Index width, std::uint64_t round) const {
+    const SamplePtr rows = rows_for(width);
+    const double unknowns = static_cast<double>(width * (standard_->inputs() + 1));
+    const double step = unknowns * unknowns * static_cast<double>(rows->rows());
+    const int steps = static_cast<int>(std::min(8.0, kSmooth.race_flops / step));
+    Control alone = control_;
+    alone.threads = 1;
+    std::vector<std::pair<double, std::string>> errors(names.size());
+    parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
+      const auto at = static_cast<std::size_t>(i);
+      const UnitStudent student =
+          train_units(names[at], data, lesson(width, kSmooth.short_steps, round), alone);
+      const Form form =
+          with_linear_term(student.V, std::make_shared<const Rectifier>(parse_rectifier(names[at])));
+      errors[at] = {polish(form, *rows, quick_polish(steps, 1e-4), alone).relative_mse, names[at]};
+    });
+    std::stable_sort(errors.begin(), errors.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> kept;
+    for (const auto& [error, name] : errors)
+      if (error <= kSmooth.worth_going_on * errors.front().first && kept.size() < kSmooth.most_in_race)
+        kept.push_back(name);
+    control_.spend(static_cast<double>(names.size()) * (static_cast<double>(steps) + 1) * step);
+    return kept.empty() ? names : kept;
+  }
+
+  [[nodiscard]] UnitStudentOptions lesson(Index width, Index steps, std::uint64_t round) const {
+    UnitStudentOptions options;
+    options.width = width;
+    options.steps = steps;
+    options.batch = kSmooth.batch;
+    options.seed = options_.seed * 1000003u + round;
+    return options;
   }
 
   // Rows for a polish of so many units.
