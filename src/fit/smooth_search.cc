@@ -26,6 +26,10 @@ struct SmoothLimits {
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
+  int starts_per_width = 4;
+  int long_polish = 60;     // steps of those that lead
+  double cheap_step = 3e9;  // operations of a step, above which spare units go before the polish
+  double spare = 3;         // times the student's error that they may cost
   double race_flops = 2e9;  // that a polish within the race may cost per activation
   Index first_width = 20, most_width = 240;
   // Times the first width: if twice the units become exact under no activation of the table, the function is
@@ -132,18 +136,27 @@ class SmoothSearch {
     found_.few_rows = most < wanted;
     if (most_width < 2) return std::move(found_);
     width = first_width_ = std::min(width, most_width);
+    int starts = 0;  // of this width
     for (std::uint64_t round = 0;; ++round) {
       std::vector<Candidate> candidates = start(train(data, names, width, round));
+      ++starts;
+      const bool last = starts >= kSmooth.starts_per_width;
+      // Inexact networks are made smaller only where no other start follows.
       for (Candidate& candidate : candidates) {
-        pursue(candidate);
+        if (candidate.now.relative_mse > exact_ && !last) {
+          note(candidate);
+        } else {
+          pursue(candidate);
+        }
         if (exact_found_ || control_.out_of_time()) break;
       }
       if (exact_found_ || control_.out_of_time()) break;
-      if (options_.activation == "auto") names = smooth_names(true);
-      if (round == 0) continue;  // a second try of the first width
+      names = still_possible(last);
+      if (!last) continue;
       if (no_wider_helps(width)) break;
       if (2 * width > most_width) break;
       width *= 2;
+      starts = 0;
     }
     finish();
     return std::move(found_);
@@ -231,20 +244,97 @@ class SmoothSearch {
     Polished now;
   };
 
+  [[nodiscard]] double step_flops(const Form& form) const {
+    const auto unknowns = static_cast<double>(form.unknowns());
+    return unknowns * unknowns * static_cast<double>(rows_for(form.units())->rows());
+  }
+
+  // The form without units that the others replace: with C solved, unit j is worth |C_j|^2 / ((F^T F)^-1)_jj,
+  // and the least goes while the error stays below `allowed`. No pass over the rows but one.
+  [[nodiscard]] Form without_spare_units(Form form, double allowed) const {
+    const SamplePtr rows = rows_for(form.units());
+    LinearSums sums = linear_sums(form, *rows, kBlockRows, control_);
+    const double n = static_cast<double>(rows->rows() * rows->outputs());
+    std::vector<Index> kept(static_cast<std::size_t>(form.units()));
+    for (std::size_t j = 0; j < kept.size(); ++j) kept[j] = static_cast<Index>(j);
+    constexpr double kRidge = 1e-12;
+    sums.FF.diagonal() *= 1 + kRidge;
+    Matrix inverse = inverse_scaled(sums.FF);
+    Matrix C = inverse * sums.FY;
+    double spent = 0;
+    std::vector<bool> gone(kept.size(), false);
+    for (Index left = form.units(); left > 1; --left) {
+      Index least = -1;
+      double cost = 0;
+      for (Index j = 0; j < form.units(); ++j) {
+        if (gone[static_cast<std::size_t>(j)]) continue;
+        const double worth = C.row(j).squaredNorm() / std::max(inverse(j, j), kTiny) / n;
+        if (least < 0 || worth < cost) {
+          least = j;
+          cost = worth;
+        }
+      }
+      if (least < 0 || !(spent + cost <= allowed)) break;
+      spent += cost;
+      gone[static_cast<std::size_t>(least)] = true;
+      const Vector column = inverse.col(least);
+      const Eigen::RowVectorXd weights = C.row(least);
+      C -= column * weights / column(least);
+      inverse -= column * column.transpose() / column(least);
+    }
+    std::erase_if(kept, [&](Index j) { return gone[static_cast<std::size_t>(j)]; });
+    return with_units(form, 0, kept);
+  }
+
   // A few steps of the polish for every student: the right activation is soon ahead.
   std::vector<Candidate> start(const Ranked& students) {
     std::vector<Candidate> list;
     for (const auto& [name, student] : students) {
       const auto unit = std::make_shared<const Rectifier>(parse_rectifier(name));
-      Candidate one{name, student.relative_mse, rows_for(student.V.rows()), {}};
-      one.now = polish(with_linear_term(student.V, unit), *one.rows, quick_polish(8, 1e-4), control_);
+      Form form = with_linear_term(student.V, unit);
+      if (step_flops(form) > kSmooth.cheap_step)
+        form = without_spare_units(std::move(form), kSmooth.spare * student.relative_mse);
+      Candidate one{name, student.relative_mse, rows_for(form.units()), {}};
+      one.now = polish(form, *one.rows, quick_polish(8, 1e-4), control_);
       list.push_back(std::move(one));
       if (list.back().now.relative_mse <= exact_) break;
     }
     std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
       return a.now.relative_mse < b.now.relative_mse;
     });
+    // Those that lead go on until they stall.
+    const double best = list.empty() ? 1 : list.front().now.relative_mse;
+    for (Candidate& one : list) {
+      if (one.now.relative_mse <= exact_ || one.now.relative_mse > kSmooth.worth_going_on * best) continue;
+      one.now = polish(one.now.form, *one.rows, quick_polish(kSmooth.long_polish, 1e-5), control_);
+      if (one.now.relative_mse <= exact_) break;
+    }
+    std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+      return a.now.relative_mse < b.now.relative_mse;
+    });
     return list;
+  }
+
+  // An inexact one, as it is.
+  void note(const Candidate& candidate) {
+    found_.trials.push_back(
+        {candidate.name, candidate.trained, candidate.now.relative_mse, candidate.now.form.units()});
+    keep_best(candidate.name, candidate.now);
+  }
+
+  // The activations that came near the best one; after the last start of a width the rare ones too, if none
+  // is far ahead. From an unlucky start the right one falls short as well, but less so than the others.
+  [[nodiscard]] std::vector<std::string> still_possible(bool last) const {
+    if (options_.activation != "auto") return {options_.activation};
+    double best = 1;
+    for (const SmoothTrial& trial : found_.trials) best = std::min(best, trial.polished);
+    std::vector<std::string> names;
+    for (const SmoothTrial& trial : found_.trials)
+      if (trial.polished <= kSmooth.worth_going_on * best &&
+          std::find(names.begin(), names.end(), trial.activation) == names.end())
+        names.push_back(trial.activation);
+    if (names.size() > 1 && last) return smooth_names(true);
+    return names;
   }
 
   // From there to the smallest exact network that can be reached, or as near as it comes.
