@@ -541,8 +541,8 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   // Steps of second order tell: the kind that made the rows goes on falling.
   if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise) {
     const auto unknowns = static_cast<double>(options.width * (standard.inputs() + 1 + standard.outputs()));
-    const auto wanted = static_cast<Index>(kSmooth.rows_per_unknown * unknowns /
-                                           static_cast<double>(standard.outputs()));
+    const auto wanted =
+        static_cast<Index>(kSmooth.rows_per_unknown * unknowns / static_cast<double>(standard.outputs()));
     const SamplePtr rows =
         spread_subset(standard, std::min(standard.rows(), std::max(kSmooth.least_rows, wanted)));
     look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"}, rows.get());

@@ -34,18 +34,19 @@ struct SmoothLayersLimits {
   int first_polish = 40, long_polish = 300;  // steps
   double promising = 1e-4;                   // after the first steps of the polish, to go on
   int students_per_width = 3;
-  double folds = 1e-7;          // cost below which units of an exact network are folded on trial
-  int trial_steps = 40;         // of the polish after a fold
-  double enough = 1e-27;        // relative mean square at which a polish stops
+  double folds = 1e-7;    // cost below which units of an exact network are folded on trial
+  int trial_steps = 40;   // of the polish after a fold
+  double enough = 1e-27;  // relative mean square at which a polish stops
   Index regression_rows = 4000;
 };
 constexpr SmoothLayersLimits kLayers;
 
 // Rows of the table that are raced; sigmoids are tanh, and sin and bumps approximate everything.
-constexpr std::array<const char*, 8> kRaced = {"tanh", "gelu", "silu", "softplus", "elu", "erf", "gelu_tanh", "selu"};
+constexpr std::array<const char*, 8> kRaced = {"tanh", "gelu", "silu",      "softplus",
+                                               "elu",  "erf",  "gelu_tanh", "selu"};
 
 // Any row of the table as a student's unit, which is made of plain functions: one pair per place in a list.
-constexpr std::array<const char*, 11> kUnits = {"tanh",      "gelu", "silu", "softplus", "elu",     "erf",
+constexpr std::array<const char*, 11> kUnits = {"tanh",      "gelu", "silu", "softplus", "elu",    "erf",
                                                 "gelu_tanh", "selu", "sin",  "gaussian", "sigmoid"};
 template <std::size_t I>
 StudentUnit unit_at() {
@@ -80,7 +81,10 @@ class SmoothLayers {
  public:
   SmoothLayers(const SampleSource& standard, const std::string& activation, const DeepSearchOptions& options,
                const Control& control)
-      : options_(options), control_(control), data_(read(standard)), students_(standard, options.seed, control) {
+      : options_(options),
+        control_(control),
+        data_(read(standard)),
+        students_(standard, options.seed, control) {
     if (activation == "auto") {
       names_.assign(kRaced.begin(), kRaced.end());
     } else {
@@ -190,9 +194,8 @@ class SmoothLayers {
       const auto at = static_cast<std::size_t>(i);
       students[at] = taught(names_[at], widths, kLayers.steps, number, alone);
     });
-    std::stable_sort(students.begin(), students.end(), [](const Student& a, const Student& b) {
-      return a.relative_mse < b.relative_mse;
-    });
+    std::stable_sort(students.begin(), students.end(),
+                     [](const Student& a, const Student& b) { return a.relative_mse < b.relative_mse; });
     for (const Student& student : students) {
       if (control_.out_of_time()) return false;
       if (pursue(student, widths)) return true;

@@ -59,8 +59,8 @@ Found search(Job& job, const Start& /*start*/) {
   const bool smooth = smooth_units(job);
   if (smooth) {
     const ActivationRow* row = find_activation(job.options.activation);
-    found.deep = search_smooth_layers(*job.data.standard(), row != nullptr ? row->name : "auto", options,
-                                      job.control);
+    found.deep =
+        search_smooth_layers(*job.data.standard(), row != nullptr ? row->name : "auto", options, job.control);
   } else {
     found.deep = deep_search(*job.data.standard(), options, job.control);
   }
