@@ -12,8 +12,8 @@
 #include "fit/polish.h"
 #include "model/form.h"
 
-namespace exhume {
-namespace smooth_layers_test {
+namespace exhume::smooth_layers_test {
+namespace {
 
 Form random_plain(const char* unit, std::uint64_t seed) {
   Form form;
@@ -61,7 +61,7 @@ TEST(SmoothLayers, TwoLayersOfTanhAreFound) {
     form.C = Stream(11, "third").normal_matrix(4, 1);
     return form;
   }();
-  const RowMatrix x = Stream(12, "rows").normal_matrix(3000, 3);
+  const RowMatrix x = Stream(12, "rows").normal_matrix(1500, 3);
   RowMatrix y = evaluate(truth, x);
   y.array() -= y.mean();
   y /= std::sqrt(y.squaredNorm() / static_cast<double>(y.size()));
@@ -93,5 +93,5 @@ TEST(SmoothLayers, SlopesOfLeakyUnitsAreToldUnderCoarseWeights) {
   }
 }
 
-}  // namespace smooth_layers_test
-}  // namespace exhume
+}  // namespace
+}  // namespace exhume::smooth_layers_test

@@ -26,7 +26,6 @@ struct SmoothLimits {
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
-  int starts_per_width = 4;
   int long_polish = 60;     // steps of those that lead
   double cheap_step = 3e9;  // operations of a step, above which spare units go before the polish
   double spare = 3;         // times the student's error that they may cost
@@ -140,7 +139,7 @@ class SmoothSearch {
     for (std::uint64_t round = 0;; ++round) {
       std::vector<Candidate> candidates = start(train(data, names, width, round));
       ++starts;
-      const bool last = starts >= kSmooth.starts_per_width;
+      const bool last = starts >= options_.starts;
       // Inexact networks are made smaller only where no other start follows.
       for (Candidate& candidate : candidates) {
         if (candidate.now.relative_mse > exact_ && !last) {
@@ -151,8 +150,9 @@ class SmoothSearch {
         if (exact_found_ || control_.out_of_time()) break;
       }
       if (exact_found_ || control_.out_of_time()) break;
-      names = still_possible(last);
+      // From an unlucky start the right activation falls behind others: every start asks all of them.
       if (!last) continue;
+      if (options_.activation == "auto") names = smooth_names(true);
       if (no_wider_helps(width)) break;
       if (2 * width > most_width) break;
       width *= 2;
@@ -322,21 +322,6 @@ class SmoothSearch {
     keep_best(candidate.name, candidate.now);
   }
 
-  // The activations that came near the best one; after the last start of a width the rare ones too, if none
-  // is far ahead. From an unlucky start the right one falls short as well, but less so than the others.
-  [[nodiscard]] std::vector<std::string> still_possible(bool last) const {
-    if (options_.activation != "auto") return {options_.activation};
-    double best = 1;
-    for (const SmoothTrial& trial : found_.trials) best = std::min(best, trial.polished);
-    std::vector<std::string> names;
-    for (const SmoothTrial& trial : found_.trials)
-      if (trial.polished <= kSmooth.worth_going_on * best &&
-          std::find(names.begin(), names.end(), trial.activation) == names.end())
-        names.push_back(trial.activation);
-    if (names.size() > 1 && last) return smooth_names(true);
-    return names;
-  }
-
   // From there to the smallest exact network that can be reached, or as near as it comes.
   void pursue(Candidate& candidate) {
     shrink(candidate.now, candidate.rows);
@@ -375,7 +360,7 @@ class SmoothSearch {
     }
   }
 
-  // Half of the cheap units at once, or the cheapest alone; in an exact fit every one of them singly.
+  // All cheap units of an exact fit at once, half of them, or the cheapest alone; in an exact fit every one of them singly.
   bool drop(Polished& now, const SampleSource& rows, const std::vector<Index>& order, bool exact,
             double level) {
     const double allowed = exact ? exact_ : 10 * level;
@@ -385,6 +370,7 @@ class SmoothSearch {
       now = std::move(trial);
       return true;
     };
+    if (order.size() > 2 && exact && try_without(order)) return true;
     if (order.size() > 1) {
       const auto half = static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
       if (try_without({order.begin(), order.begin() + half})) return true;

@@ -35,6 +35,7 @@ struct SmoothSearchOptions {
   std::string activation = "auto";  // or a name of the table of activations
   std::optional<Index> hidden;
   std::uint64_t seed = 0;
+  int starts = 4;                         // per width, while none becomes exact
   std::optional<RoundingNoise> rounding;  // where outputs are stored in less than double precision
 };
 
