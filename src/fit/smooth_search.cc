@@ -360,7 +360,8 @@ class SmoothSearch {
     }
   }
 
-  // All cheap units of an exact fit at once, half of them, or the cheapest alone; in an exact fit every one of them singly.
+  // All cheap units of an exact fit at once, half of them, or the cheapest alone; in an exact fit every one
+  // of them singly.
   bool drop(Polished& now, const SampleSource& rows, const std::vector<Index>& order, bool exact,
             double level) {
     const double allowed = exact ? exact_ : 10 * level;

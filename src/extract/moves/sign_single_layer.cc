@@ -18,9 +18,9 @@ struct SignSingleLayerLimits {
 };
 constexpr SignSingleLayerLimits kSignSingle;
 
-// rho of L = rho M, M = C^T diag(xi) W, by least squares over all entries; 1 where it is no further from 1 than
-// what is left of L says of its error. The tolerance that signs need is far too coarse here: answers in single
-// precision tell slopes of 0.01 below zero from none.
+// rho of L = rho M, M = C^T diag(xi) W, by least squares over all entries; 1 where it is no further from 1
+// than what is left of L says of its error. The tolerance that signs need is far too coarse here: answers in
+// single precision tell slopes of 0.01 below zero from none.
 double told_ratio(const Matrix& L, const Matrix& M, double tolerance) {
   constexpr double kSure = 8;       // standard errors
   constexpr double kFinest = 1e-4;  // of the tolerance: nothing finer is told
