@@ -296,6 +296,7 @@ std::vector<bool> on_a_kink(const Form& form, const Eigen::Ref<const RowMatrix>&
 }
 
 DeepData off_kinks(const Form& form, DeepData data, double at_kink) {
+  if (!form.scale_is_free()) return data;  // units without a kink
   std::vector<Index> on;
   for (Index first = 0; first < data.rows(); first += kStripRows) {
     const std::vector<bool> strip =

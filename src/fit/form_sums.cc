@@ -157,7 +157,7 @@ class LayerSums final : public FormSums {
       add_gram(half, -1, sums.JJ);
     }
     Index at = 0;
-    for (std::size_t l = form.given; l < form.depth(); ++l) {
+    for (std::size_t l = form.given; l < form.depth() && form.scale_is_free(); ++l) {
       const Matrix& v = form.V[l];
       const Index width = v.cols();
       for (Index j = 0; j < v.rows(); ++j, at += width) {
@@ -196,7 +196,7 @@ std::unique_ptr<FormSums> host_sums(const DeepData& data) { return std::make_uni
 std::unique_ptr<FormSums> sums_over(const Form& form, const DeepData& data, const Control& control) {
   const auto p = static_cast<double>(form.unknowns());
   const double flops = p * p * static_cast<double>(data.rows() * data.y.cols());
-  if (control.device && form.given == 0 && flops > kDeviceWorkOfLayers)
+  if (control.device && !form.rectifier && form.given == 0 && flops > kDeviceWorkOfLayers)
     return device_sums(control.device, data);
   return host_sums(data);
 }

@@ -243,6 +243,7 @@ Polished polish(const Form& start, const DeepData& data, const PolishOptions& op
         return Polish(kLayers, *sums, data.variation).run(start, options, control);
       },
       [&](const Polished& made) { return is_whole(made.form, start.inputs, data.y.cols(), start.depth()); });
+  out.form.rectifier = start.rectifier;
   const auto p = static_cast<double>(start.unknowns());
   control.spend(p * p * static_cast<double>(data.y.size()) * (1 + out.iterations));
   return out;
@@ -275,6 +276,24 @@ Matrix normal_matrix(const Form& form, const DeepData& data, const Control& cont
   return H;
 }
 
+namespace {
+
+// d f_o / d h_j of the units j of layer l of a plain form: what stands on them is the next layer alone.
+Matrix slopes_by_features(const Form& form, const FormRows& rows, std::size_t l, Index o) {
+  const Index k = form.units(l);
+  if (l + 1 == form.depth()) return form.C.col(o).head(k).transpose().replicate(rows.P().rows(), 1);
+  return rows.slopes(form.C.col(o))[l + 1] * form.V[l + 1].leftCols(k);
+}
+
+// Features of layer l less their means, which the constant of the next layer takes up.
+Matrix centred_features(const FormRows& rows, std::size_t l) {
+  const auto [first, units] = rows.layout().hidden[l];
+  const auto h = rows.P().middleCols(first, units);
+  return h.rowwise() - h.colwise().mean();
+}
+
+}  // namespace
+
 Vector unit_worth(const Form& form, std::size_t l, const DeepData& data, const Control& control) {
   struct Products {
     Matrix FF;
@@ -293,8 +312,10 @@ Vector unit_worth(const Form& form, std::size_t l, const DeepData& data, const C
     const FormRows rows(form, data.x.middleRows(first, count));
     to.FF.noalias() += rows.F().transpose() * rows.F();
     for (Index o = 0; o < m; ++o) {
-      // d f / d q times q is d f / d |q| times |q|.
-      const Matrix part = rows.slopes(form.C.col(o))[l].cwiseProduct(rows.Q(l));
+      // d f / d h_j times h_j; of units whose scale is free that is d f / d q times q.
+      const Matrix part = form.scale_is_free()
+                              ? Matrix(rows.slopes(form.C.col(o))[l].cwiseProduct(rows.Q(l)))
+                              : slopes_by_features(form, rows, l, o).cwiseProduct(centred_features(rows, l));
       to.K[static_cast<std::size_t>(o)].noalias() += rows.F().transpose() * part;
       to.squares += part.colwise().squaredNorm().transpose();
     }

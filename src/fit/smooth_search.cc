@@ -18,13 +18,18 @@ namespace {
 // Chosen on some twenty planted networks of 10 inputs and 10 units, Gaussian and uniform inputs, of tanh,
 // sigmoid, GELU, SiLU, softplus and ELU units.
 struct SmoothLimits {
-  // Screening: steps, and of the second look.
-  Index screen_steps = 600, second_steps = 2000, screen_batch = 256, screen_width = 24;
-  double clearly = 0.8, open = 1.6;  // smooth error over that of ReLUs: below, and up to where to look again
+  // Screening: steps, and of the second look, which polishes too.
+  Index screen_steps = 600, second_steps = 1500, screen_batch = 256, screen_width = 24;
+  int screen_polish = 10;
+  double clearly = 0.8, open = 12;  // smooth error over that of ReLUs: below, and up to where to look again
   // Students: rows at most, steps of the short and of the long ones.
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
+  int long_polish = 60;     // steps of those that lead
+  double cheap_step = 3e9;  // operations of a step, above which spare units go before the polish
+  double spare = 3;         // times the student's error that they may cost
+  double race_flops = 2e9;  // that a polish within the race may cost per activation
   Index first_width = 20, most_width = 240;
   // Times the first width: if twice the units become exact under no activation of the table, the function is
   // of another kind (a unit that is none, several layers), and more of them would only approximate it better.
@@ -130,18 +135,28 @@ class SmoothSearch {
     found_.few_rows = most < wanted;
     if (most_width < 2) return std::move(found_);
     width = first_width_ = std::min(width, most_width);
+    int starts = 0;  // of this width
     for (std::uint64_t round = 0;; ++round) {
       std::vector<Candidate> candidates = start(train(data, names, width, round));
+      ++starts;
+      const bool last = starts >= options_.starts;
+      // Inexact networks are made smaller only where no other start follows.
       for (Candidate& candidate : candidates) {
-        pursue(candidate);
+        if (candidate.now.relative_mse > exact_ && !last) {
+          note(candidate);
+        } else {
+          pursue(candidate);
+        }
         if (exact_found_ || control_.out_of_time()) break;
       }
       if (exact_found_ || control_.out_of_time()) break;
+      // From an unlucky start the right activation falls behind others: every start asks all of them.
+      if (!last) continue;
       if (options_.activation == "auto") names = smooth_names(true);
-      if (round == 0) continue;  // a second try of the first width
       if (no_wider_helps(width)) break;
       if (2 * width > most_width) break;
       width *= 2;
+      starts = 0;
     }
     finish();
     return std::move(found_);
@@ -150,31 +165,16 @@ class SmoothSearch {
  private:
   using Ranked = std::vector<std::pair<std::string, UnitStudent>>;
 
-  static std::vector<std::string> names_of(const Ranked& ranked) {
-    std::vector<std::string> names;
-    for (const auto& [name, student] : ranked) names.push_back(name);
-    return names;
-  }
-
   [[nodiscard]] Ranked students(const UnitStudentData& data, const std::vector<std::string>& names,
                                 Index width, Index steps, std::uint64_t round) const {
     Ranked out(names.size());
     parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
-      UnitStudentOptions options;
-      options.width = width;
-      options.steps = steps;
-      options.batch = kSmooth.batch;
-      options.seed = options_.seed * 1000003u + round;
       const auto at = static_cast<std::size_t>(i);
-      out[at] = {names[at], train_units(names[at], data, options, control_)};
+      out[at] = {names[at], train_units(names[at], data, lesson(width, steps, round), control_)};
     });
     std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
       return a.second.relative_mse < b.second.relative_mse;
     });
-    const double best = out.front().second.relative_mse;
-    std::erase_if(
-        out, [&](const auto& each) { return !(each.second.relative_mse <= kSmooth.worth_going_on * best); });
-    if (out.size() > kSmooth.most_in_race) out.resize(kSmooth.most_in_race);
     control_.spend(6.0 * static_cast<double>(names.size() * static_cast<std::size_t>(steps * width) *
                                              static_cast<std::size_t>(kSmooth.batch) *
                                              static_cast<std::size_t>(data.x.rows() + data.y.rows())));
@@ -183,10 +183,49 @@ class SmoothSearch {
 
   Ranked train(const UnitStudentData& data, std::vector<std::string> names, Index width,
                std::uint64_t round) const {
-    if (names.size() > 2) names = names_of(students(data, names, width, kSmooth.short_steps, round));
+    if (names.size() > 2) names = raced(data, names, width, round);
     const double size = static_cast<double>(width) / static_cast<double>(kSmooth.first_width);
     const auto steps = static_cast<Index>(static_cast<double>(kSmooth.long_steps) * std::sqrt(size));
     return students(data, names, width, steps, round);
+  }
+
+  // The activations that do best. Gradient steps are slower for some kinds than for others (ELU), so short
+  // students are compared after their output weights were solved for and, where that is cheap, after a few
+  // steps of the polish.
+  std::vector<std::string> raced(const UnitStudentData& data, const std::vector<std::string>& names,
+                                 Index width, std::uint64_t round) const {
+    const SamplePtr rows = rows_for(width);
+    const double unknowns = static_cast<double>(width * (standard_->inputs() + 1));
+    const double step = unknowns * unknowns * static_cast<double>(rows->rows());
+    const int steps = static_cast<int>(std::min(8.0, kSmooth.race_flops / step));
+    Control alone = control_;
+    alone.threads = 1;
+    std::vector<std::pair<double, std::string>> errors(names.size());
+    parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
+      const auto at = static_cast<std::size_t>(i);
+      const UnitStudent student =
+          train_units(names[at], data, lesson(width, kSmooth.short_steps, round), alone);
+      const Form form =
+          with_linear_term(student.V, std::make_shared<const Rectifier>(parse_rectifier(names[at])));
+      errors[at] = {polish(form, *rows, quick_polish(steps, 1e-4), alone).relative_mse, names[at]};
+    });
+    std::stable_sort(errors.begin(), errors.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> kept;
+    for (const auto& [error, name] : errors)
+      if (error <= kSmooth.worth_going_on * errors.front().first && kept.size() < kSmooth.most_in_race)
+        kept.push_back(name);
+    control_.spend(static_cast<double>(names.size()) * (static_cast<double>(steps) + 1) * step);
+    return kept.empty() ? names : kept;
+  }
+
+  [[nodiscard]] UnitStudentOptions lesson(Index width, Index steps, std::uint64_t round) const {
+    UnitStudentOptions options;
+    options.width = width;
+    options.steps = steps;
+    options.batch = kSmooth.batch;
+    options.seed = options_.seed * 1000003u + round;
+    return options;
   }
 
   // Rows for a polish of so many units.
@@ -205,20 +244,82 @@ class SmoothSearch {
     Polished now;
   };
 
+  [[nodiscard]] double step_flops(const Form& form) const {
+    const auto unknowns = static_cast<double>(form.unknowns());
+    return unknowns * unknowns * static_cast<double>(rows_for(form.units())->rows());
+  }
+
+  // The form without units that the others replace: with C solved, unit j is worth |C_j|^2 / ((F^T F)^-1)_jj,
+  // and the least goes while the error stays below `allowed`. No pass over the rows but one.
+  [[nodiscard]] Form without_spare_units(Form form, double allowed) const {
+    const SamplePtr rows = rows_for(form.units());
+    LinearSums sums = linear_sums(form, *rows, kBlockRows, control_);
+    const double n = static_cast<double>(rows->rows() * rows->outputs());
+    std::vector<Index> kept(static_cast<std::size_t>(form.units()));
+    for (std::size_t j = 0; j < kept.size(); ++j) kept[j] = static_cast<Index>(j);
+    constexpr double kRidge = 1e-12;
+    sums.FF.diagonal() *= 1 + kRidge;
+    Matrix inverse = inverse_scaled(sums.FF);
+    Matrix C = inverse * sums.FY;
+    double spent = 0;
+    std::vector<bool> gone(kept.size(), false);
+    for (Index left = form.units(); left > 1; --left) {
+      Index least = -1;
+      double cost = 0;
+      for (Index j = 0; j < form.units(); ++j) {
+        if (gone[static_cast<std::size_t>(j)]) continue;
+        const double worth = C.row(j).squaredNorm() / std::max(inverse(j, j), kTiny) / n;
+        if (least < 0 || worth < cost) {
+          least = j;
+          cost = worth;
+        }
+      }
+      if (least < 0 || !(spent + cost <= allowed)) break;
+      spent += cost;
+      gone[static_cast<std::size_t>(least)] = true;
+      const Vector column = inverse.col(least);
+      const Eigen::RowVectorXd weights = C.row(least);
+      C -= column * weights / column(least);
+      inverse -= column * column.transpose() / column(least);
+    }
+    std::erase_if(kept, [&](Index j) { return gone[static_cast<std::size_t>(j)]; });
+    return with_units(form, 0, kept);
+  }
+
   // A few steps of the polish for every student: the right activation is soon ahead.
   std::vector<Candidate> start(const Ranked& students) {
     std::vector<Candidate> list;
     for (const auto& [name, student] : students) {
       const auto unit = std::make_shared<const Rectifier>(parse_rectifier(name));
-      Candidate one{name, student.relative_mse, rows_for(student.V.rows()), {}};
-      one.now = polish(with_linear_term(student.V, unit), *one.rows, quick_polish(8, 1e-4), control_);
+      Form form = with_linear_term(student.V, unit);
+      if (step_flops(form) > kSmooth.cheap_step)
+        form = without_spare_units(std::move(form), kSmooth.spare * student.relative_mse);
+      Candidate one{name, student.relative_mse, rows_for(form.units()), {}};
+      one.now = polish(form, *one.rows, quick_polish(8, 1e-4), control_);
       list.push_back(std::move(one));
       if (list.back().now.relative_mse <= exact_) break;
     }
     std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
       return a.now.relative_mse < b.now.relative_mse;
     });
+    // Those that lead go on until they stall.
+    const double best = list.empty() ? 1 : list.front().now.relative_mse;
+    for (Candidate& one : list) {
+      if (one.now.relative_mse <= exact_ || one.now.relative_mse > kSmooth.worth_going_on * best) continue;
+      one.now = polish(one.now.form, *one.rows, quick_polish(kSmooth.long_polish, 1e-5), control_);
+      if (one.now.relative_mse <= exact_) break;
+    }
+    std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+      return a.now.relative_mse < b.now.relative_mse;
+    });
     return list;
+  }
+
+  // An inexact one, as it is.
+  void note(const Candidate& candidate) {
+    found_.trials.push_back(
+        {candidate.name, candidate.trained, candidate.now.relative_mse, candidate.now.form.units()});
+    keep_best(candidate.name, candidate.now);
   }
 
   // From there to the smallest exact network that can be reached, or as near as it comes.
@@ -259,7 +360,8 @@ class SmoothSearch {
     }
   }
 
-  // Half of the cheap units at once, or the cheapest alone; in an exact fit every one of them singly.
+  // All cheap units of an exact fit at once, half of them, or the cheapest alone; in an exact fit every one
+  // of them singly.
   bool drop(Polished& now, const SampleSource& rows, const std::vector<Index>& order, bool exact,
             double level) {
     const double allowed = exact ? exact_ : 10 * level;
@@ -269,6 +371,7 @@ class SmoothSearch {
       now = std::move(trial);
       return true;
     };
+    if (order.size() > 2 && exact && try_without(order)) return true;
     if (order.size() > 1) {
       const auto half = static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
       if (try_without({order.begin(), order.begin() + half})) return true;
@@ -417,19 +520,35 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   options.width = std::max(kSmooth.screen_width, std::min<Index>(2 * standard.inputs(), 80));
   options.batch = kSmooth.screen_batch;
   options.seed = seed;
-  const auto look = [&](Index steps, const std::vector<std::string>& names) {
+  Control alone = control;
+  alone.threads = 1;
+  const auto look = [&](Index steps, const std::vector<std::string>& names, const SampleSource* polished_on) {
     options.steps = steps;
     std::vector<double> errors(names.size(), 1);
     parallel_for(static_cast<Index>(names.size()), control, [&](Index i) {
       const auto at = static_cast<std::size_t>(i);
-      errors[at] = train_units(names[at], data, options, control).relative_mse;
+      const UnitStudent student = train_units(names[at], data, options, alone);
+      errors[at] = student.relative_mse;
+      if (polished_on == nullptr) return;
+      Form form = one_layer(student.V);
+      if (names[at] != "abs")
+        form = with_linear_term(student.V, std::make_shared<const Rectifier>(parse_rectifier(names[at])));
+      errors[at] = polish(form, *polished_on, quick_polish(kSmooth.screen_polish, 1e-4), alone).relative_mse;
     });
     out.piecewise = errors[0];
     out.smooth = *std::min_element(errors.begin() + 1, errors.end());
   };
-  look(kSmooth.screen_steps, {"abs", "tanh", "gelu"});
-  if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise)
-    look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"});
+  look(kSmooth.screen_steps, {"abs", "tanh", "gelu"}, nullptr);
+  // How fast gradient steps fall differs from kind to kind, and a short training may favour the wrong one.
+  // Steps of second order tell: the kind that made the rows goes on falling.
+  if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise) {
+    const auto unknowns = static_cast<double>(options.width * (standard.inputs() + 1 + standard.outputs()));
+    const auto wanted =
+        static_cast<Index>(kSmooth.rows_per_unknown * unknowns / static_cast<double>(standard.outputs()));
+    const SamplePtr rows =
+        spread_subset(standard, std::min(standard.rows(), std::max(kSmooth.least_rows, wanted)));
+    look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"}, rows.get());
+  }
   return out;
 }
 

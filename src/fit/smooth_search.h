@@ -35,6 +35,7 @@ struct SmoothSearchOptions {
   std::string activation = "auto";  // or a name of the table of activations
   std::optional<Index> hidden;
   std::uint64_t seed = 0;
+  int starts = 4;                         // per width, while none becomes exact
   std::optional<RoundingNoise> rounding;  // where outputs are stored in less than double precision
 };
 
@@ -55,7 +56,7 @@ struct SmoothFound {
 };
 
 // Do the samples look as if smooth units had made them? Students of a few hundred steps, sign-free ReLUs
-// against smooth ones; longer ones where that does not tell.
+// against smooth ones; where that does not tell, longer ones and a few steps of the polish.
 struct SmoothScreen {
   double piecewise = 1, smooth = 1;  // relative errors
   [[nodiscard]] bool looks_smooth() const;

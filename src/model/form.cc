@@ -47,7 +47,16 @@ RowMatrix evaluate(const Form& form, const Eigen::Ref<const RowMatrix>& x) {
     RowMatrix Q = RowMatrix::Zero(x.rows(), V.rows());
     if (V.rows() > 0) Q = P * V.transpose();
     RowMatrix next(x.rows(), V.rows() + (form.plain ? 1 : P.cols()));
-    if (form.plain) {
+    if (form.rectifier) {
+      Matrix features(Q.rows(), Q.cols());
+      activate(*form.rectifier, Matrix(Q), features);
+      Q = features;
+    }
+    if (form.rectifier && form.plain) {
+      next << Q, Vector::Ones(x.rows());
+    } else if (form.rectifier) {
+      next << Q, P;
+    } else if (form.plain) {
       next << Q.cwiseMax(0.0), Vector::Ones(x.rows());
     } else if (form.turned) {
       next << Q.cwiseMax(0.0), P;
@@ -60,6 +69,7 @@ RowMatrix evaluate(const Form& form, const Eigen::Ref<const RowMatrix>& x) {
 }
 
 void normalise(Form& form) {
+  if (!form.scale_is_free()) return;
   for (std::size_t l = 0; l < form.depth(); ++l) {
     for (Index j = 0; j < form.V[l].rows(); ++j) {
       const double size = form.V[l].row(j).norm();
@@ -282,7 +292,12 @@ std::vector<Matrix> FormRows::slopes(const Eigen::Ref<const Vector>& c) const {
   for (std::size_t l = form_.depth(); l-- > 0;) {
     const auto [to, units] = layout_.hidden[l];
     const auto [from, count] = layout_.below[l];
-    if (form_.activation() == Activation::kRelu) {
+    if (form_.rectifier) {
+      Matrix values(Q_[l].rows(), units);
+      out[l].resize(Q_[l].rows(), units);
+      activate(*form_.rectifier, Q_[l], values, out[l]);
+      out[l].array() *= g.middleCols(to, units).array();
+    } else if (form_.activation() == Activation::kRelu) {
       out[l] = (Q_[l].array() > 0).select(g.middleCols(to, units), 0.0);
     } else {
       out[l] = (Q_[l].array() < 0).select(-g.middleCols(to, units), g.middleCols(to, units));

@@ -10,6 +10,7 @@
 #include "base/ended.h"
 #include "base/module.h"
 #include "exhume/error.h"
+#include "model/activation_table.h"
 #include "routes/route.h"
 
 namespace exhume {
@@ -33,8 +34,11 @@ bool is_found(const Result& result) {
   return result.certificate.status != Status::kUncertified || result.errors.heldout_relative_mse < kFound;
 }
 
-// Other units than ReLUs, or a slope below zero, are known of one hidden layer only.
-bool may_be_deep(const RecoverOptions& options) { return options.unit_name() == "relu" && options.leak == 0; }
+// Rectified powers, or a slope below zero, are known of one hidden layer only.
+bool may_be_deep(const RecoverOptions& options) {
+  const ActivationRow* row = find_activation(options.unit_name());
+  return options.leak == 0 && row != nullptr && (row->smooth || options.unit_name() == "relu");
+}
 
 Control limit_depth(const Control& control, Index depth, double budget) {
   if (depth == kDeepest) return control;

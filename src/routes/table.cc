@@ -71,7 +71,7 @@ void check_route(const RecoverOptions& options) {
   check("leak", options.leak != defaults.leak);
   check("activation", options.unit_name() != defaults.unit_name());
   const ActivationRow* row = find_activation(options.activation);
-  if (row != nullptr && row->smooth && name != "auto" && name != "smooth") {
+  if (row != nullptr && row->smooth && name != "auto" && name != "smooth" && finds == Finds::kNetwork) {
     throw std::invalid_argument(
         fmt::format("activation is {}, which the route smooth finds, but route is {}", row->name, name));
   }

@@ -23,6 +23,7 @@ struct SmoothLayerLimits {
   // network leaves no more than this of queries that it did not see: one of the right kind with too few
   // equations leaves less than another kind of function does.
   double promising[3] = {2e-2, 2e-3, 0};
+  int starts[3] = {2, 2, 4};           // of the search in every round: the first is to end soon
   double unseen = 0.1;                 // share of the queries that are not fitted
   std::uint64_t first_row = 1u << 24;  // numbers of random inputs that nothing else uses
   // Curvature in single precision.
@@ -124,6 +125,7 @@ SmoothLayer find_smooth_layer(Meter& meter, const AnswerNoise& noise, std::uint6
         affine(memory_samples(x.bottomRows(count - kept), y.bottomRows(count - kept)), coordinates.map);
     SmoothSearchOptions options;
     options.seed = seed + round;
+    options.starts = kSmoothLayer.starts[round];
     const double level = noise.at(noise.typical);
     RoundingNoise rounding;
     rounding.mean_square = level * level * coordinates.map.D.cwiseAbs2().mean();

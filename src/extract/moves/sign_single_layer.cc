@@ -18,6 +18,21 @@ struct SignSingleLayerLimits {
 };
 constexpr SignSingleLayerLimits kSignSingle;
 
+// rho of L = rho M, M = C^T diag(xi) W, by least squares over all entries; 1 where it is no further from 1
+// than what is left of L says of its error. The tolerance that signs need is far too coarse here: answers in
+// single precision tell slopes of 0.01 below zero from none.
+double told_ratio(const Matrix& L, const Matrix& M, double tolerance) {
+  constexpr double kSure = 8;       // standard errors
+  constexpr double kFinest = 1e-4;  // of the tolerance: nothing finer is told
+  const double size = M.squaredNorm();
+  if (!(size > 0)) return 1;
+  const double rho = L.cwiseProduct(M).sum() / size;
+  const auto entries = static_cast<double>(L.size());
+  const double error =
+      entries > 1 ? (L - rho * M).norm() / std::sqrt(size * (entries - 1)) : std::abs(rho - 1);
+  return std::abs(rho - 1) > std::max(kSure * error, kFinest * tolerance) ? rho : 1;
+}
+
 }  // namespace
 
 SignedNetwork resolve_network_signs(const SeparableModel& model, double tolerance) {
@@ -71,9 +86,10 @@ SignedNetwork resolve_network_signs(const SeparableModel& model, double toleranc
     } else if (rho < tolerance) {
       out.activation = "absolute value";
       out.slope = -1;
-    } else if (std::abs(rho - 1) > tolerance) {
+    } else if (const double told = told_ratio(L, Matrix(C.transpose() * signs.asDiagonal() * W), tolerance);
+               told != 1) {
       out.activation = "leaky relu";
-      out.slope = (rho - 1) / (rho + 1);
+      out.slope = (told - 1) / (told + 1);
     }
   }
   for (Index j = 0; j < k; ++j) {

@@ -160,7 +160,7 @@ class Pruning {
   // goes.
   bool drop_any_of(std::size_t l, const std::vector<Index>& units) {
     if (now_.form.V[l].rows() == 1 && l == 0) return false;
-    const std::vector<Polished> trials = remembered(
+    std::vector<Polished> trials = remembered(
         control_, "units singly",
         [&] {
           std::vector<Polished> tried(units.size());
@@ -184,6 +184,7 @@ class Pruning {
             return is_whole(trial.form, now_.form.inputs, data_.y.cols(), now_.form.depth());
           });
         });
+    for (Polished& trial : trials) trial.form.rectifier = now_.form.rectifier;
     return std::any_of(trials.begin(), trials.end(), [&](const Polished& trial) {
       return trial.relative_mse < limit(trial.form) && holds_on_all(trial.form, kSingleSteps);
     });

@@ -114,11 +114,29 @@ class DeepLayers final : public JudgedNetwork {
                              "the fit is at the best network, not at another one that is nearly as good"};
       return;
     }
+    const bool smooth = found_.form.rectifier && !found_.form.scale_is_free();
     certificate.conclusion = fmt::format(
         "The samples are those of this network; any network of {} units near it that agrees with it on the "
         "input distribution to within {:.2g} (root mean square) has these weights, up to the order and the "
-        "scale of its units",
-        fmt::join(widths, "-"), std::sqrt(result.errors.functional_error_bound));
+        "{} of its units",
+        fmt::join(widths, "-"), std::sqrt(result.errors.functional_error_bound), smooth ? "signs" : "scale");
+    if (smooth) {
+      certificate.assumed = {
+          behind,
+          fmt::format("its units are {}: networks of tanh units that have the same function and no unit too "
+                      "many, whatever their number of layers, are the same up to the order and the signs of "
+                      "their units (Fefferman 1994; it asks for functions that are equal everywhere, and "
+                      "for weights in general position)",
+                      result.network.activation == "tanh" ? "tanh (or sigmoids: the same networks)"
+                                                          : result.network.activation),
+          "rows are independent draws of the input distribution that the conclusion is about"};
+      if (result.network.activation != "tanh")
+        certificate.assumed.push_back(fmt::format(
+            "no network of {} units of these widths that is far from this one has the same outputs: the "
+            "theorem is about tanh",
+            result.network.activation));
+      return;
+    }
     certificate.assumed = {
         behind,
         "no network of these widths that is far from this one has the same outputs: no theorem says so",

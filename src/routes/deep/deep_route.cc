@@ -6,8 +6,10 @@
 
 #include "exhume/error.h"
 #include "fit/deep/search.h"
+#include "fit/deep/smooth_layers.h"
 #include "judge/deep/deep_layers.h"
 #include "judge/deep/deep_noise.h"
+#include "model/activation_table.h"
 #include "routes/deep/deep_route.h"
 #include "routes/fitted.h"
 
@@ -26,6 +28,13 @@ void demand_rows(const SampleSource& samples, const RecoverOptions& options) {
   if (samples.rows() >= kFewest) return;
   throw DataError(fmt::format("{} rows are too few for several hidden layers: at least {} are needed",
                               samples.rows(), kFewest));
+}
+
+// Smooth units: named, or told from the samples.
+bool smooth_units(Job& job) {
+  const ActivationRow* row = find_activation(job.options.activation);
+  if (row != nullptr && row->smooth) return true;
+  return job.options.first_layer.rows() == 0 && kind_of_units(job).smooth;
 }
 
 Found search(Job& job, const Start& /*start*/) {
@@ -47,13 +56,22 @@ Found search(Job& job, const Start& /*start*/) {
     return structure_left(look_at_deep_residual(form, job.data.standard(), job.control));
   };
   Found found;
-  found.deep = deep_search(*job.data.standard(), options, job.control);
+  const bool smooth = smooth_units(job);
+  if (smooth) {
+    const ActivationRow* row = find_activation(job.options.activation);
+    found.deep =
+        search_smooth_layers(*job.data.standard(), row != nullptr ? row->name : "auto", options, job.control);
+  } else {
+    found.deep = deep_search(*job.data.standard(), options, job.control);
+  }
   found.outcome = found.deep->exact   ? SearchOutcome::kExact
                   : found.deep->noise ? SearchOutcome::kNoise
                                       : SearchOutcome::kStuck;
   const std::vector<Index> widths = found.deep->form.widths();
   found.said =
-      fmt::format("{} units; relative error {:.1e}", fmt::join(widths, "-"), found.deep->relative_mse);
+      fmt::format("{} units{}; relative error {:.1e}", fmt::join(widths, "-"),
+                  found.deep->form.rectifier ? " of activation " + found.deep->form.rectifier->name : "",
+                  found.deep->relative_mse);
   job.clock.lap("students, polish and pruning");
   return found;
 }
@@ -75,6 +93,7 @@ Route deep_route() {
           .condition = "always; asked for by the number of hidden layers",
           .finds = Finds::kDeepNetwork,
           .search_share = kFitShare,
+          .reads = {"activation"},
           .demands = demand_rows,
           .finish = search,
           .judged_as = deep_layers};

@@ -62,7 +62,7 @@ Judged judge_layers_again(const Network& network, const SamplePtr& samples, cons
   deep.exact = exact;
   deep.noise = !exact;
   deep.plain = deep.minimal = true;
-  deep.signs_determined = find_signs(to_sign_free_form(standard)).determined;
+  deep.signs_determined = !deep.form.scale_is_free() || find_signs(to_sign_free_form(standard)).determined;
   DeepData rows = trial_rows(data.standard());
   if (exact) {
     const std::optional<bool> needed =
