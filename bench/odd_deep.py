@@ -3,7 +3,7 @@
 
     python3 bench/odd_deep.py build/release/apps/exhume [--count 100] [--seed 1] [--jobs 2] [--only WORD] [--budget S] [--keep DIR]
 
-Two or three hidden layers of 2 to 6 units, 2 to 5 inputs, one to three outputs, half of them asked within a box, half anywhere.
+Two or three hidden layers of 2 to 6 units, 3 to 8 inputs, one to three outputs, half of them asked within a box, half anywhere.
 Each is odd in one way: a unit that acts rarely, two units on one plane facing away from each other or the same way, a copy of a
 unit, a unit that is always on, outputs of size 1e-8, a unit of amplitude 1e-9, or none of these. For every network: is it
 certified, does what was found give its answers, are there more units than it needs, and, where it is not certified, which weights
@@ -181,7 +181,7 @@ def one(task):
     way = list(WAYS)[number % len(WAYS)]
     if only not in way:
         return None
-    d, m = rng.randint(2, 5), rng.randint(1, 3)
+    d, m = rng.randint(3, 8), rng.randint(1, 3)
     widths = [rng.randint(3, 6), rng.randint(2, 5)] + ([rng.randint(2, 3)] if rng.random() < 0.2 else [])
     layers = network(rng, d, widths, m)
     box = number // len(WAYS) % 2 == 1
