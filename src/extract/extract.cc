@@ -387,6 +387,7 @@ class Extraction {
       complete_single_layer(restricted, coarse);
       if (!coarse) look_deeper_where_answers_differ(within.farthest);
     } else {
+      check_for_drift();
       refuse(
           fmt::format("no network of one hidden layer was found within a subspace of {} dimensions: {} units "
                       "leave up to {:.1e} times the answers' rounding after {} lines; it may be deeper than "
