@@ -210,7 +210,9 @@ def one(task):
             if f is not None:
                 means = [sum(column) / FRESH for column in zip(*y)]
                 spread = math.sqrt(sum((v - c) ** 2 for line in y for v, c in zip(line, means)) / FRESH)
-                off = math.sqrt(sum((u - v) ** 2 for a, b in zip(y, f) for u, v in zip(a, b)) / FRESH) / max(spread, 1e-300)
+                # Of a network that is constant on nearly all inputs: of its size.
+                scale = max(spread, 1e-3 * max(abs(v) for line in y for v in line), 1e-300)
+                off = math.sqrt(sum((u - v) ** 2 for a, b in zip(y, f) for u, v in zip(a, b)) / FRESH) / scale
     return {"number": number, "way": way, "shape": shape, "box": box, "status": says["status"], "found": found_shape, "off": off,
             "seconds": seconds, "reason": says.get("reason", ""), "queries": says.get("queries", 0), "exit": done.returncode}
 
