@@ -323,5 +323,25 @@ TEST(Journal, AFullDiskEndsCheckpointsNotTheRun) {
   EXPECT_EQ(parse_records(folder.get("log"), "log").dropped, 0U);
 }
 
+struct Grown {
+  Matrix M;
+  void merge(const Grown& other) { M += other.M; }
+};
+
+// Of every pass, not only of the first: its sum in a checkpoint that was changed and sealed again.
+TEST(Summand, OfOtherShapesIsRefused) {
+  const HeldSummand<Grown> other(Grown{Matrix::Ones(3, 3)});
+  packing::Writer out;
+  other.pack(out);
+  HeldSummand<Grown> mine(Grown{Matrix::Zero(2, 2)});
+  packing::Reader in(out.bytes);
+  EXPECT_THROW(mine.unpack(in), DataError);
+  EXPECT_EQ(mine.value.M.rows(), 2);
+  HeldSummand<Grown> same(Grown{Matrix::Zero(3, 3)});
+  packing::Reader again(out.bytes);
+  same.unpack(again);
+  EXPECT_EQ(same.value.M(1, 1), 1);
+}
+
 }  // namespace
 }  // namespace exhume::passes_test

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/packed.h"
+#include "base/packed_shape.h"
 #include "base/parallel.h"
 #include "exhume/control.h"
 #include "exhume/samples.h"
@@ -47,7 +48,12 @@ struct HeldSummand final : Summand {
   explicit HeldSummand(const Value& given) : value(given) {}
   void merge(const Summand& other) override { value.merge(static_cast<const HeldSummand&>(other).value); }
   void pack(packing::Writer& out) const override { out.put(value); }
-  void unpack(packing::Reader& in) override { in.get(value); }
+  // Bytes may come from a checkpoint that was changed: what is read has the shapes of an empty sum.
+  void unpack(packing::Reader& in) override {
+    Value read = value;
+    in.get(read);
+    value = of_shape(std::move(read), value);
+  }
 
   Value value;
 };

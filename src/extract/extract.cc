@@ -17,6 +17,7 @@
 #include "base/stage_clock.h"
 #include "exhume/error.h"
 #include "exhume/version.h"
+#include "extract/form_fit.h"
 #include "extract/layer_schedule.h"
 #include "extract/line.h"
 #include "extract/moves/complete_network.h"
@@ -26,9 +27,11 @@
 #include "extract/moves/find_missed_units.h"
 #include "extract/moves/find_single_layer.h"
 #include "extract/moves/find_smooth_layer.h"
+#include "extract/moves/polish.h"
 #include "extract/moves/probe.h"
 #include "extract/moves/sharpen_single_layer.h"
 #include "extract/moves/sign_single_layer.h"
+#include "extract/moves/tidy_network.h"
 #include "extract/moves/two_layers_in_noise.h"
 #include "oracle/logged_samples.h"
 
@@ -103,6 +106,10 @@ struct SchedulerLimits {
   // left, all.
   Index most_dimensions = 48;
   double nearly_all = 1.5;
+  double rounding = 1e-20;  // share of the variance
+  // An answer to the same query that is off by more, over the largest, is another one; or so many times the
+  // answers' noise.
+  double drift = 1e-9, drift_noise = 100;
   // Random inputs lie about this many times as far out as nine in ten planes, where there is no box.
   double beyond_planes = 2, quantile = 0.9, least_spread = 1e-3;
 };
@@ -113,6 +120,12 @@ class OutOfTime : public std::runtime_error {
  public:
   explicit OutOfTime(Move next)
       : std::runtime_error(fmt::format("the time ended before the move '{}'", to_string(next))) {}
+};
+
+// The same query got another answer later on.
+class OracleDrifts : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 // Which move comes next, from the first query to the verdict.
@@ -152,6 +165,10 @@ class Extraction {
           expected_ > 0 ? fmt::format("; about {} would do for the network found so far", expected_) : ""));
     } catch (const NoLogit& sure) {
       refuse(sure.what());
+    } catch (const NoPlace& lost) {
+      end_early(lost.what());
+    } catch (const OracleDrifts& drift) {
+      refuse(drift.what());
     } catch (const TooManyKinks& many) {
       refuse(many.what());
     } catch (const OutOfTime&) {
@@ -282,6 +299,39 @@ class Extraction {
     }
   }
 
+  // Nothing explains the answers so far: is it that the same query gets another answer by now? Some of the
+  // first queries are asked again.
+  void check_for_drift() {
+    const std::vector<LoggedBlock>& asked = meter_.history();
+    std::vector<std::pair<std::size_t, Index>> some;  // block, row: of the first half, evenly
+    Index all = 0;
+    for (const LoggedBlock& block : asked) all += block.queries.count();
+    const Index step = std::max<Index>(1, all / 2 / kResume.asked);
+    Index at = 0;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      for (Index row = 0; row < asked[i].queries.count(); ++row, ++at)
+        if (at % step == 0 && static_cast<Index>(some.size()) < kResume.asked) some.emplace_back(i, row);
+    }
+    double largest = kTiny, off = 0, before = 0, now = 0;
+    for (const auto& [block, row] : some)
+      largest = std::max(largest, asked[block].answers.row(row).cwiseAbs().maxCoeff());
+    for (const auto& [block, row] : some) {
+      const Eigen::RowVectorXd first = asked[block].answers.row(row);
+      const Queries query = asked[block].queries.part(row, 1);
+      const Eigen::RowVectorXd again = meter_.ask_again(QueryStage::kProbe, query).row(0);
+      for (Index o = 0; o < first.size(); ++o) {
+        if (!(std::abs(first(o) - again(o)) > off)) continue;
+        off = std::abs(first(o) - again(o));
+        before = first(o), now = again(o);
+      }
+    }
+    if (!(off > largest * std::max(kScheduler.drift, kScheduler.drift_noise * noise_.relative))) return;
+    throw OracleDrifts(fmt::format(
+        "the oracle drifts: a query that it answered with {:.9g} gets {:.9g} after {} queries; it must give "
+        "the same answer to the same query",
+        before, now, meter_.asked()));
+  }
+
   void refuse(std::string reason) {
     result_.certificate.status = Status::kRefused;
     result_.certificate.reason = std::move(reason);
@@ -335,7 +385,9 @@ class Extraction {
                                             : "one hidden layer does not explain the subspace");
     } else if (restricted.complete) {
       complete_single_layer(restricted, coarse);
+      if (!coarse) look_deeper_where_answers_differ(within.farthest);
     } else {
+      check_for_drift();
       refuse(
           fmt::format("no network of one hidden layer was found within a subspace of {} dimensions: {} units "
                       "leave up to {:.1e} times the answers' rounding after {} lines; it may be deeper than "
@@ -410,6 +462,27 @@ class Extraction {
     judge();
   }
 
+  // One hidden layer explains the subspace, and not the other queries: it was part of a deeper network.
+  void look_deeper_where_answers_differ(double farthest) {
+    if (result_.certificate.status == Status::kCertified || result_.network.empty() ||
+        !(result_.fresh_worst > 1 || result_.logged_worst > 1))
+      return;
+    ExtractResult single = result_;
+    const Network best = best_;
+    try {
+      find_several_layers(farthest, deep_dimensions(static_cast<Index>(result_.kinks.size())),
+                          single.certificate.reason);
+    } catch (const OutOfQueries&) {
+      result_.network = {};
+    } catch (const OutOfTime&) {
+      result_.network = {};
+    }
+    if (!result_.network.empty()) return;
+    single.certificate.tried = std::move(result_.certificate.tried);
+    result_ = std::move(single);
+    best_ = best;
+  }
+
   [[nodiscard]] double sign_tolerance() const {
     return std::min(kScheduler.loose_signs,
                     std::max(kScheduler.tight_signs, kScheduler.sign_noise * noise_.relative));
@@ -451,6 +524,9 @@ class Extraction {
   // A unit with little effect in one subspace may have more in another: where an attempt fails, the next one
   // turns the frame. An attempt must not depend on the limit, which a replay does not know.
   void find_several_layers(double farthest, Index dimensions, const std::string& why) {
+    check_for_drift();
+    // The estimate was that of one hidden layer.
+    expected_ = 0;
     std::optional<ExtractResult> uncertified;
     // Where queries or time end, what was found before is kept.
     const auto keep_or_throw = [&] {
@@ -461,6 +537,8 @@ class Extraction {
       try {
         note(Move::kTurnFrame, turn == 0 ? why : result_.certificate.reason);
         attempt_several_layers(farthest, dimensions, turn);
+      } catch (const NoPlace& lost) {
+        refuse(lost.what());
       } catch (const OutOfQueries&) {
         return keep_or_throw();
       } catch (const OutOfTime&) {
@@ -472,6 +550,7 @@ class Extraction {
         return;
       }
       if (result_.certificate.status == Status::kCertified) return;
+      check_for_drift();
       result_.certificate.tried.push_back({fmt::format("attempt {}", turn + 1), result_.certificate.reason});
       if (result_.certificate.status == Status::kUncertified && !uncertified) uncertified = result_;
       if (uncertified) uncertified->certificate.tried = result_.certificate.tried;
@@ -499,6 +578,10 @@ class Extraction {
     }
     keep(search);
     if (control_.out_of_time()) throw OutOfTime(Move::kTurnFrame);
+    // Signs were open, and what is left is rounding: the form with skip terms is the function.
+    Hypothesis& known = search.hypothesis;
+    if (!known.exact && !known.layers.empty() && known.left < kScheduler.rounding && !known.fitted.V.empty())
+      (void)polish_network(search, known.fitted);
     evidence_ = search.evidence.measured();
     planes_ = search.hypothesis.planes;
     clock_.lap("layers");
@@ -516,6 +599,16 @@ class Extraction {
         "and they leave {:.1e} of the outputs' variance; a layer may hold units that bend too "
         "rarely, or the oracle is no ReLU network",
         widths.empty() ? "no" : fmt::format("{}", fmt::join(widths, "-")), search.hypothesis.left));
+  }
+
+  // Skip terms as further units of the layers, where these answer the queries as well.
+  [[nodiscard]] std::optional<DeepForm> plain_by_further_units(const DeepForm& form, const RowMatrix& asked,
+                                                               const RowMatrix& answers) {
+    const std::optional<DeepForm> start = without_skip_terms(form, asked);
+    if (!start) return std::nullopt;
+    auto fit = fit_form(*start, asked, answers, {}, meter_.control());
+    if (!fit) return std::nullopt;
+    return std::move(fit->form);
   }
 
   void complete_several_layers(LayerSearch& search) {
@@ -539,18 +632,28 @@ class Extraction {
       best_ = canonical(to_network(form));
       clock_.lap("columns");
     }
-    if (found.plain && asked.rows() > 0) {
+    bool plain = found.plain;
+    if (!plain && asked.rows() > 0) {
+      if (std::optional<DeepForm> carried = plain_by_further_units(form, asked, answers)) {
+        form = std::move(*carried);
+        plain = true;
+      }
+    }
+    if (plain && asked.rows() > 0) {
+      form = without_needless_units(form, asked);
       note(Move::kCompleteNetwork,
            fmt::format("{} units answer all queries so far", fmt::join(form.widths(), "-")));
       const Space whole{&meter_, search.space.frame, noise_, true};
+      const RowMatrix queries = asked;
       form = complete_network(whole, search.evidence, form, std::move(asked), std::move(answers), search.seed)
                  .form;
+      form = without_needless_units(form, queries);
       clock_.lap("climbs");
       best_ = canonical(to_network(form));
     }
     result_.network = canonical(to_network(form));
-    result_.signs_identifiable = found.plain;
-    result_.activation = found.plain ? "relu" : "relu with skip terms";
+    result_.signs_identifiable = plain;
+    result_.activation = plain ? "relu" : "relu with skip terms";
     const Vector& constants = result_.network.layers.front().b;
     if (constants.size() > 0) result_.spread = spread_of_planes(constants);
     judge();

@@ -314,9 +314,28 @@ double Determined::least() const {
   return smallest.empty() ? 1 : *std::min_element(smallest.begin(), smallest.end());
 }
 
+namespace {
+
+// A unit that is on at all rows is linear there: what its constant adds, the constants above take up. Any
+// constant with which it stays on is as good, so it is held.
+void fix_constants_of_units_always_on(const Form& plain, const DeepData& data, Matrix& H) {
+  if (data.rows() == 0 || !plain.plain) return;
+  const FormRows rows(plain, data.x);
+  Index first = 0;
+  const double held = H.diagonal().maxCoeff();
+  for (std::size_t l = 0; l < plain.depth(); ++l) {
+    const Index width = plain.V[l].cols();
+    for (Index j = 0; j < plain.V[l].rows(); ++j, first += width)
+      if (rows.Q(l).col(j).minCoeff() > 0) H(first + width - 1, first + width - 1) += held;
+  }
+}
+
+}  // namespace
+
 Determined how_determined(const Form& plain, const DeepData& data, const Control& control, double at_kink) {
   Determined out;
   Matrix H = normal_matrix(plain, off_kinks(plain, data, at_kink), control);
+  fix_constants_of_units_always_on(plain, data, H);
   const Vector scale = H.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   Matrix factor = scale.asDiagonal() * H * scale.asDiagonal();
   out.smallest.assign(plain.depth(), 0);

@@ -61,6 +61,9 @@ Queries chosen(const Queries& all, const std::vector<Index>& rows) {
 
 }  // namespace
 
+NoPlace::NoPlace(QueryStage stage)
+    : std::runtime_error(fmt::format("a step of the stage '{}' led to no finite place", to_string(stage))) {}
+
 OutOfQueries::OutOfQueries(QueryStage stage_now, Index wanted_now, Index left_now)
     : std::runtime_error(fmt::format("the limit leaves {} queries, and {} needs {} more", left_now,
                                      to_string(stage_now), wanted_now)),
@@ -180,6 +183,7 @@ RowMatrix Meter::ask_new(QueryStage stage, const Queries& queries) {
 
 RowMatrix Meter::ask_block(QueryStage stage, const Queries& queries) {
   control_.check();
+  if (!queries.rows.allFinite() || !queries.step.allFinite()) throw NoPlace(stage);
   RowMatrix answers = from_log(stage, queries);
   const Index known = answers.rows(), n = queries.count();
   if (known > 0) outputs_ = answers.cols();

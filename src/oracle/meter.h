@@ -37,6 +37,12 @@ class OutOfQueries : public std::runtime_error {
   Index wanted = 0, left = 0;
 };
 
+// A step of a search led to no place: a coordinate is infinite or not a number. Nothing was asked.
+class NoPlace : public std::runtime_error {
+ public:
+  explicit NoPlace(QueryStage stage);
+};
+
 struct StageCount {
   QueryStage stage = QueryStage::kProbe;
   Index queries = 0;

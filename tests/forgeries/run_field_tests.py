@@ -57,7 +57,7 @@ OPEN = [
     ("solver", ["memorized*"], "which of several ways of solving one system was taken"),
     ("method|route", ["memorized*"], "the same"),
     (r"(status|reason|verdict|bound_from|conclusion|assumed|assumptions.*|signs_identifiable|noise_sd|max_standard_error"
-     r"|functional_error_bound|confidence|training_relative_mse|identifiability.*|route|kind|pictures.*|support_entries|activation|split.*|intervals.*)",
+     r"|functional_error_bound|confidence|training_relative_mse|identifiability.*|route|kind|pictures.*|support_entries|activation|split.*|intervals.*|unseen_unit|effects)",
      ["uncertified"], "it claims nothing and never reads as verified"),
 ]
 

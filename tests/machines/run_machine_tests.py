@@ -255,6 +255,25 @@ class Ranks(MachineTest):
         self.assertEqual(done.returncode, USAGE, done.stderr)
         self.assertIn("one process", done.stderr)
 
+    def test_ranks_that_see_different_data_end_with_one_sentence(self):
+        for number, other in enumerate((["--seed", "2"], ["--seed", "1", "--samples", "1500"])):
+            folder = self.folder / f"different-{number}"
+            folder.mkdir()
+            for name, more in (("first", ["--seed", "1"]), ("second", other)):
+                self.run_exhume("generate", "-d", 4, "-k", 3, "-m", 1, *(more if "--samples" in more else [*more, "--samples", "2000"]), "--out", folder / name)
+            script = folder / "rank.sh"
+            script.write_text(f"""#!/bin/sh
+data=first
+[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 ] && data=second
+exec {EXHUME} recover {folder}/$data/x.npy {folder}/$data/y.npy --threads 1 --out {folder}/out
+""")
+            script.chmod(0o755)
+            done = subprocess.run([*ranks(3), str(script)], capture_output=True, text=True, env=os.environ | MPI, timeout=120)
+            self.assertEqual(done.returncode, BAD_DATA, done.stderr)
+            self.assertEqual(done.stderr.count("exhume: "), 1, done.stderr)
+            self.assertIn("different data", done.stderr)
+            self.assertFalse((folder / "out").exists())
+
     def test_a_rank_that_dies_ends_the_job_and_leaves_a_checkpoint(self):
         data, network, seconds = self.samples("depth2")
         checkpoint, out = data / "ranks-checkpoint", data / "ranks-killed"

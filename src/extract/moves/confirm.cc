@@ -1,6 +1,7 @@
 #include "extract/moves/confirm.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -87,21 +88,46 @@ std::vector<double> seen_by_queries(const Network& network, const SampleSource& 
   return seen_by(form, *(all < queries.rows() ? spread_subset(queries, all) : load(queries)), control);
 }
 
+// Which unit of a layer the queries say least of: the one that is on, or off, at fewest of them.
+std::string least_seen(const DeepForm& form, std::size_t l, const SampleSource& queries) {
+  SampleBlock block;
+  queries.read(0, queries.rows(), block);
+  const FormRows rows(form, block.x());
+  Index least = queries.rows() + 1, unit = 0;
+  bool on = true;
+  for (Index j = 0; j < rows.Q(l).cols(); ++j) {
+    const Index many = (rows.Q(l).col(j).array() > 0).count(), few = std::min(many, queries.rows() - many);
+    if (few >= least) continue;
+    least = few;
+    unit = j;
+    on = many <= queries.rows() - many;
+  }
+  return fmt::format("least is known of unit {}, which is {} at {} of {} queries", unit + 1,
+                     on ? "on" : "off", least, queries.rows());
+}
+
 // A network may answer all queries and still hold a weight that none of them sees: that of a unit on another
 // which bends where nobody asked.
 void check_weights(Checks& checks, const Network& network, bool plain, const SampleSource& logged,
                    const Control& control) {
   checks.require("no skip terms needed", plain ? 1 : 0, 1, plain,
-                 "the queries are answered only with terms that pass a layer by: the function is found, "
-                 "its weights are not");
+                 fmt::format("the queries are answered only with terms that pass a layer by: the function is "
+                             "found; open are the signs of the units, of {} in hidden layers of {}, and "
+                             "with them the weights on these and the terms beside them. Units that are on "
+                             "everywhere, or two on one plane that face away from each other, leave them "
+                             "open",
+                             network.hidden(), fmt::join(network.widths(), ", ")));
   if (!plain) return;
+  const DeepForm form = to_plain_form(network);
   const std::vector<double> seen = seen_by_queries(network, logged, kConfirm.seen, control);
   for (std::size_t l = 0; l < seen.size(); ++l) {
     checks.require(fmt::format("weights of layer {} determined", l + 1), seen[l], kConfirm.seen,
                    seen[l] >= kConfirm.seen,
-                   fmt::format("other weights of layer {} answer all queries as well (smallest singular "
-                               "value {:.1e}): a unit acts where too few were asked",
-                               l + 1, seen[l]));
+                   seen[l] >= kConfirm.seen
+                       ? ""
+                       : fmt::format("other weights of layer {} answer all queries as well (smallest "
+                                     "singular value {:.1e}): {}",
+                                     l + 1, seen[l], least_seen(form, l, logged)));
   }
 }
 
