@@ -6,9 +6,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <optional>
 
 #include "base/random.h"
 #include "compare/arithmetic.h"
+#include "compare/sensitivity.h"
 #include "exhume/error.h"
 
 namespace exhume {
@@ -102,6 +105,7 @@ class Hunt {
        CompareResult& out)
       : f_(f),
         blocks_(to_blocks(f)),
+        plain_(to_plain_blocks(f)),
         options_(options),
         low_(out.low),
         high_(out.high),
@@ -212,8 +216,13 @@ class Hunt {
       }
     }
     const Index random = part(0.35);
-    look(uniform_inputs(low_, high_, random, options_.seed, "compare inputs"));
-    out_.random_queries += random;
+    const RowMatrix inside = uniform_inputs(low_, high_, random, options_.seed, "compare inputs");
+    if (random > 0) {
+      const RowMatrix y = ask_(inside);
+      judge(inside, y);
+      out_.random_queries += random;
+      doubt_rounding(inside, y);
+    }
     const Index kinks = part(0.2);
     const RowMatrix from =
         uniform_inputs(low_, high_, std::max<Index>(1, kinks / 8), options_.seed, "compare kinks");
@@ -349,8 +358,81 @@ class Hunt {
     }
   }
 
-  // Which units of the file the difference goes with: those that are on wherever it is.
+  // A difference of the size of rounding that goes with one weight of the file is no rounding (sensitivity.h).
+  void doubt_rounding(const RowMatrix& x, const RowMatrix& y) {
+    const bool fine = out_.arithmetic == "float32" || how_.reference;
+    if (beyond_ || out_.tolerance || !fine || !y.allFinite()) return;
+    const std::optional<SuspectWeight> found = suspect(x, y - reference(x));
+    if (!found || std::abs(found->t) <= kChanged) return;
+    beyond_ = true;
+    out_.arithmetic.clear();
+    name(*found);
+  }
+
+  // The weight that explains most of r at the rows x; nothing where there is no difference.
+  [[nodiscard]] std::optional<SuspectWeight> suspect(const RowMatrix& x, const RowMatrix& r) const {
+    const Sample some = sample(x, r);
+    return Sensitivity(plain_, some.x, some.r, some.size).worst();
+  }
+
+  // As many rows and outputs as a second's work allows.
+  struct Sample {
+    RowMatrix x, r, size;
+  };
+  [[nodiscard]] Sample sample(const RowMatrix& x, const RowMatrix& r) const {
+    constexpr Index kLeastRows = 64, kMostRows = 2048, kMostOutputs = 32, kWork = 20'000'000;
+    Index weights = 1;
+    for (const BlockLayer& layer : plain_.layers)
+      for (const Matrix& block : layer.from) weights += block.size();
+    const Index columns = std::min(kMostOutputs, r.cols());
+    const Index rows =
+        std::min(x.rows(), std::clamp(kWork / (weights * std::max<Index>(1, columns / 4)), kLeastRows, kMostRows));
+    Sample out;
+    out.x = x.topRows(rows);
+    const RowMatrix size = rounding_size(f_, out.x).cwiseMax(kTiny);
+    const Vector by_output = (r.topRows(rows).array() / size.array()).square().colwise().mean().transpose();
+    std::vector<Index> order(static_cast<std::size_t>(r.cols()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return by_output(a) > by_output(b); });
+    order.resize(static_cast<std::size_t>(columns));
+    std::sort(order.begin(), order.end());
+    if (columns < r.cols()) {
+      out.r.resize(rows, r.cols());
+      out.r.setZero();
+      for (const Index o : order) out.r.col(o) = r.col(o).head(rows);
+    } else {
+      out.r = r.topRows(rows);
+    }
+    out.size = size;
+    return out;
+  }
+
+  void name(const SuspectWeight& found) {
+    ComparedUnit unit;
+    unit.layer = static_cast<Index>(found.layer);
+    unit.first_row = unit.second_row = found.unit;
+    unit.weight = found.source < 0    ? std::string("bias")
+                  : found.source == 0 ? fmt::format("weight on input {}", found.from + 1)
+                                      : fmt::format("weight on unit {} of layer {}", found.from + 1, found.source);
+    unit.first_weight = found.weight;
+    unit.second_weight = found.weight + found.change;
+    const BlockLayer& layer = plain_.layers[found.layer];
+    double norm = layer.b(found.unit) * layer.b(found.unit);
+    for (const Matrix& block : layer.from)
+      if (block.size() != 0) norm += block.row(found.unit).squaredNorm();
+    unit.change = std::abs(found.change) / std::max(std::sqrt(norm), kTiny);
+    unit.input = out_.worst_input;
+    out_.changed.push_back(std::move(unit));
+    out_.remarks.push_back(
+        fmt::format("The difference goes with one weight of the file: a change of it explains {:.0f}% of the squares "
+                    "over random inputs. Its new value is an estimate.",
+                    100 * found.share));
+  }
+
+  // Which units of the file the difference goes with: one weight, the weights of one unit, or units that are on
+  // wherever it is.
   void attribute() {
+    if (!out_.changed.empty()) return;
     const Index rows = std::min<Index>(512, ask_.left());
     if (rows < 64) return;
     const RowMatrix x = uniform_inputs(low_, high_, rows, options_.seed, "compare attribution");
@@ -360,7 +442,24 @@ class Hunt {
     const auto differs = (gap.array() > 1e-6 * size + 1e-9 * out_.worst_difference).eval();
     const Index many = differs.count();
     if (out_.random_differences.size() == 0) out_.random_differences = gap;
-    if (many < 8 || many == rows) return;
+    if (many < 8 || !y.allFinite()) return;
+    constexpr double kMostOfIt = 0.9;
+    const Sample some = sample(x, y - evaluate(f_, x));
+    const Sensitivity sensitivity(plain_, some.x, some.r, some.size);
+    if (const std::optional<SuspectWeight> found = sensitivity.worst(); found && found->share > kMostOfIt) {
+      name(*found);
+      return;
+    }
+    if (const std::optional<SuspectUnit> found = sensitivity.worst_unit(); found && found->share > kMostOfIt) {
+      ComparedUnit unit;
+      unit.layer = static_cast<Index>(found->layer);
+      unit.first_row = unit.second_row = found->unit;
+      unit.weight = fmt::format("changes of its weights explain {:.0f}% of the difference", 100 * found->share);
+      unit.input = out_.worst_input;
+      out_.changed.push_back(std::move(unit));
+      return;
+    }
+    if (many == rows || !plain_.piecewise_linear()) return;
     const std::vector<RowMatrix> h = features(blocks_, x);
     for (std::size_t l = 0; l < blocks_.depth(); ++l) {
       for (Index i = 0; i < blocks_.layers[l].units(); ++i) {
@@ -429,7 +528,7 @@ class Hunt {
   }
 
   const Network& f_;
-  BlockNetwork blocks_;
+  BlockNetwork blocks_, plain_;
   const CompareOptions& options_;
   const Vector low_, high_;
   CompareResult& out_;

@@ -102,6 +102,7 @@ void list_units(const Matching& pair, const DifferenceResult& search, CompareRes
   }
   std::stable_sort(out.changed.begin(), out.changed.end(),
                    [](const auto& a, const auto& b) { return a.change > b.change; });
+  if (!pair.same_units) return;
   for (std::size_t l = 0; l < pair.first.layers.size(); ++l) {
     const BlockLayer &p = pair.first.layers[l], &q = pair.second.layers[l];
     Matrix change = Matrix::Zero(p.units(), pair.first.units(l));
@@ -153,6 +154,14 @@ std::string bound_words(const CompareResult& out) {
                      out.upper);
 }
 
+// The parts that are not empty, with "; " between them.
+std::string sentence(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts)
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
 // The units that changed most, with what their changed weight reads.
 std::vector<WatchedUnit> changed_most(const Matching& pair) {
   constexpr std::size_t kWatched = 8;
@@ -173,6 +182,15 @@ std::vector<WatchedUnit> changed_most(const Matching& pair) {
   return out;
 }
 
+// The difference that was found, and no upper end.
+SplitResult nothing_proved(const Vector& input, const SureDifference& sure) {
+  SplitResult out;
+  out.lower = sure(input.transpose())(0);
+  out.upper = std::numeric_limits<double>::infinity();
+  out.worst = input;
+  return out;
+}
+
 void compare_networks(const Network& f, const Network& g, const CompareOptions& options,
                       const Control& control, CompareResult& out) {
   StageClock clock;
@@ -188,7 +206,7 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   out.row_differences = search.row_differences;
   const bool same_weights = pair.complete && pair.worst_change <= kSameWeights;
   // As the files have them, since rounding may have made units idle; then as they were matched.
-  if (!same_weights) out.arithmetic = storage_that_explains(to_blocks(f), to_blocks(g));
+  if (!same_weights && pair.same_units) out.arithmetic = storage_that_explains(to_plain_blocks(f), to_plain_blocks(g));
   const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
   if (!same_weights && out.arithmetic.empty() && pair.complete && pair.same_depth && !folded)
     out.arithmetic = storage_that_explains(pair.first, pair.second);
@@ -204,13 +222,15 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   limits.boxes_decided = options.tolerance ? options.budget : std::max<Index>(1, options.budget / 10);
   // Without a tolerance a difference is decided, but how large it may get is worth knowing.
   if (options.tolerance) limits.refuse = out.accepted;
-  const PairBounds bounds(pair.first, pair.second);
-  SplitResult proof = split(bounds, out.low, out.high, search.input, sure, limits, control);
+  const SplitResult proof = pair.same_units
+                                ? split(PairBounds(pair.first, pair.second), out.low, out.high, search.input,
+                                        sure, limits, control)
+                                : nothing_proved(search.input, sure);
   out.lower = proof.lower;
   out.upper = proof.upper;
   out.boxes = proof.boxes;
   out.leaves = proof.leaves;
-  out.tree = std::move(proof.tree);
+  out.tree = proof.tree;
   const bool searched = search.input.size() > 0 && search.worst > proof.lower;
   out.worst_input = searched ? search.input : proof.worst;
   const RowMatrix a = evaluate(f, out.worst_input.transpose()), b = evaluate(g, out.worst_input.transpose());
@@ -221,13 +241,20 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   clock.lap("proof");
 
   const Index depth = static_cast<Index>(pair.first.depth());
-  const std::string units = units_sentence(out, depth), bound = bound_words(out);
+  const std::string units = pair.same_units ? units_sentence(out, depth) : "", bound = bound_words(out);
   for (const auto& [list, name] :
        {std::pair(&pair.folded_first, &out.first), std::pair(&pair.folded_second, &out.second)}) {
     if (!list->empty()) {
       out.remarks.push_back(fmt::format("{} of {} on in the whole domain and without a partner: folded.",
                                         number_words(list->size(), "unit is", "units are"), *name));
     }
+  }
+  if (!pair.same_units) {
+    out.remarks.push_back(fmt::format(
+        "The units of {} are {}, those of {} are {}: none are matched, and no upper bound is proved.", out.first,
+        f.activation, out.second, g.activation));
+  } else if (f.activation == "sigmoid" || g.activation == "sigmoid") {
+    out.remarks.emplace_back("Sigmoids are compared as tanh: weights are stated in that scale.");
   }
   if (!pair.same_depth) {
     out.remarks.push_back(
@@ -264,22 +291,26 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   }
   switch (out.verdict) {
     case CompareVerdict::kSameNetwork:
-      out.reason =
-          fmt::format("the same network: {}, weights agree to {:.1e}; {}", units, pair.worst_change, bound);
+      out.reason = sentence(
+          {fmt::format("the same network: {}, weights agree to {:.1e}", units, pair.worst_change), bound});
       break;
     case CompareVerdict::kSameFunction:
-      out.reason = fmt::format("the same function to {:.3g}: {}; {}", out.accepted, bound, units);
+      out.reason = sentence({fmt::format("the same function to {:.3g}: {}", out.accepted, bound), units});
       break;
     case CompareVerdict::kRounding:
-      out.reason = fmt::format("only rounding: the weights of one are those of the other in {}; {}",
-                               out.arithmetic, bound);
+      out.reason = sentence(
+          {fmt::format("only rounding: the weights of one are those of the other in {}", out.arithmetic), bound});
       break;
     case CompareVerdict::kDifferent:
-      out.reason = fmt::format("different by {:.3g} at the worst input found; {}; {}", out.worst_difference,
-                               units, bound);
+      out.reason = sentence(
+          {fmt::format("different by {:.3g} at the worst input found", out.worst_difference), units, bound});
       break;
     case CompareVerdict::kUndecided:
-      out.reason = fmt::format("undecided: {}, and {:.3g} lies between; {}", bound, out.accepted, units);
+      out.reason = sentence({bound.empty() ? fmt::format("undecided: no difference above {:.3g} was found, and "
+                                                         "nothing is proved",
+                                                         out.accepted)
+                                           : fmt::format("undecided: {}, and {:.3g} lies between", bound, out.accepted),
+                             units});
       break;
   }
   if (different) {

@@ -8,7 +8,8 @@
 // the root mean square of that feature over the domain, so that entries count by what they do. Units are
 // matched by optimal assignment of rows of unit norm; a pair that is further apart than kFar is none. The
 // scale of a unit is the weighted median of the ratios of its entries: one entry that was changed does not
-// move it. Cost O(k^3) per layer.
+// move it. Units with no free scale (tanh, GELU) are matched by their rows as they are, up to the sign where
+// the table of activations has a symmetry; sigmoids become tanh. Cost O(k^3) per layer.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ struct Matching {
   double worst_change = 0;                               // over matched units
   std::vector<MatchedUnit> folded_first, folded_second;  // units that were on in the whole domain
   bool same_depth = true;
+  bool same_units = true;  // one activation; otherwise nothing is matched, and the networks are as in the files
 };
 
 // low, high: the domain, finite. free_signs: units may be turned around.

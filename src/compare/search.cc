@@ -16,6 +16,7 @@ constexpr int kSteps = 10;        // lengths of step that are tried, each half o
 constexpr int kClimbs = 40;       // iterations of an ascent
 constexpr int kPrograms = 6;      // linear programs for one unit
 constexpr Index kMostRows = 600;  // of a linear program: more take seconds
+constexpr double kLeastSlope = 0.01;  // of a smooth unit, for the size of rounding
 constexpr double kBeside = 1e-6;  // of the width of the box: how far beside a kink
 
 RowMatrix clipped(const RowMatrix& x, const Vector& low, const Vector& high) {
@@ -234,6 +235,7 @@ RowMatrix corner_inputs(const Vector& low, const Vector& high, Index rows, std::
 
 RowMatrix kink_inputs(const BlockNetwork& f, const RowMatrix& from, const Vector& low, const Vector& high,
                       Index units_per_row) {
+  if (!f.piecewise_linear()) return RowMatrix(0, low.size());
   std::vector<std::pair<std::size_t, Index>> units;
   for (std::size_t l = 0; l < f.depth(); ++l)
     for (Index i = 0; i < f.layers[l].units(); ++i) units.emplace_back(l, i);
@@ -280,9 +282,7 @@ RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector&
     const Objective objective = {[&](const RowMatrix& x) { return Vector(features(f, x)[layer + 1] * c); },
                                  [&](const Vector& x) {
                                    const std::vector<RowMatrix> h = features(f, x.transpose());
-                                   const Vector on =
-                                       (h[layer + 1].row(0).transpose().array() > 0).select(c, 0.0);
-                                   return gradient(f, h, 0, layer, on);
+                                   return gradient(f, h, 0, layer, slopes(f, h, 0, layer).cwiseProduct(c));
                                  }};
     out.row(r) = climb(objective, from.row(r), objective.values(from.row(r))(0), low, high, kClimbs).input;
   }
@@ -290,7 +290,7 @@ RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector&
 }
 
 RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
-  // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0.
+  // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0; times the slope of the unit at most, and its own rounding.
   const BlockNetwork blocks = to_blocks(network);
   const std::vector<RowMatrix> h = features(blocks, x);
   std::vector<RowMatrix> E = {RowMatrix::Zero(x.rows(), x.cols())};
@@ -301,6 +301,8 @@ RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
       if (layer.from[s].size() != 0)
         sum.noalias() += (E[s] + h[s].cwiseAbs()) * layer.from[s].cwiseAbs().transpose();
     }
+    if (blocks.sigma && l < blocks.depth())
+      sum = 2 * (slopes(blocks, h, l).cwiseAbs().cwiseMax(kLeastSlope).cwiseProduct(sum) + h[l + 1].cwiseAbs());
     E.push_back(std::move(sum));
   }
   return E.back();
@@ -359,7 +361,8 @@ DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, c
                       [&](Index a, Index b) { return found(a) != found(b) ? found(a) > found(b) : a < b; });
     for (std::size_t i = 0; i < kept; ++i) starts.emplace_back(found(order[i]), sets[k].row(order[i]));
   }
-  for (std::size_t l = 0; l < f.depth(); ++l) {
+  const bool rectified = f.piecewise_linear() && g.piecewise_linear();
+  for (std::size_t l = 0; l < f.depth() && rectified; ++l) {
     for (Index i = 0; i < f.layers[l].units(); ++i) {
       const bool in_f = f.layers[l].rows[static_cast<std::size_t>(i)] >= 0;
       const bool in_g = g.layers[l].rows[static_cast<std::size_t>(i)] >= 0;
@@ -373,6 +376,7 @@ DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, c
   }
   for (const WatchedUnit& watched : options.watched) {
     control.check();
+    if (!rectified) break;
     const Objective both = both_on(g, watched);
     const Vector z = both.values(inside);
     std::vector<Index> order(static_cast<std::size_t>(z.size()));
