@@ -22,7 +22,7 @@ class Compare final : public Command {
     CLI::App* app = parent.add_subcommand(
         "compare", "Say whether two networks are the same function, and if not, where and by which units");
     add_file(*app, "A", asked_.first,
-             "A network (.safetensors, .npz, .onnx); none where --command is given twice");
+             "A network (.safetensors, .npz, .onnx, .nnet); none where --command is given twice");
     add_file(*app, "B", asked_.second, "Another one, or none where --command is given");
     app->add_option("--command", asked_.commands,
                     "A program that answers queries, in place of a file; may be given twice (see extract)")

@@ -176,8 +176,9 @@ RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMa
       z.noalias() += h[s].lazyProduct(W.transpose());
     }
     if (l + 1 < blocks.layers.size()) {
-      z = blocks.sigma ? RowFloats(z.unaryExpr([&](float v) { return static_cast<float>((*blocks.sigma)(v)); }))
-                       : RowFloats(z.cwiseMax(0.0F));
+      z = blocks.sigma
+              ? RowFloats(z.unaryExpr([&](float v) { return static_cast<float>((*blocks.sigma)(v)); }))
+              : RowFloats(z.cwiseMax(0.0F));
     }
     round_features(arithmetic, z);
     h.push_back(std::move(z));

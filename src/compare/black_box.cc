@@ -20,6 +20,8 @@ namespace {
 constexpr Index kFirst = 256;     // random inputs that tell the arithmetic
 constexpr double kFarOut = 1000;  // times the size of the domain
 constexpr int kBisections = 48;   // to a place on a line
+// Answers (rows times outputs) of which the covariance is taken (sensitivity.h): a tenth of a second, and one.
+constexpr Index kFewEntries = 1024, kManyEntries = 2560;
 
 // Queries in batches, counted; never more than the limit.
 class Asked {
@@ -195,11 +197,8 @@ class Hunt {
     for (Index i = 0; i < low_.size(); ++i) x.col(i) = x.col(i).cwiseMax(low_(i)).cwiseMin(high_(i));
     const RowMatrix gap = ask_(x) - evaluate(f_, x);
     const auto a = gap.topRows(kPlaces), b = gap.middleRows(kPlaces, kPlaces), c = gap.bottomRows(kPlaces);
-    Vector bend = (a - 2 * b + c).rowwise().norm(), size = (a.rowwise().norm() + b.rowwise().norm());
-    std::vector<double> ratios;
-    for (Index i = 0; i < kPlaces; ++i) ratios.push_back(size(i) > 0 ? bend(i) / size(i) : 0);
-    std::nth_element(ratios.begin(), ratios.begin() + kPlaces / 2, ratios.end());
-    return ratios[kPlaces / 2] > 0.2;
+    // Of all places together: where the difference is small it may be rounding beside a change.
+    return (a - 2 * b + c).norm() > 0.2 * (a.norm() + b.norm());
   }
 
   [[nodiscard]] Index part(double share) const {
@@ -362,7 +361,11 @@ class Hunt {
   void doubt_rounding(const RowMatrix& x, const RowMatrix& y) {
     const bool fine = out_.arithmetic == "float32" || how_.reference;
     if (beyond_ || out_.tolerance || !fine || !y.allFinite()) return;
-    const std::optional<SuspectWeight> found = suspect(x, y - reference(x));
+    const RowMatrix r = y - reference(x);
+    std::optional<SuspectWeight> found = suspect(x, r, kFewEntries);
+    // Not sure yet: more rows.
+    if (found && std::abs(found->t) > kChanged / 2 && std::abs(found->t) <= kChanged)
+      found = suspect(x, r, kManyEntries);
     if (!found || std::abs(found->t) <= kChanged) return;
     beyond_ = true;
     out_.arithmetic.clear();
@@ -370,40 +373,37 @@ class Hunt {
   }
 
   // The weight that explains most of r at the rows x; nothing where there is no difference.
-  [[nodiscard]] std::optional<SuspectWeight> suspect(const RowMatrix& x, const RowMatrix& r) const {
-    const Sample some = sample(x, r);
-    return Sensitivity(plain_, some.x, some.r, some.size).worst();
+  [[nodiscard]] std::optional<SuspectWeight> suspect(const RowMatrix& x, const RowMatrix& r, Index entries) const {
+    const Sample some = sample(x, r, entries);
+    return Sensitivity(plain_, some.outputs, some.x, some.r, some.size).worst();
   }
 
-  // As many rows and outputs as a second's work allows.
   struct Sample {
     RowMatrix x, r, size;
+    std::vector<Index> outputs;
   };
-  [[nodiscard]] Sample sample(const RowMatrix& x, const RowMatrix& r) const {
-    constexpr Index kLeastRows = 64, kMostRows = 2048, kMostOutputs = 32, kWork = 20'000'000;
-    Index weights = 1;
-    for (const BlockLayer& layer : plain_.layers)
-      for (const Matrix& block : layer.from) weights += block.size();
+  [[nodiscard]] Sample sample(const RowMatrix& x, const RowMatrix& r, Index entries) const {
+    // The covariance of sensitivity.h is of this size squared.
+    constexpr Index kLeastRows = 32, kMostOutputs = 16;
     const Index columns = std::min(kMostOutputs, r.cols());
-    const Index rows =
-        std::min(x.rows(), std::clamp(kWork / (weights * std::max<Index>(1, columns / 4)), kLeastRows, kMostRows));
+    const Index rows = std::min(x.rows(), std::max(kLeastRows, entries / columns));
     Sample out;
     out.x = x.topRows(rows);
     const RowMatrix size = rounding_size(f_, out.x).cwiseMax(kTiny);
     const Vector by_output = (r.topRows(rows).array() / size.array()).square().colwise().mean().transpose();
     std::vector<Index> order(static_cast<std::size_t>(r.cols()));
     std::iota(order.begin(), order.end(), Index{0});
-    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return by_output(a) > by_output(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Index a, Index b) { return by_output(a) > by_output(b); });
     order.resize(static_cast<std::size_t>(columns));
     std::sort(order.begin(), order.end());
-    if (columns < r.cols()) {
-      out.r.resize(rows, r.cols());
-      out.r.setZero();
-      for (const Index o : order) out.r.col(o) = r.col(o).head(rows);
-    } else {
-      out.r = r.topRows(rows);
+    out.r.resize(rows, columns);
+    out.size.resize(rows, columns);
+    for (Index c = 0; c < columns; ++c) {
+      out.r.col(c) = r.col(order[static_cast<std::size_t>(c)]).head(rows);
+      out.size.col(c) = size.col(order[static_cast<std::size_t>(c)]);
     }
-    out.size = size;
+    out.outputs = order;
     return out;
   }
 
@@ -411,9 +411,10 @@ class Hunt {
     ComparedUnit unit;
     unit.layer = static_cast<Index>(found.layer);
     unit.first_row = unit.second_row = found.unit;
-    unit.weight = found.source < 0    ? std::string("bias")
-                  : found.source == 0 ? fmt::format("weight on input {}", found.from + 1)
-                                      : fmt::format("weight on unit {} of layer {}", found.from + 1, found.source);
+    unit.weight = found.source < 0 ? std::string("bias")
+                  : found.source == 0
+                      ? fmt::format("weight on input {}", found.from + 1)
+                      : fmt::format("weight on unit {} of layer {}", found.from + 1, found.source);
     unit.first_weight = found.weight;
     unit.second_weight = found.weight + found.change;
     const BlockLayer& layer = plain_.layers[found.layer];
@@ -423,10 +424,10 @@ class Hunt {
     unit.change = std::abs(found.change) / std::max(std::sqrt(norm), kTiny);
     unit.input = out_.worst_input;
     out_.changed.push_back(std::move(unit));
-    out_.remarks.push_back(
-        fmt::format("The difference goes with one weight of the file: a change of it explains {:.0f}% of the squares "
-                    "over random inputs. Its new value is an estimate.",
-                    100 * found.share));
+    out_.remarks.push_back(fmt::format(
+        "The difference goes with one weight of the file: a change of it explains {:.0f}% of the squares "
+        "over random inputs. Its new value is an estimate.",
+        100 * found.share));
   }
 
   // Which units of the file the difference goes with: one weight, the weights of one unit, or units that are on
@@ -444,17 +445,19 @@ class Hunt {
     if (out_.random_differences.size() == 0) out_.random_differences = gap;
     if (many < 8 || !y.allFinite()) return;
     constexpr double kMostOfIt = 0.9;
-    const Sample some = sample(x, y - evaluate(f_, x));
-    const Sensitivity sensitivity(plain_, some.x, some.r, some.size);
+    const Sample some = sample(x, y - evaluate(f_, x), kFewEntries);
+    const Sensitivity sensitivity(plain_, some.outputs, some.x, some.r, some.size);
     if (const std::optional<SuspectWeight> found = sensitivity.worst(); found && found->share > kMostOfIt) {
       name(*found);
       return;
     }
-    if (const std::optional<SuspectUnit> found = sensitivity.worst_unit(); found && found->share > kMostOfIt) {
+    if (const std::optional<SuspectUnit> found = sensitivity.worst_unit();
+        found && found->share > kMostOfIt) {
       ComparedUnit unit;
       unit.layer = static_cast<Index>(found->layer);
       unit.first_row = unit.second_row = found->unit;
-      unit.weight = fmt::format("changes of its weights explain {:.0f}% of the difference", 100 * found->share);
+      unit.weight =
+          fmt::format("changes of its weights explain {:.0f}% of the difference", 100 * found->share);
       unit.input = out_.worst_input;
       out_.changed.push_back(std::move(unit));
       return;

@@ -72,7 +72,8 @@ void add_linear_part(BlockNetwork& network, std::size_t l, Index unit, double p)
     ensure_slack(above, l + 1);
     on[u] = above.from[l + 1].col(unit);
     above.from[l + 1].col(unit) *= p;
-    above.slack[l + 1].col(unit) = above.slack[l + 1].col(unit) * std::abs(p) + kUlp * (std::abs(p) * on[u].cwiseAbs());
+    above.slack[l + 1].col(unit) =
+        above.slack[l + 1].col(unit) * std::abs(p) + kUlp * (std::abs(p) * on[u].cwiseAbs());
   }
   read_below(network, l, unit);
   for (std::size_t u = l + 1; u < network.layers.size(); ++u) {
@@ -231,7 +232,8 @@ std::vector<RowMatrix> features(const BlockNetwork& network, const Eigen::Ref<co
 
 RowMatrix slopes(const BlockNetwork& network, const std::vector<RowMatrix>& features, std::size_t layer) {
   if (network.piecewise_linear())
-    return (features[layer + 1].array() > 0).select(RowMatrix::Ones(features[0].rows(), features[layer + 1].cols()), 0.0);
+    return (features[layer + 1].array() > 0)
+        .select(RowMatrix::Ones(features[0].rows(), features[layer + 1].cols()), 0.0);
   const BlockLayer& own = network.layers[layer];
   RowMatrix z = own.b.transpose().replicate(features[0].rows(), 1);
   for (std::size_t s = 0; s <= layer; ++s)

@@ -136,6 +136,10 @@ std::string units_sentence(const CompareResult& out, Index depth) {
     if (list[0].first_row >= 0 || list[0].second_row >= 0)
       text += fmt::format(" ({}{})", list.size() == 1 ? "" : "first ", unit_words(list[0], second, depth));
   };
+  if (out.black_box) {
+    add(out.changed, "unit has other weights", "units have other weights", false);
+    return text;
+  }
   add(out.changed, "of them has other weights", "of them have other weights", false);
   add(out.missing, "is missing in the second", "are missing in the second", false);
   add(out.extra, "is extra in the second", "are extra in the second", true);
@@ -206,7 +210,8 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   out.row_differences = search.row_differences;
   const bool same_weights = pair.complete && pair.worst_change <= kSameWeights;
   // As the files have them, since rounding may have made units idle; then as they were matched.
-  if (!same_weights && pair.same_units) out.arithmetic = storage_that_explains(to_plain_blocks(f), to_plain_blocks(g));
+  if (!same_weights && pair.same_units)
+    out.arithmetic = storage_that_explains(to_plain_blocks(f), to_plain_blocks(g));
   const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
   if (!same_weights && out.arithmetic.empty() && pair.complete && pair.same_depth && !folded)
     out.arithmetic = storage_that_explains(pair.first, pair.second);
@@ -222,10 +227,9 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   limits.boxes_decided = options.tolerance ? options.budget : std::max<Index>(1, options.budget / 10);
   // Without a tolerance a difference is decided, but how large it may get is worth knowing.
   if (options.tolerance) limits.refuse = out.accepted;
-  const SplitResult proof = pair.same_units
-                                ? split(PairBounds(pair.first, pair.second), out.low, out.high, search.input,
-                                        sure, limits, control)
-                                : nothing_proved(search.input, sure);
+  const SplitResult proof = pair.same_units ? split(PairBounds(pair.first, pair.second), out.low, out.high,
+                                                    search.input, sure, limits, control)
+                                            : nothing_proved(search.input, sure);
   out.lower = proof.lower;
   out.upper = proof.upper;
   out.boxes = proof.boxes;
@@ -251,8 +255,8 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   }
   if (!pair.same_units) {
     out.remarks.push_back(fmt::format(
-        "The units of {} are {}, those of {} are {}: none are matched, and no upper bound is proved.", out.first,
-        f.activation, out.second, g.activation));
+        "The units of {} are {}, those of {} are {}: none are matched, and no upper bound is proved.",
+        out.first, f.activation, out.second, g.activation));
   } else if (f.activation == "sigmoid" || g.activation == "sigmoid") {
     out.remarks.emplace_back("Sigmoids are compared as tanh: weights are stated in that scale.");
   }
@@ -299,17 +303,19 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
       break;
     case CompareVerdict::kRounding:
       out.reason = sentence(
-          {fmt::format("only rounding: the weights of one are those of the other in {}", out.arithmetic), bound});
+          {fmt::format("only rounding: the weights of one are those of the other in {}", out.arithmetic),
+           bound});
       break;
     case CompareVerdict::kDifferent:
       out.reason = sentence(
           {fmt::format("different by {:.3g} at the worst input found", out.worst_difference), units, bound});
       break;
     case CompareVerdict::kUndecided:
-      out.reason = sentence({bound.empty() ? fmt::format("undecided: no difference above {:.3g} was found, and "
-                                                         "nothing is proved",
-                                                         out.accepted)
-                                           : fmt::format("undecided: {}, and {:.3g} lies between", bound, out.accepted),
+      out.reason = sentence({bound.empty()
+                                 ? fmt::format("undecided: no difference above {:.3g} was found, and "
+                                               "nothing is proved",
+                                               out.accepted)
+                                 : fmt::format("undecided: {}, and {:.3g} lies between", bound, out.accepted),
                              units});
       break;
   }

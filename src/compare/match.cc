@@ -72,7 +72,8 @@ double median_scale(const Vector& r, const Vector& q) {
 double square_distance(const Vector& r, const Vector& q, bool free_scale) {
   const double a = r.norm(), b = q.norm();
   if (a == 0 || b == 0) return 4;
-  return free_scale ? (r / a - q / b).squaredNorm() : (r - q).squaredNorm() / (std::max(a, b) * std::max(a, b));
+  return free_scale ? (r / a - q / b).squaredNorm()
+                    : (r - q).squaredNorm() / (std::max(a, b) * std::max(a, b));
 }
 
 // What the activation allows.
@@ -86,7 +87,8 @@ Freedom freedom_of(const Network& f, const Network& g, bool free_signs) {
   const bool linear_terms = free_signs || (f.has_skip_terms() && g.has_skip_terms());
   const ActivationRow* row = find_activation(f.activation);
   if (row == nullptr) return {false, false, Symmetry::kNone};
-  if (f.activation != g.activation && row->degree == 1) return {true, linear_terms, Symmetry::kHalf};  // as ReLUs
+  if (f.activation != g.activation && row->degree == 1)
+    return {true, linear_terms, Symmetry::kHalf};  // as ReLUs
   return {row->degree > 0, row->symmetry == Symmetry::kHalf ? linear_terms : row->symmetry != Symmetry::kNone,
           row->symmetry};
 }

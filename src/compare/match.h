@@ -39,7 +39,8 @@ struct Matching {
   double worst_change = 0;                               // over matched units
   std::vector<MatchedUnit> folded_first, folded_second;  // units that were on in the whole domain
   bool same_depth = true;
-  bool same_units = true;  // one activation; otherwise nothing is matched, and the networks are as in the files
+  bool same_units =
+      true;  // one activation; otherwise nothing is matched, and the networks are as in the files
 };
 
 // low, high: the domain, finite. free_signs: units may be turned around.

@@ -12,12 +12,12 @@
 namespace exhume {
 namespace {
 
-constexpr int kSteps = 10;        // lengths of step that are tried, each half of the one before
-constexpr int kClimbs = 40;       // iterations of an ascent
-constexpr int kPrograms = 6;      // linear programs for one unit
-constexpr Index kMostRows = 600;  // of a linear program: more take seconds
+constexpr int kSteps = 10;            // lengths of step that are tried, each half of the one before
+constexpr int kClimbs = 40;           // iterations of an ascent
+constexpr int kPrograms = 6;          // linear programs for one unit
+constexpr Index kMostRows = 600;      // of a linear program: more take seconds
 constexpr double kLeastSlope = 0.01;  // of a smooth unit, for the size of rounding
-constexpr double kBeside = 1e-6;  // of the width of the box: how far beside a kink
+constexpr double kBeside = 1e-6;      // of the width of the box: how far beside a kink
 
 RowMatrix clipped(const RowMatrix& x, const Vector& low, const Vector& high) {
   RowMatrix out = x;
@@ -302,7 +302,8 @@ RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
         sum.noalias() += (E[s] + h[s].cwiseAbs()) * layer.from[s].cwiseAbs().transpose();
     }
     if (blocks.sigma && l < blocks.depth())
-      sum = 2 * (slopes(blocks, h, l).cwiseAbs().cwiseMax(kLeastSlope).cwiseProduct(sum) + h[l + 1].cwiseAbs());
+      sum =
+          2 * (slopes(blocks, h, l).cwiseAbs().cwiseMax(kLeastSlope).cwiseProduct(sum) + h[l + 1].cwiseAbs());
     E.push_back(std::move(sum));
   }
   return E.back();

@@ -9,7 +9,7 @@ namespace {
 constexpr double kSingle = 5.9604644775390625e-08;  // 2^-24
 constexpr double kStored = 2 * kSingle;             // what storing a weight may move it by, of itself
 constexpr double kFactor = 4 * kSingle;             // and a common factor of a row
-constexpr std::size_t kCandidates = 8, kUnits = 6;
+constexpr std::size_t kCandidates = 24, kUnits = 6;
 
 // d f_o / d z_l for all hidden layers l and the outputs, rows x k_l.
 std::vector<RowMatrix> back_from(const BlockNetwork& f, const std::vector<RowMatrix>& h,
@@ -30,13 +30,52 @@ std::vector<RowMatrix> back_from(const BlockNetwork& f, const std::vector<RowMat
 
 }  // namespace
 
-Sensitivity::Sensitivity(const BlockNetwork& f, const RowMatrix& x, const RowMatrix& r, const RowMatrix& size)
+Sensitivity::Sensitivity(const BlockNetwork& f, const std::vector<Index>& outputs, const RowMatrix& x,
+                         const RowMatrix& r, const RowMatrix& size)
     : f_(f), h_(features(f, x)), r_(r) {
   std::vector<RowMatrix> slope;
   for (std::size_t l = 0; l < f.depth(); ++l) slope.push_back(slopes(f, h_, l));
-  for (Index o = 0; o < f.outputs(); ++o) back_.push_back(back_from(f, h_, slope, o));
+  for (const Index o : outputs) back_.push_back(back_from(f, h_, slope, o));
   const double n = std::sqrt((r.array() / size.array()).square().mean());
   inverse_ = n > 0 ? RowMatrix((n * size.array()).inverse()) : RowMatrix(RowMatrix::Zero(r.rows(), r.cols()));
+  if (n > 0) S_.compute(covariance());
+}
+
+// Scaled by 1 / (n s) on both sides: 1 on the diagonal from rounding.
+Matrix Sensitivity::covariance() const {
+  const Index rows = r_.rows(), size = r_.size();
+  const auto stacked = [&](const auto& of_output, Index columns) {
+    Matrix out(size, columns);
+    for (Index o = 0; o < r_.cols(); ++o)
+      out.middleRows(o * rows, rows) = inverse_.col(o).asDiagonal() * of_output(o);
+    return out;
+  };
+  Matrix S = Matrix::Identity(size, size);
+  for (std::size_t l = 0; l < f_.layers.size(); ++l) {
+    const BlockLayer& layer = f_.layers[l];
+    const Index units = layer.units();
+    const Matrix B =
+        stacked([&](Index o) -> const RowMatrix& { return back_[static_cast<std::size_t>(o)][l]; }, units);
+    RowMatrix z = layer.b.transpose().replicate(rows, 1);
+    Vector squares = layer.b.cwiseAbs2();
+    for (std::size_t s = 0; s <= l; ++s) {
+      const Matrix& M = layer.from[s];
+      if (M.size() == 0) continue;
+      z.noalias() += h_[s] * M.transpose();
+      const Vector row = M.cwiseAbs2().rowwise().sum() / static_cast<double>(M.cols());
+      squares = squares.cwiseMax(row);
+      const Matrix units_kernel = B * (kStored * kStored * row).asDiagonal() * B.transpose();
+      const Matrix inputs_kernel = h_[s] * h_[s].transpose();
+      for (Index p = 0; p < r_.cols(); ++p)
+        for (Index q = 0; q < r_.cols(); ++q)
+          S.block(p * rows, q * rows, rows, rows) +=
+              units_kernel.block(p * rows, q * rows, rows, rows).cwiseProduct(inputs_kernel);
+    }
+    S.noalias() += B * (kStored * kStored * squares).asDiagonal() * B.transpose();
+    const Matrix whole = B.cwiseProduct(z.replicate(r_.cols(), 1));
+    S.noalias() += kFactor * kFactor * whole * whole.transpose();
+  }
+  return S;
 }
 
 std::vector<Sensitivity::Block> Sensitivity::products(const RowMatrix& v) const {
@@ -57,7 +96,8 @@ RowMatrix Sensitivity::jacobian(std::size_t layer, Index unit, Index source, Ind
   RowMatrix out(r_.rows(), r_.cols());
   for (Index o = 0; o < r_.cols(); ++o) {
     out.col(o) = back_[static_cast<std::size_t>(o)][layer].col(unit);
-    if (source >= 0) out.col(o) = out.col(o).cwiseProduct(h_[static_cast<std::size_t>(source)].col(from)).eval();
+    if (source >= 0)
+      out.col(o) = out.col(o).cwiseProduct(h_[static_cast<std::size_t>(source)].col(from)).eval();
   }
   return out;
 }
@@ -80,7 +120,8 @@ std::optional<SuspectWeight> Sensitivity::worst() const {
       for (Index j = 0; j < square.cols(); ++j) {
         if (!(square(i, j) > 0)) continue;
         SuspectWeight one{block.layer, i, block.source, block.source < 0 ? -1 : j};
-        one.weight = block.source < 0 ? f_.layers[block.layer].b(i) : f_.layers[block.layer].from[source](i, j);
+        one.weight =
+            block.source < 0 ? f_.layers[block.layer].b(i) : f_.layers[block.layer].from[source](i, j);
         one.change = block.values(i, j) / square(i, j);
         one.t = block.values(i, j) / std::sqrt(square(i, j));
         one.share = one.t * one.t / total;
@@ -92,22 +133,13 @@ std::optional<SuspectWeight> Sensitivity::worst() const {
   std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(),
                     [](const auto& a, const auto& b) { return std::abs(a.t) > std::abs(b.t); });
   found.resize(kept);
+  const Vector whole = S_.solve(Vector(r_.cwiseProduct(inverse_).reshaped()));
   std::optional<SuspectWeight> best;
   for (SuspectWeight& one : found) {
-    const RowMatrix J = jacobian(one.layer, one.unit, one.source, one.from).cwiseProduct(weight);
-    const double square = one.t == 0 ? 1 : std::pow(one.change == 0 ? 1 : one.t / one.change, 2);
-    double stored = 0;
-    std::vector<Vector> rows(f_.layers.size());
-    for (std::size_t l = 0; l < f_.layers.size(); ++l) rows[l] = Vector::Zero(f_.layers[l].units());
-    for (const Block& block : products(J)) {
-      const BlockLayer& layer = f_.layers[block.layer];
-      const Matrix own = block.source < 0 ? Matrix(layer.b) : layer.from[static_cast<std::size_t>(block.source)];
-      const Matrix moved = own.cwiseProduct(block.values);
-      stored += kStored * kStored * moved.squaredNorm();
-      rows[block.layer] += moved.rowwise().sum();
-    }
-    for (const Vector& factor : rows) stored += kFactor * kFactor * factor.squaredNorm();
-    one.t *= std::sqrt(square / (square + stored));
+    const Vector J = jacobian(one.layer, one.unit, one.source, one.from).cwiseProduct(inverse_).reshaped();
+    const double square = J.dot(S_.solve(J)), along = J.dot(whole);
+    if (!(square > 0)) continue;
+    one.t = along / std::sqrt(square);
     if (!best || std::abs(one.t) > std::abs(best->t)) best = one;
   }
   return best;

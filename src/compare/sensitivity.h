@@ -4,16 +4,21 @@
 //
 // One weight that was changed leaves r = delta_k J_k to first order, at every input. Rounding leaves errors e that
 // look random from input to input, of about s(x) = rounding_size, and moves every stored weight by a few units in its
-// last place. With weights 1 / (n s)^2 per entry, n^2 the mean of (r / s)^2,
+// last place: r then has the covariance
 //
-//     t_k = <r, J_k> / sqrt( |J_k|^2 + sum_j u_j^2 <J_j, J_k>^2 )
+//     S = n^2 diag(s^2) + sum_j u_j^2 J_j J_j^T,      n^2 the mean of (r / s)^2
 //
-// has about the normal law of variance 1 where r is rounding: u_j is what storing theta_j in single precision may do,
-// and a common factor of a row that much too (batch norm that was folded). Where the largest |t_k| is above kChanged,
-// no rounding explains r. All <r, J_k> are products of matrices: J of weight (i, j) of layer l is the gradient in z_i
-// times the feature h_j.
+// u_j: what single precision may do to theta_j, by the root mean square of its row, and to a common factor of a row
+// (batch norm that was folded). The estimate of delta_k by generalised least squares over its standard error,
+//
+//     t_k = J_k^T S^-1 r / sqrt(J_k^T S^-1 J_k),
+//
+// has about the normal law of variance 1 where r is rounding. Where the largest |t_k| is above kChanged, no rounding
+// explains r. J of weight (i, j) of layer l is the gradient in z_i times the feature h_j, so that all J_k^T v and the
+// sum of J_j J_j^T are products of matrices. Cost O(n^3 + n^2 sum_l k_l), n = rows times outputs.
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <optional>
 #include <vector>
 
@@ -39,10 +44,11 @@ struct SuspectUnit {
   double share = 0;  // of the sum of squares that changes of all weights of its row explain
 };
 
-// r: rows x m, the difference at rows x; size: of the same shape, above zero.
+// r: rows x m, the difference at rows x of m of the outputs; size: of the same shape, above zero.
 class Sensitivity {
  public:
-  Sensitivity(const BlockNetwork& f, const RowMatrix& x, const RowMatrix& r, const RowMatrix& size);
+  Sensitivity(const BlockNetwork& f, const std::vector<Index>& outputs, const RowMatrix& x,
+              const RowMatrix& r, const RowMatrix& size);
 
   // The weight with the largest |t|; nothing where r is zero.
   [[nodiscard]] std::optional<SuspectWeight> worst() const;
@@ -55,14 +61,16 @@ class Sensitivity {
     Index source;
     Matrix values;
   };
-  // <v, J_k> for all k, v: rows x m and weighted already.
+  // <v, J_k> for all k, v: rows x m.
   [[nodiscard]] std::vector<Block> products(const RowMatrix& v) const;
+  [[nodiscard]] Matrix covariance() const;
   [[nodiscard]] RowMatrix jacobian(std::size_t layer, Index unit, Index source, Index from) const;
 
   const BlockNetwork& f_;
   std::vector<RowMatrix> h_;
   std::vector<std::vector<RowMatrix>> back_;  // [output][layer]: rows x k_l, d f_o / d z_l
   RowMatrix r_, inverse_;                     // r and 1 / (n s), rows x m
+  Eigen::LLT<Matrix> S_;                      // of r as a vector, output by output
 };
 
 constexpr double kChanged = 8;  // of |t|: rounding is above it once in 10^15 weights

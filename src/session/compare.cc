@@ -59,8 +59,8 @@ CompareResult compare(const std::string& first, const std::string& second, const
   } else {
     const std::string activation = activation_of(models[0], first), other = activation_of(models[1], second);
     if (activation != other) {
-      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first,
-                                  activation, second, other));
+      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared",
+                                  first, activation, second, other));
     }
     out = by_parameters(std::get<RectifiedNetwork>(models[0]).network,
                         std::get<RectifiedNetwork>(models[1]).network, options);

@@ -8,6 +8,7 @@
 #include "compare/match.h"
 #include "compare/search.h"
 #include "compare/split.h"
+#include "exhume/activation.h"
 #include "exhume/error.h"
 #include "exhume/files.h"
 #include "io/digest.h"
@@ -30,6 +31,8 @@ Vector stated_vector(const Json& json) {
 
 // f at x, by plain loops.
 std::vector<long double> plain_outputs(const Network& network, const Vector& x) {
+  const bool rectified = network.activation == "relu";
+  const Rectifier sigma = parse_rectifier(network.activation);
   std::vector<long double> below(x.begin(), x.end()), lower;
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     const Layer& layer = network.layers[l];
@@ -45,7 +48,9 @@ std::vector<long double> plain_outputs(const Network& network, const Vector& x) 
     }
     if (l + 1 == network.layers.size()) return z;
     lower.insert(lower.end(), below.begin(), below.end());
-    for (long double& value : z) value = std::max(value, 0.0L);
+    for (long double& value : z) {
+      value = rectified ? std::max(value, 0.0L) : static_cast<long double>(sigma(static_cast<double>(value)));
+    }
     below = std::move(z);
   }
   return below;
