@@ -184,7 +184,6 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--boxes", action="store_true")
     parser.add_argument("--queries", type=int, default=10000)
-    parser.add_argument("--budget", type=int, default=20000)
     args = parser.parse_args()
     kinds = ["same"] * 2 + ["weight"] * 2 + ["planted"] * 2 + ["quantised", "retrained"]
     expected = {"same": {"same_network"}, "weight": {"different"}, "planted": {"different"}, "quantised": {"rounding"},
@@ -221,7 +220,7 @@ def main():
             write(folder / "g.safetensors", g)
             np.savez(folder / "g.npz", **{f"W{i}": W for i, (W, b) in enumerate(g)},
                      **{f"b{i}": b for i, (W, b) in enumerate(g)})
-            ways = {"files": ["g.safetensors", "--budget", str(args.budget)]}
+            ways = {"files": ["g.safetensors"]}
             if args.boxes:
                 served = "float32" if single or n % 5 == 3 else "float64"
                 serve = f"{sys.executable} server.py g.npz {served}"

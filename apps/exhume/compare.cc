@@ -44,7 +44,7 @@ class Compare final : public Command {
                         "Largest difference of an output to accept over the domain [what rounding explains]")
             ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_option("--budget", asked_.options.budget,
-                    "Boxes that the proof may look at, of two files [20000]")
+                    "Boxes that the proof may look at, of two files [20000, more where they are cheap]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--ratio", asked_.options.ratio,
                     "The proof ends where its upper end is at most this times the lower one [1.1]")

@@ -41,8 +41,8 @@ struct CompareOptions {
   // The domain: one number for all inputs or one per input. None: the range of `rows`, or -1 to 1.
   Vector low{}, high{};
   RowMatrix rows{};          // inputs that matter, rows x d; may be empty
-  Index budget = 20'000;     // boxes of the proof, for two networks; without a tolerance a tenth of them once
-                             // a difference is found
+  Index budget = 0;          // boxes of the proof, for two networks; without a tolerance a tenth of them once
+                             // a difference is found. 0: 20,000, and more where they are cheap
   double ratio = 1.1;        // a proof ends where upper <= ratio * lower
   Index queries = 10'000;    // of a black box, at most
   bool inside = false;       // no query outside the domain

@@ -236,6 +236,8 @@ class Hunt {
              : corner_inputs(low_, high_, corners, options_.seed, "compare corners"));
     constexpr Index kMostExtremes = 600;  // a climb each: seconds where there are more
     look(extreme_inputs(blocks_, low_, high_, std::min(kMostExtremes, part(0.06)), options_.seed));
+    constexpr Index kMostActing = 150;  // a second
+    look(acting_inputs(blocks_, inside, low_, high_, std::min(kMostActing, part(0.05))));
     constexpr Index kPoints = 32;
     look(line_inputs(low_, high_, part(0.1) / kPoints, kPoints, options_.seed));
   }
@@ -373,7 +375,8 @@ class Hunt {
   }
 
   // The weight that explains most of r at the rows x; nothing where there is no difference.
-  [[nodiscard]] std::optional<SuspectWeight> suspect(const RowMatrix& x, const RowMatrix& r, Index entries) const {
+  [[nodiscard]] std::optional<SuspectWeight> suspect(const RowMatrix& x, const RowMatrix& r,
+                                                     Index entries) const {
     const Sample some = sample(x, r, entries);
     return Sensitivity(plain_, some.outputs, some.x, some.r, some.size).worst();
   }

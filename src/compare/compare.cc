@@ -24,6 +24,7 @@ namespace {
 // Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
 // float32 does, and what a fit to the last bits leaves.
 constexpr double kSameWeights = 1e-9;
+constexpr Index kUsualBoxes = 20'000;
 
 Vector spread_over(const Vector& given, Index inputs, const char* name) {
   if (given.size() == inputs) return given;
@@ -186,6 +187,15 @@ std::vector<WatchedUnit> changed_most(const Matching& pair) {
   return out;
 }
 
+// Boxes where none are given: some minutes on one core at most, where nothing decides earlier.
+Index usual_budget(const Matching& pair) {
+  constexpr double kOperations = 2e11, kMost = 200'000;
+  if (!pair.same_units) return kUsualBoxes;
+  const double many =
+      std::min(kMost, kOperations / std::max(PairBounds(pair.first, pair.second).cost(), 1.0));
+  return std::max(kUsualBoxes, static_cast<Index>(many));
+}
+
 // The difference that was found, and no upper end.
 SplitResult nothing_proved(const Vector& input, const SureDifference& sure) {
   SplitResult out;
@@ -221,10 +231,12 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   const auto sure = [&](const RowMatrix& x) { return sure_difference(f, g, x); };
   clock.lap("search");
   SplitOptions limits;
-  limits.boxes = options.budget;
+  limits.boxes = options.budget > 0 ? options.budget : usual_budget(pair);
   limits.ratio = options.ratio;
   limits.accept = out.accepted;
-  limits.boxes_decided = options.tolerance ? options.budget : std::max<Index>(1, options.budget / 10);
+  limits.boxes_decided = options.tolerance
+                             ? limits.boxes
+                             : std::max<Index>(1, (options.budget > 0 ? options.budget : kUsualBoxes) / 10);
   // Without a tolerance a difference is decided, but how large it may get is worth knowing.
   if (options.tolerance) limits.refuse = out.accepted;
   const SplitResult proof = pair.same_units ? split(PairBounds(pair.first, pair.second), out.low, out.high,
@@ -412,7 +424,7 @@ void CompareOptions::validate() const {
   if (tolerance && !(*tolerance >= 0))
     throw std::invalid_argument(fmt::format("tolerance is {:g}, expected at least 0", *tolerance));
   if (low.size() != high.size()) throw std::invalid_argument("low and high belong together");
-  if (budget < 1) throw std::invalid_argument(fmt::format("budget is {}, expected at least 1", budget));
+  if (budget < 0) throw std::invalid_argument(fmt::format("budget is {}, expected at least 0", budget));
   if (queries < 1) throw std::invalid_argument(fmt::format("queries is {}, expected at least 1", queries));
   if (!(ratio >= 1)) throw std::invalid_argument(fmt::format("ratio is {:g}, expected at least 1", ratio));
   if (!(confidence > 0 && confidence < 1))
