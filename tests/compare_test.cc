@@ -284,9 +284,9 @@ TEST(Compare, AUnitThatReadsNothingAboveZeroIsProvedToBeOff) {
 }
 
 // Answers in single precision, and one weight changed by a thousandth of itself: of the size of rounding where it
-// acts, and told from it. Ten networks as they are: rounding.
+// acts, and told from it. Networks as they are, in other scales: rounding.
 TEST(Compare, AChangeOfTheSizeOfRoundingIsNoRounding) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const Network f = random_relus(seed, {8, 30, 20, 2});
     const bool changed = seed % 2 == 0;
     Network g = f;

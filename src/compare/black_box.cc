@@ -122,6 +122,15 @@ class Hunt {
     }
     if (out_.worst_difference > 0 && beyond_) ascend();
     if (beyond_) attribute();
+    if (beyond_ && std::isfinite(out_.worst_difference) && ask_.left() > 2 * low_.size() + 1) {
+      add_simple_input(
+          options_.rows,
+          [&](const RowMatrix& x) {
+            const RowMatrix gap = (ask_(x) - evaluate(f_, x)).cwiseAbs();
+            return Vector(gap.rowwise().maxCoeff());
+          },
+          out_);
+    }
     conclude();
   }
 

@@ -331,14 +331,7 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
                              units});
       break;
   }
-  if (different) {
-    const Vector base =
-        options.rows.rows() > 0 ? Vector(options.rows.row(0).transpose()) : Vector((out.low + out.high) / 2);
-    const double least = options.tolerance ? std::max(*options.tolerance, 0.5 * out.worst_difference)
-                                           : 0.5 * out.worst_difference;
-    out.simple_input = simplest_input(out.worst_input, base, sure, least);
-    out.simple_difference = sure(out.simple_input.transpose())(0);
-  }
+  if (different) add_simple_input(options.rows, sure, out);
   out.parameters = compare_parameters(f, g, options.free_signs);
   out.certificate.timings = clock.laps();
 }
@@ -393,7 +386,7 @@ void certify(const CompareOptions& options, CompareResult& out) {
     said.emplace_back("confidence", fmt::format("{:.17g}", options.confidence));
     said.emplace_back("inside", options.inside ? "true" : "false");
   } else {
-    said.emplace_back("budget", fmt::format("{}", options.budget));
+    if (options.budget > 0) said.emplace_back("budget", fmt::format("{}", options.budget));
   }
   if (out.same()) {
     certificate.conclusion = out.reason;

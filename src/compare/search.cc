@@ -477,4 +477,23 @@ Vector simplest_input(const Vector& x, const Vector& base,
   return out;
 }
 
+void add_simple_input(const RowMatrix& rows, const std::function<Vector(const RowMatrix&)>& difference,
+                      CompareResult& out) {
+  constexpr Index kNamed = 12;
+  const bool data = rows.rows() > 0;
+  const Vector base = data ? Vector(rows.row(0).transpose()) : Vector((out.low + out.high) / 2);
+  const double least = std::max(out.tolerance.value_or(0), 0.5 * out.worst_difference);
+  out.simple_input = simplest_input(out.worst_input, base, difference, least);
+  out.simple_difference = difference(out.simple_input.transpose())(0);
+  std::string inputs;
+  Index changed = 0;
+  for (Index i = 0; i < base.size(); ++i) {
+    if (out.simple_input(i) == base(i)) continue;
+    if (++changed <= kNamed) inputs += (inputs.empty() ? "" : ", ") + std::to_string(i + 1);
+  }
+  if (changed > kNamed) inputs += " and " + std::to_string(changed - kNamed) + " more";
+  out.simple_words = data ? "the first row of data" : "the middle of the domain";
+  if (changed > 0) out.simple_words += (changed == 1 ? " but for input " : " but for inputs ") + inputs;
+}
+
 }  // namespace exhume

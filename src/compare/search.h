@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compare/blocks.h"
+#include "exhume/compare.h"
 #include "exhume/control.h"
 
 namespace exhume {
@@ -87,5 +88,8 @@ struct DifferenceResult {
 // x with as few entries away from `base` as leave `difference` at `least` or more.
 [[nodiscard]] Vector simplest_input(const Vector& x, const Vector& base,
                                     const std::function<Vector(const RowMatrix&)>& difference, double least);
+// Sets the simple input of a difference: from the first row of data, or from the middle of the domain.
+void add_simple_input(const RowMatrix& rows, const std::function<Vector(const RowMatrix&)>& difference,
+                      CompareResult& out);
 
 }  // namespace exhume
