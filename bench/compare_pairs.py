@@ -1,10 +1,13 @@
-"""compare_pairs.py EXHUME [--pairs 200] [--seed 1] [--boxes]: are the verdicts of `exhume compare` right?
+"""compare_pairs.py EXHUME [--pairs 200] [--seed 1] [--boxes] [--curve K]: are the verdicts of `exhume compare` right?
 
 Pairs of networks of one to three hidden layers of up to 64 units, in double and single precision: a quarter the same up
 to symmetries, a quarter with one weight changed by 1e-3 of itself, a quarter with a unit planted that is on for 1e-2 to
 1e-6 of the domain, an eighth quantised, an eighth trained again. Each is compared as two files and, with --boxes, as a
 file against a black box, which answers in double or single precision. Prints one line per pair that is wrong, then a table, then the share of planted units
-found against how rarely they are on and the number of queries.
+found against how rarely they are on.
+
+With --curve K instead: K networks for every rarity and place of the planted unit, as files and as black boxes of 300 to 10,000
+queries, printed as rows of results/compare.json.
 """
 
 import argparse
@@ -177,6 +180,43 @@ def quantised(rng, layers):
     return out
 
 
+def compared(exhume, folder, *options):
+    done = subprocess.run([pathlib.Path(exhume).resolve(), "compare", "f.safetensors", *options, "--json", "--quiet", "--threads", "1"],
+                          cwd=folder, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def curve(exhume, seed, networks):
+    """Rows of results/compare.json: planted units found against rarity and queries, as JSON."""
+    rows = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "server.py").write_text(SERVER)
+        for power in range(2, 7):
+            row = {}
+            for where in ("layer 1", "layers 2 and 3"):
+                for n in range(networks):
+                    rng = np.random.default_rng([seed, power, n, where == "layer 1"])
+                    f = random_network(rng)
+                    while len(f) < 3 and where != "layer 1":
+                        f = random_network(rng)
+                    layer = 0 if where == "layer 1" else int(rng.integers(1, len(f) - 1))
+                    g, _, _ = planted(rng, f, 10.0**-power, layer)
+                    write(folder / "f.safetensors", f)
+                    write(folder / "g.safetensors", g)
+                    np.savez(folder / "g.npz", **{f"W{i}": W for i, (W, b) in enumerate(g)}, **{f"b{i}": b for i, (W, b) in enumerate(g)})
+                    ways = {"two files": ["g.safetensors"]}
+                    for queries in (300, 1000, 3000, 10000):
+                        ways[f"{where}, {queries:,} queries"] = ["--command", f"{sys.executable} server.py g.npz float64", "--queries", str(queries)]
+                    for way, more in ways.items():
+                        count = row.setdefault(way, [0, 0])
+                        count[0] += compared(exhume, folder, *more)["verdict"] == "different"
+                        count[1] += 1
+            rows[f"1 in {10**power:,}"] = {way: f"{found} of {all}" for way, (found, all) in row.items()}
+            print(rows, file=sys.stderr, flush=True)
+    print(json.dumps(rows))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("exhume")
@@ -184,7 +224,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--boxes", action="store_true")
     parser.add_argument("--queries", type=int, default=10000)
+    parser.add_argument("--curve", type=int, default=0)
     args = parser.parse_args()
+    if args.curve:
+        return curve(args.exhume, args.seed, args.curve)
     kinds = ["same"] * 2 + ["weight"] * 2 + ["planted"] * 2 + ["quantised", "retrained"]
     expected = {"same": {"same_network"}, "weight": {"different"}, "planted": {"different"}, "quantised": {"rounding"},
                 "retrained": {"different"}}

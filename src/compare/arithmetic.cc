@@ -247,6 +247,15 @@ std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g) 
   return "";
 }
 
+std::string storage_of_pair(const Network& f, const Network& g, const Matching& pair) {
+  if (!pair.same_units) return "";
+  std::string found = storage_that_explains(to_plain_blocks(f), to_plain_blocks(g));
+  const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
+  if (found.empty() && pair.complete && pair.same_depth && !folded)
+    found = storage_that_explains(pair.first, pair.second);
+  return found;
+}
+
 Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const RowMatrix& y, bool rough) {
   const RowMatrix plain = evaluate(f, x), size = rounding_size(f, x).cwiseMax(kTiny);
   const auto most = [](const RowMatrix& m) { return m.cwiseAbs().maxCoeff(); };

@@ -21,9 +21,6 @@
 namespace exhume {
 namespace {
 
-// Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
-// float32 does, and what a fit to the last bits leaves.
-constexpr double kSameWeights = 1e-9;
 constexpr Index kUsualBoxes = 20'000;
 
 Vector spread_over(const Vector& given, Index inputs, const char* name) {
@@ -218,13 +215,8 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   list_units(pair, search, out);
   out.random_differences = search.random_differences;
   out.row_differences = search.row_differences;
-  const bool same_weights = pair.complete && pair.worst_change <= kSameWeights;
-  // As the files have them, since rounding may have made units idle; then as they were matched.
-  if (!same_weights && pair.same_units)
-    out.arithmetic = storage_that_explains(to_plain_blocks(f), to_plain_blocks(g));
-  const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
-  if (!same_weights && out.arithmetic.empty() && pair.complete && pair.same_depth && !folded)
-    out.arithmetic = storage_that_explains(pair.first, pair.second);
+  const bool same_weights = pair.same_weights();
+  if (!same_weights) out.arithmetic = storage_of_pair(f, g, pair);
   const double scale =
       evaluate(f, uniform_inputs(out.low, out.high, 64, options.seed, "compare scale")).cwiseAbs().maxCoeff();
   out.accepted = options.tolerance.value_or(kSameWeights * std::max(scale, kTiny));

@@ -32,6 +32,10 @@ struct MatchedUnit {
   Index place = 0, from_place = -1;            // of the unit, and of what that weight reads, in the pair
 };
 
+// Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
+// float32 does, and what a fit to the last bits leaves.
+constexpr double kSameWeights = 1e-9;
+
 struct Matching {
   BlockNetwork first, second;  // aligned
   std::vector<MatchedUnit> units;
@@ -39,6 +43,7 @@ struct Matching {
   double worst_change = 0;                               // over matched units
   std::vector<MatchedUnit> folded_first, folded_second;  // units that were on in the whole domain
   bool same_depth = true;
+  [[nodiscard]] bool same_weights() const { return complete && worst_change <= kSameWeights; }
   bool same_units =
       true;  // one activation; otherwise nothing is matched, and the networks are as in the files
 };

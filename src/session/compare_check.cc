@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compare/arithmetic.h"
 #include "compare/match.h"
 #include "compare/search.h"
 #include "compare/split.h"
@@ -89,7 +90,7 @@ class ComparisonCheck {
     } else if (networks[1].inputs() == networks[0].inputs() &&
                networks[1].outputs() == networks[0].outputs()) {
       check_boxes(networks[0], networks[1]);
-      check_verdict();
+      check_verdict(networks[0], networks[1]);
     }
     return std::move(findings_);
   }
@@ -142,6 +143,11 @@ class ComparisonCheck {
     }
   }
 
+  [[nodiscard]] Matching matched(const Network& f, const Network& g) const {
+    const std::string signs = words(at(at(json_, "options"), "free_signs"));
+    return match_units(f, g, low_, high_, signs == "true", document_.certificate.seed);
+  }
+
   void check_boxes(const Network& f, const Network& g) {
     const fs::path path = folder_ / "boxes.txt";
     if (!std::isfinite(upper())) return;
@@ -152,8 +158,7 @@ class ComparisonCheck {
     }
     std::string tree = read_small_file(path);
     while (!tree.empty() && tree.back() == '\n') tree.pop_back();
-    const std::string signs = words(at(at(json_, "options"), "free_signs"));
-    const Matching pair = match_units(f, g, low_, high_, signs == "true", document_.certificate.seed);
+    const Matching pair = matched(f, g);
     const PairBounds bounds(pair.first, pair.second);
     double proved = 0;
     try {
@@ -174,7 +179,7 @@ class ComparisonCheck {
     }
   }
 
-  void check_verdict() {
+  void check_verdict(const Network& f, const Network& g) {
     const std::string verdict = words(at(json_, "comparison"));
     const Json& tolerance = at(json_, "tolerance");
     bool good = true;
@@ -182,6 +187,14 @@ class ComparisonCheck {
     if (tolerance.is_number() && verdict != "different" && verdict != "undecided")
       good = upper() <= number_of(tolerance);
     if (verdict == "same_function") good = upper() <= number_of(at(json_, "accepted"));
+    // What rests on the weights is taken from the weights again.
+    if (good && (verdict == "same_network" || verdict == "rounding")) {
+      const Matching pair = matched(f, g);
+      good = verdict == "same_network" ? pair.same_weights() : !storage_of_pair(f, g, pair).empty();
+    }
+    if (verdict != "same_network" && verdict != "same_function" && verdict != "rounding" &&
+        verdict != "different" && verdict != "undecided")
+      good = false;
     add("verdict", good ? Outcome::kGood : Outcome::kBad,
         good ? fmt::format("{} is what these numbers give", verdict)
              : fmt::format("{} is not what its numbers give", verdict));
