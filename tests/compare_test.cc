@@ -283,8 +283,8 @@ TEST(Compare, AUnitThatReadsNothingAboveZeroIsProvedToBeOff) {
   EXPECT_EQ(found.extra.size(), 1U);
 }
 
-// Answers in single precision, and one weight changed by a thousandth of itself: of the size of rounding where it
-// acts, and told from it. Networks as they are, in other scales: rounding.
+// Answers in single precision, and one weight changed by a thousandth of itself: of the size of rounding
+// where it acts, and told from it. Networks as they are, in other scales: rounding.
 TEST(Compare, AChangeOfTheSizeOfRoundingIsNoRounding) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const Network f = random_relus(seed, {8, 30, 20, 2});
@@ -341,8 +341,8 @@ TEST(Compare, RangesOfUnitFunctionsHold) {
   }
 }
 
-// Networks of every activation: exchanged units are the same network, one weight is named, no bound is below a
-// difference, and another activation with the same weights is another function.
+// Networks of every activation: exchanged units are the same network, one weight is named, no bound is below
+// a difference, and another activation with the same weights is another function.
 TEST(Compare, UnitsOfEveryActivation) {
   for (const std::string& name : activation_names()) {
     if (name == "relu" || name == "square" || name == "cube" || name == "exp") continue;

@@ -112,8 +112,8 @@ struct CompareResult {
 
   double worst_difference = 0;  // the largest D found
   Vector worst_input{}, first_outputs{}, second_outputs{};
-  // D is above what is accepted here too, with as few entries off the middle of the domain (or the first row of
-  // data) as was found.
+  // D is above what is accepted here too, with as few entries off the middle of the domain (or the first row
+  // of data) as was found.
   Vector simple_input{};
   double simple_difference = 0;
   std::string simple_words{};  // "the middle of the domain but for inputs 2, 5"

@@ -20,7 +20,8 @@ namespace {
 constexpr Index kFirst = 256;     // random inputs that tell the arithmetic
 constexpr double kFarOut = 1000;  // times the size of the domain
 constexpr int kBisections = 48;   // to a place on a line
-// Answers (rows times outputs) of which the covariance is taken (sensitivity.h): a tenth of a second, and one.
+// Answers (rows times outputs) of which the covariance is taken (sensitivity.h): a tenth of a second, and
+// one.
 constexpr Index kFewEntries = 1024, kManyEntries = 2560;
 
 // Queries in batches, counted; never more than the limit.
@@ -368,7 +369,8 @@ class Hunt {
     }
   }
 
-  // A difference of the size of rounding that goes with one weight of the file is no rounding (sensitivity.h).
+  // A difference of the size of rounding that goes with one weight of the file is no rounding
+  // (sensitivity.h).
   void doubt_rounding(const RowMatrix& x, const RowMatrix& y) {
     const bool fine = out_.arithmetic == "float32" || how_.reference;
     if (beyond_ || out_.tolerance || !fine || !y.allFinite()) return;
@@ -442,8 +444,8 @@ class Hunt {
         100 * found.share));
   }
 
-  // Which units of the file the difference goes with: one weight, the weights of one unit, or units that are on
-  // wherever it is.
+  // Which units of the file the difference goes with: one weight, the weights of one unit, or units that are
+  // on wherever it is.
   void attribute() {
     if (!out_.changed.empty()) return;
     const Index rows = std::min<Index>(512, ask_.left());

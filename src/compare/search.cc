@@ -341,7 +341,8 @@ RowMatrix acting_inputs(const BlockNetwork& f, const RowMatrix& seen, const Vect
 }
 
 RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
-  // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0; times the slope of the unit at most, and its own rounding.
+  // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0; times the slope of the unit at most, and its own
+  // rounding.
   const BlockNetwork blocks = to_blocks(network);
   const std::vector<RowMatrix> h = features(blocks, x);
   std::vector<RowMatrix> E = {RowMatrix::Zero(x.rows(), x.cols())};

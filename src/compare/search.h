@@ -74,8 +74,8 @@ struct DifferenceResult {
 [[nodiscard]] RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector& high,
                                        Index rows, std::uint64_t seed);
 
-// Inputs where weights of f act that act at hardly any of the rows `seen`: a unit and the unit that its weight
-// reads are both on. At most `most`; none of a network without kinks.
+// Inputs where weights of f act that act at hardly any of the rows `seen`: a unit and the unit that its
+// weight reads are both on. At most `most`; none of a network without kinks.
 [[nodiscard]] RowMatrix acting_inputs(const BlockNetwork& f, const RowMatrix& seen, const Vector& low,
                                       const Vector& high, Index most);
 

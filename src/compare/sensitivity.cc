@@ -155,7 +155,8 @@ std::optional<SuspectUnit> Sensitivity::worst_unit() const {
     std::size_t layer;
     Index unit;
   };
-  // By the bias alone first, which is the gradient in z of the unit: then the best few with all of their weights.
+  // By the bias alone first, which is the gradient in z of the unit: then the best few with all of their
+  // weights.
   std::vector<Unit> units;
   for (const Block& block : with_r) {
     if (block.source >= 0) continue;

@@ -2,20 +2,22 @@
 //
 //     r(x) = y(x) - f(x) = sum_k delta_k J_k(x) + e(x)        J_k = d f / d theta_k
 //
-// One weight that was changed leaves r = delta_k J_k to first order, at every input. Rounding leaves errors e that
-// look random from input to input, of about s(x) = rounding_size, and moves every stored weight by a few units in its
-// last place: r then has the covariance
+// One weight that was changed leaves r = delta_k J_k to first order, at every input. Rounding leaves errors e
+// that look random from input to input, of about s(x) = rounding_size, and moves every stored weight by a few
+// units in its last place: r then has the covariance
 //
 //     S = n^2 diag(s^2) + sum_j u_j^2 J_j J_j^T,      n^2 the mean of (r / s)^2
 //
-// u_j: what single precision may do to theta_j, by the root mean square of its row, and to a common factor of a row
-// (batch norm that was folded). The estimate of delta_k by generalised least squares over its standard error,
+// u_j: what single precision may do to theta_j, by the root mean square of its row, and to a common factor of
+// a row (batch norm that was folded). The estimate of delta_k by generalised least squares over its standard
+// error,
 //
 //     t_k = J_k^T S^-1 r / sqrt(J_k^T S^-1 J_k),
 //
-// has about the normal law of variance 1 where r is rounding. Where the largest |t_k| is above kChanged, no rounding
-// explains r. J of weight (i, j) of layer l is the gradient in z_i times the feature h_j, so that all J_k^T v and the
-// sum of J_j J_j^T are products of matrices. Cost O(n^3 + n^2 sum_l k_l), n = rows times outputs.
+// has about the normal law of variance 1 where r is rounding. Where the largest |t_k| is above kChanged, no
+// rounding explains r. J of weight (i, j) of layer l is the gradient in z_i times the feature h_j, so that
+// all J_k^T v and the sum of J_j J_j^T are products of matrices. Cost O(n^3 + n^2 sum_l k_l), n = rows times
+// outputs.
 #pragma once
 
 #include <Eigen/Cholesky>

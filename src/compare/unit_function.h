@@ -3,10 +3,10 @@
 //     values:  sigma(z)  in [low, high]       for l <= z <= u
 //     slopes:  sigma'(z) in [low, high]       one-sided ones where sigma has a kink
 //
-// The slope has its extremes at the ends, where sigma'' is zero, or at a kink: those places are known for every
-// activation of the table. A function without an entry has slopes from minus to plus infinity, and nothing is
-// proved of it. What is returned is widened by a few roundings: the functions of the C library (exp, erf, tanh) are
-// taken to be right to that.
+// The slope has its extremes at the ends, where sigma'' is zero, or at a kink: those places are known for
+// every activation of the table. A function without an entry has slopes from minus to plus infinity, and
+// nothing is proved of it. What is returned is widened by a few roundings: the functions of the C library
+// (exp, erf, tanh) are taken to be right to that.
 #pragma once
 
 #include <optional>
