@@ -1,10 +1,13 @@
-"""compare_pairs.py EXHUME [--pairs 200] [--seed 1] [--boxes]: are the verdicts of `exhume compare` right?
+"""compare_pairs.py EXHUME [--pairs 200] [--seed 1] [--boxes] [--curve K]: are the verdicts of `exhume compare` right?
 
 Pairs of networks of one to three hidden layers of up to 64 units, in double and single precision: a quarter the same up
 to symmetries, a quarter with one weight changed by 1e-3 of itself, a quarter with a unit planted that is on for 1e-2 to
 1e-6 of the domain, an eighth quantised, an eighth trained again. Each is compared as two files and, with --boxes, as a
-file against a black box. Prints one line per pair that is wrong, then a table, then the share of planted units
-found against how rarely they are on and the number of queries.
+file against a black box, which answers in double or single precision. Prints one line per pair that is wrong, then a table, then the share of planted units
+found against how rarely they are on.
+
+With --curve K instead: K networks for every rarity and place of the planted unit, as files and as black boxes of 300 to 10,000
+queries, printed as rows of results/compare.json.
 """
 
 import argparse
@@ -112,30 +115,36 @@ def one_weight(rng, layers):
     return out, (l, i)
 
 
-def planted(rng, layers, rarity):
-    """A unit in a random layer, on for about `rarity` of the inputs; on at all, as far as samples show."""
-    out = [(W.copy(), b.copy()) for W, b in layers]
-    l = int(rng.integers(0, len(out) - 1))
+def planted(rng, layers, rarity, layer=None):
+    """A unit in a random layer, on for about `rarity` of the inputs. Weights are drawn until there is such a unit: one with
+    weights below zero alone, on units that are all off somewhere, is on nowhere."""
+    l = int(rng.integers(0, len(layers) - 1)) if layer is None else layer
     x = rng.uniform(-1, 1, (400_000, layers[0][0].shape[1]))
     h = x
-    for W, b in out[:l]:
+    for W, b in layers[:l]:
         h = np.maximum(h @ W.T + b, 0)
-    w = rng.standard_normal(h.shape[1])
-    z = np.sort(h @ w)
-    if rarity > 1e-4:
-        b = -z[-max(1, int(rarity * len(z)))]
-    else:  # beyond the samples: by an exponential tail fitted to the last thousandth
-        q = z[-int(1e-3 * len(z))]
-        b = -(q + np.mean(z[z > q] - q) * np.log(1e-3 / rarity))
-        top = best_of(out[:l], w, x[np.argsort(h @ w)[-8:]])
-        if -b > 0.98 * top:
-            b = -0.98 * top
+    while True:
+        w = rng.standard_normal(h.shape[1])
+        z = h @ w
+        order = np.argsort(z)
+        top = best_of(layers[:l], w, x[order[-8:]])
+        if rarity > 1e-4:
+            b = -z[order[-max(1, int(rarity * len(z)))]]
+        else:  # beyond the samples: by an exponential tail fitted to the last thousandth
+            q = z[order[-int(1e-3 * len(z))]]
+            tail = z[z > q] - q
+            if len(tail) == 0:
+                continue
+            b = -min(q + np.mean(tail) * np.log(1e-3 / rarity), q + 0.98 * (top - q))
+        share = float(np.mean(z + b > 0))
+        if top + b > 0 and (rarity < 1e-4 or 0.3 * rarity < share < 3 * rarity):
+            break
+    out = [(W.copy(), c.copy()) for W, c in layers]
     W, c = out[l]
     scale = np.abs(z).max() * 0.2
     out[l] = (np.vstack([W, w / scale]), np.append(c, b / scale))
     U, c = out[l + 1]
     out[l + 1] = (np.hstack([U, rng.standard_normal((len(c), 1))]), c)
-    share = float(np.mean(h @ w + b > 0))
     return out, (l, len(out[l][1]) - 1), share
 
 
@@ -171,6 +180,43 @@ def quantised(rng, layers):
     return out
 
 
+def compared(exhume, folder, *options):
+    done = subprocess.run([pathlib.Path(exhume).resolve(), "compare", "f.safetensors", *options, "--json", "--quiet", "--threads", "1"],
+                          cwd=folder, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def curve(exhume, seed, networks):
+    """Rows of results/compare.json: planted units found against rarity and queries, as JSON."""
+    rows = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "server.py").write_text(SERVER)
+        for power in range(2, 7):
+            row = {}
+            for where in ("layer 1", "layers 2 and 3"):
+                for n in range(networks):
+                    rng = np.random.default_rng([seed, power, n, where == "layer 1"])
+                    f = random_network(rng)
+                    while len(f) < 3 and where != "layer 1":
+                        f = random_network(rng)
+                    layer = 0 if where == "layer 1" else int(rng.integers(1, len(f) - 1))
+                    g, _, _ = planted(rng, f, 10.0**-power, layer)
+                    write(folder / "f.safetensors", f)
+                    write(folder / "g.safetensors", g)
+                    np.savez(folder / "g.npz", **{f"W{i}": W for i, (W, b) in enumerate(g)}, **{f"b{i}": b for i, (W, b) in enumerate(g)})
+                    ways = {"two files": ["g.safetensors"]}
+                    for queries in (300, 1000, 3000, 10000):
+                        ways[f"{where}, {queries:,} queries"] = ["--command", f"{sys.executable} server.py g.npz float64", "--queries", str(queries)]
+                    for way, more in ways.items():
+                        count = row.setdefault(way, [0, 0])
+                        count[0] += compared(exhume, folder, *more)["verdict"] == "different"
+                        count[1] += 1
+            rows[f"1 in {10**power:,}"] = {way: f"{found} of {all}" for way, (found, all) in row.items()}
+            print(rows, file=sys.stderr, flush=True)
+    print(json.dumps(rows))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("exhume")
@@ -178,12 +224,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--boxes", action="store_true")
     parser.add_argument("--queries", type=int, default=10000)
-    parser.add_argument("--budget", type=int, default=20000)
+    parser.add_argument("--curve", type=int, default=0)
     args = parser.parse_args()
+    if args.curve:
+        return curve(args.exhume, args.seed, args.curve)
     kinds = ["same"] * 2 + ["weight"] * 2 + ["planted"] * 2 + ["quantised", "retrained"]
     expected = {"same": {"same_network"}, "weight": {"different"}, "planted": {"different"}, "quantised": {"rounding"},
                 "retrained": {"different"}}
-    table, rare, wrong = {}, {}, 0
+    table, rare, wrong, named = {}, {}, 0, [0, 0]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "server.py").write_text(SERVER)
@@ -215,9 +263,10 @@ def main():
             write(folder / "g.safetensors", g)
             np.savez(folder / "g.npz", **{f"W{i}": W for i, (W, b) in enumerate(g)},
                      **{f"b{i}": b for i, (W, b) in enumerate(g)})
-            ways = {"files": ["g.safetensors", "--budget", str(args.budget)]}
+            ways = {"files": ["g.safetensors"]}
             if args.boxes:
-                serve = f"{sys.executable} server.py g.npz {'float32' if single else 'float64'}"
+                served = "float32" if single or n % 5 == 3 else "float64"
+                serve = f"{sys.executable} server.py g.npz {served}"
                 ways["box"] = ["--command", serve, "--queries", str(args.queries)]
                 if kind == "planted":
                     ways["box inside"] = ways["box"] + ["--inside"]
@@ -237,6 +286,9 @@ def main():
                     right = entry_proved
                 if way == "box" and kind == "weight" and equal_here and verdict in {"same_function", "rounding"}:
                     right = True
+                if way == "box" and kind == "weight" and verdict == "different":
+                    named[1] += 1
+                    named[0] += (about[0] + 1, about[1] + 1) in {(u["layer"], u["first_row"]) for u in answer["units"]["changed"]}
                 if way == "files":
                     equal_here = kind == "weight" and verdict == "same_function" and right
                 if way == "files" and right and about and kind == "planted":
@@ -264,6 +316,8 @@ def main():
         print(f"{kind:10} {way:10} {right:3} of {count:3} right   {seconds / count:.2f} s each, at most {most:.2f} s")
     for (way, power, layer), (right, count) in sorted(rare.items()):
         print(f"planted in layer {layer}, on for 1e{power}: {way}: {right} of {count} found")
+    if args.boxes:
+        print(f"one weight changed: {named[0]} of {named[1]} black boxes with the unit named")
     return 1 if wrong else 0
 
 

@@ -11,7 +11,10 @@
 #include "compare/pair_bounds.h"
 #include "compare/search.h"
 #include "compare/split.h"
+#include "compare/unit_function.h"
+#include "exhume/activation.h"
 #include "exhume/error.h"
+#include "model/activation_table.h"
 
 namespace exhume::compare_test {
 namespace {
@@ -261,6 +264,143 @@ TEST(Compare, AUnitFoundFarOutIsFollowedHome) {
   const CompareResult missed = compare(model(f), {"a function", {}, function_oracle(answer, 40)}, options);
   EXPECT_TRUE(missed.same());
   EXPECT_GT(missed.unseen_share, 0);
+}
+
+// Weights below zero alone on units that are never below zero: the unit is off, by intervals.
+TEST(Compare, AUnitThatReadsNothingAboveZeroIsProvedToBeOff) {
+  const Network f = random_relus(21, {6, 20, 4, 9, 2});
+  Network g = f;
+  Matrix& W = g.layers[2].W;
+  W.conservativeResize(10, 4);
+  W.row(9) << -1, -0.5, -2, -0.1;
+  g.layers[2].b.conservativeResize(10);
+  g.layers[2].b(9) = 0;
+  g.layers[3].W.conservativeResize(2, 10);
+  g.layers[3].W.col(9) << 1, -1;
+  const CompareResult found = compare(model(f), model(g), within(-1, 1));
+  EXPECT_EQ(found.verdict, CompareVerdict::kSameFunction) << found.reason;
+  EXPECT_LT(found.upper, 1e-12);
+  EXPECT_EQ(found.extra.size(), 1U);
+}
+
+// Answers in single precision, and one weight changed by a thousandth of itself: of the size of rounding
+// where it acts, and told from it. Networks as they are, in other scales: rounding.
+TEST(Compare, AChangeOfTheSizeOfRoundingIsNoRounding) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Network f = random_relus(seed, {8, 30, 20, 2});
+    const bool changed = seed % 2 == 0;
+    Network g = f;
+    if (changed) {
+      Network file = f;
+      file.layers[1].W(3, 4) = 0.1 * f.layers[1].W(3, 4);
+      g.layers[1].W(3, 4) = file.layers[1].W(3, 4) * (1 + 1e-3);
+      const OraclePtr oracle = function_oracle(
+          [&](const auto& x) { return evaluate_in(Arithmetic::kFloat32, g, x); }, 8, "changed");
+      const CompareResult found = compare(model(file), {"changed", {}, oracle}, within(-1, 1));
+      ASSERT_EQ(found.verdict, CompareVerdict::kDifferent) << seed << found.reason;
+      ASSERT_FALSE(found.changed.empty()) << seed;
+      EXPECT_EQ(found.changed[0].layer, 1) << seed;
+      EXPECT_EQ(found.changed[0].first_row, 3) << seed;
+      EXPECT_NEAR(found.changed[0].second_weight, g.layers[1].W(3, 4), 1e-3 * std::abs(g.layers[1].W(3, 4)))
+          << seed;
+      continue;
+    }
+    // Other scales, so that other weights are stored.
+    const Network other = exchanged(g);
+    const OraclePtr oracle = function_oracle(
+        [&](const auto& x) { return evaluate_in(Arithmetic::kFloat32, other, x); }, 8, "single");
+    const CompareResult found = compare(model(f), {"single", {}, oracle}, within(-1, 1));
+    EXPECT_EQ(found.verdict, CompareVerdict::kRounding) << seed << found.reason;
+  }
+}
+
+// Every activation: ranges of values, slopes and lines hold at inputs between.
+TEST(Compare, RangesOfUnitFunctionsHold) {
+  for (const std::string& name : activation_names()) {
+    const Rectifier sigma = parse_rectifier(name);
+    if (name == "relu" || name == "leaky_relu" || name == "abs" || name == "identity") continue;  // as ReLUs
+    const UnitFunction unit(sigma);
+    const Stream stream(3, "ranges " + name);
+    for (std::uint64_t k = 0; k < 200; ++k) {
+      RowMatrix ends(2, 1);
+      stream.fill_normal(k, ends);
+      const double scale = std::pow(10.0, static_cast<double>(k % 4) - 2);
+      const double low = scale * ends.minCoeff(), high = scale * ends.maxCoeff();
+      const Range slopes = unit.slopes(low, high), values = unit.values(low, high);
+      const UnitFunction::Line line = unit.line(low, high);
+      for (int i = 0; i <= 50; ++i) {
+        const double z = low + (high - low) * i / 50;
+        const double value = sigma(z), slope = sigma.everywhere || z > 0 ? sigma.slope(z) : 0;
+        ASSERT_TRUE(values.low <= value && value <= values.high) << name << " " << z;
+        ASSERT_TRUE(slopes.low <= slope && slope <= slopes.high)
+            << name << " " << z << " " << low << " " << high;
+        const double rest = value - line.lambda * z, room = 1e-15 * (1 + std::abs(value));
+        ASSERT_TRUE(line.rest.low - room <= rest && rest <= line.rest.high + room) << name << " " << z;
+      }
+    }
+  }
+}
+
+// Networks of every activation: exchanged units are the same network, one weight is named, no bound is below
+// a difference, and another activation with the same weights is another function.
+TEST(Compare, UnitsOfEveryActivation) {
+  for (const std::string& name : activation_names()) {
+    if (name == "relu" || name == "square" || name == "cube" || name == "exp") continue;
+    Network f = random_relus(31, {3, 7, 6, 2});
+    f.activation = name;
+    Network g = f;
+    g.layers[0].W = f.layers[0].W.colwise().reverse();
+    g.layers[0].b = f.layers[0].b.reverse();
+    g.layers[1].W = f.layers[1].W.rowwise().reverse();
+    const CompareResult same = compare(model(f), model(g), within(-1, 1));
+    EXPECT_EQ(same.verdict, CompareVerdict::kSameNetwork) << name << same.reason;
+    EXPECT_LT(same.upper, 1e-10) << name;
+    g = f;
+    g.layers[1].W(2, 3) *= 1.001;
+    const CompareResult found = compare(model(f), model(g), within(-1, 1));
+    EXPECT_EQ(found.verdict, CompareVerdict::kDifferent) << name << found.reason;
+    ASSERT_EQ(found.changed.size(), 1U) << name;
+    EXPECT_EQ(found.changed[0].layer, 1) << name;
+    EXPECT_EQ(found.changed[0].first_row, 2) << name;
+    const RowMatrix x = uniform_inputs(found.low, found.high, 20'000, 5, "test");
+    const double most = (evaluate(f, x) - evaluate(g, x)).cwiseAbs().maxCoeff();
+    EXPECT_GE(found.upper, most * (1 - 1e-9)) << name;
+    EXPECT_LT(found.upper, 3 * found.lower) << name;
+    g = f;
+    g.activation = name == "tanh" ? "gelu" : "tanh";
+    const CompareResult other = compare(model(f), model(g), within(-1, 1));
+    EXPECT_EQ(other.verdict, CompareVerdict::kDifferent) << name << other.reason;
+  }
+}
+
+TEST(Compare, ASigmoidIsATanh) {
+  Network f = random_relus(33, {3, 7, 2});
+  f.activation = "sigmoid";
+  const CompareResult found = compare(model(f), model(in_tanh_units(f)), within(-1, 1));
+  EXPECT_EQ(found.verdict, CompareVerdict::kSameNetwork) << found.reason;
+  EXPECT_LT(found.upper, 1e-13);
+}
+
+// A black box of smooth units in single precision, and one of them changed.
+TEST(Compare, ABlackBoxOfSmoothUnits) {
+  for (const char* name : {"tanh", "gelu", "elu"}) {
+    Network f = random_relus(35, {4, 12, 8, 2});
+    f.activation = name;
+    Network g = f;
+    g.layers[1].W(2, 3) *= 1.001;
+    for (const bool changed : {false, true}) {
+      const Network& behind = changed ? g : f;
+      const OraclePtr oracle = function_oracle(
+          [&](const auto& x) { return evaluate_in(Arithmetic::kFloat32, behind, x); }, 4, "a function");
+      const CompareResult found = compare(model(f), {"a function", {}, oracle}, within(-1, 1));
+      EXPECT_EQ(found.verdict, changed ? CompareVerdict::kDifferent : CompareVerdict::kRounding)
+          << name << found.reason;
+      if (changed) {
+        ASSERT_FALSE(found.changed.empty()) << name;
+        EXPECT_EQ(found.changed[0].first_row, 2) << name;
+      }
+    }
+  }
 }
 
 TEST(Compare, OptionsThatDoNotFitAreRefused) {

@@ -22,7 +22,7 @@ class Compare final : public Command {
     CLI::App* app = parent.add_subcommand(
         "compare", "Say whether two networks are the same function, and if not, where and by which units");
     add_file(*app, "A", asked_.first,
-             "A network (.safetensors, .npz, .onnx); none where --command is given twice");
+             "A network (.safetensors, .npz, .onnx, .nnet); none where --command is given twice");
     add_file(*app, "B", asked_.second, "Another one, or none where --command is given");
     app->add_option("--command", asked_.commands,
                     "A program that answers queries, in place of a file; may be given twice (see extract)")
@@ -44,7 +44,7 @@ class Compare final : public Command {
                         "Largest difference of an output to accept over the domain [what rounding explains]")
             ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_option("--budget", asked_.options.budget,
-                    "Boxes that the proof may look at, of two files [20000]")
+                    "Boxes that the proof may look at, of two files [20000, more where they are cheap]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--ratio", asked_.options.ratio,
                     "The proof ends where its upper end is at most this times the lower one [1.1]")

@@ -74,8 +74,8 @@ std::string compare_text(const CompareResult& found) {
     out += fmt::format("worst input   {}: {} and {}\n", entries(found.worst_input),
                        entries(found.first_outputs), entries(found.second_outputs));
     if (found.simple_input.size() > 0)
-      out += fmt::format("simpler       {}: {:.3g} apart\n", entries(found.simple_input),
-                         found.simple_difference);
+      out += fmt::format("simpler       {}: {:.3g} apart ({})\n", entries(found.simple_input),
+                         found.simple_difference, found.simple_words);
   }
   out += units(found.extra, "extra", true) + units(found.missing, "missing", false) +
          units(found.changed, "changed", false);

@@ -41,8 +41,8 @@ struct CompareOptions {
   // The domain: one number for all inputs or one per input. None: the range of `rows`, or -1 to 1.
   Vector low{}, high{};
   RowMatrix rows{};          // inputs that matter, rows x d; may be empty
-  Index budget = 20'000;     // boxes of the proof, for two networks; without a tolerance a tenth of them once
-                             // a difference is found
+  Index budget = 0;          // boxes of the proof, for two networks; without a tolerance a tenth of them once
+                             // a difference is found. 0: 20,000, and more where they are cheap
   double ratio = 1.1;        // a proof ends where upper <= ratio * lower
   Index queries = 10'000;    // of a black box, at most
   bool inside = false;       // no query outside the domain
@@ -112,8 +112,11 @@ struct CompareResult {
 
   double worst_difference = 0;  // the largest D found
   Vector worst_input{}, first_outputs{}, second_outputs{};
-  Vector simple_input{};  // D is above what is accepted here too, with as few entries off the middle (or
-  double simple_difference = 0;  // the first row of data) as was found
+  // D is above what is accepted here too, with as few entries off the middle of the domain (or the first row
+  // of data) as was found.
+  Vector simple_input{};
+  double simple_difference = 0;
+  std::string simple_words{};  // "the middle of the domain but for inputs 2, 5"
 
   double lower = 0;  // proved: lower <= max D <= upper; infinite where nothing is proved
   double upper = std::numeric_limits<double>::infinity();

@@ -13,7 +13,6 @@ namespace {
 
 using RowFloats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr double kSingle = 5.9604644775390625e-08;  // 2^-24, the unit roundoff of float32
 // Folding batch norm, or another order of sums, moves a weight by a few roundings of the largest in its row.
 constexpr double kFolded = 16 * kSingle;
 // The errors of two evaluations in the same arithmetic, of which one simulates the other: maxima over some
@@ -175,7 +174,11 @@ RowMatrix evaluate_in(Arithmetic arithmetic, const Network& network, const RowMa
       const RowFloats W = stored(arithmetic, layer.from[s]).cast<float>();
       z.noalias() += h[s].lazyProduct(W.transpose());
     }
-    if (l + 1 < blocks.layers.size()) z = z.cwiseMax(0.0F).eval();
+    if (l + 1 < blocks.layers.size()) {
+      z = blocks.sigma
+              ? RowFloats(z.unaryExpr([&](float v) { return static_cast<float>((*blocks.sigma)(v)); }))
+              : RowFloats(z.cwiseMax(0.0F));
+    }
     round_features(arithmetic, z);
     h.push_back(std::move(z));
   }
@@ -241,6 +244,15 @@ std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g) 
   // One weight that was changed is no rounding: rounding moves most of them.
   if (folded && 4 * moved >= entries) return "float32";
   return "";
+}
+
+std::string storage_of_pair(const Network& f, const Network& g, const Matching& pair) {
+  if (!pair.same_units) return "";
+  std::string found = storage_that_explains(to_plain_blocks(f), to_plain_blocks(g));
+  const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
+  if (found.empty() && pair.complete && pair.same_depth && !folded)
+    found = storage_that_explains(pair.first, pair.second);
+  return found;
 }
 
 Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const RowMatrix& y, bool rough) {

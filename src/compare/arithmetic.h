@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "compare/blocks.h"
+#include "compare/match.h"
 #include "exhume/network.h"
 
 namespace exhume {
+
+inline constexpr double kSingle = 5.9604644775390625e-08;  // 2^-24, the unit roundoff of float32
 
 enum class Arithmetic {
   kFloat32,
@@ -35,6 +38,9 @@ enum class Arithmetic {
 // Two networks with units in the same order: are the weights of one those of the other, rounded? The name of
 // the storage, or empty.
 [[nodiscard]] std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g);
+
+// Of two matched networks: as the files have them, since rounding may have made units idle; then as matched.
+[[nodiscard]] std::string storage_of_pair(const Network& f, const Network& g, const Matching& pair);
 
 // A black box: y are its answers at x, f the network in the file. `arithmetic` evaluates to `reference`, what
 // is left is at most `share` times rounding_size (search.h) in every entry.

@@ -6,9 +6,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <optional>
 
 #include "base/random.h"
 #include "compare/arithmetic.h"
+#include "compare/sensitivity.h"
 #include "exhume/error.h"
 
 namespace exhume {
@@ -17,6 +20,9 @@ namespace {
 constexpr Index kFirst = 256;     // random inputs that tell the arithmetic
 constexpr double kFarOut = 1000;  // times the size of the domain
 constexpr int kBisections = 48;   // to a place on a line
+// Answers (rows times outputs) of which the covariance is taken (sensitivity.h): a tenth of a second, and
+// one.
+constexpr Index kFewEntries = 1024, kManyEntries = 2560;
 
 // Queries in batches, counted; never more than the limit.
 class Asked {
@@ -102,6 +108,7 @@ class Hunt {
        CompareResult& out)
       : f_(f),
         blocks_(to_blocks(f)),
+        plain_(to_plain_blocks(f)),
         options_(options),
         low_(out.low),
         high_(out.high),
@@ -116,6 +123,15 @@ class Hunt {
     }
     if (out_.worst_difference > 0 && beyond_) ascend();
     if (beyond_) attribute();
+    if (beyond_ && std::isfinite(out_.worst_difference) && ask_.left() > 2 * low_.size() + 1) {
+      add_simple_input(
+          options_.rows,
+          [&](const RowMatrix& x) {
+            const RowMatrix gap = (ask_(x) - evaluate(f_, x)).cwiseAbs();
+            return Vector(gap.rowwise().maxCoeff());
+          },
+          out_);
+    }
     conclude();
   }
 
@@ -191,11 +207,8 @@ class Hunt {
     for (Index i = 0; i < low_.size(); ++i) x.col(i) = x.col(i).cwiseMax(low_(i)).cwiseMin(high_(i));
     const RowMatrix gap = ask_(x) - evaluate(f_, x);
     const auto a = gap.topRows(kPlaces), b = gap.middleRows(kPlaces, kPlaces), c = gap.bottomRows(kPlaces);
-    Vector bend = (a - 2 * b + c).rowwise().norm(), size = (a.rowwise().norm() + b.rowwise().norm());
-    std::vector<double> ratios;
-    for (Index i = 0; i < kPlaces; ++i) ratios.push_back(size(i) > 0 ? bend(i) / size(i) : 0);
-    std::nth_element(ratios.begin(), ratios.begin() + kPlaces / 2, ratios.end());
-    return ratios[kPlaces / 2] > 0.2;
+    // Of all places together: where the difference is small it may be rounding beside a change.
+    return (a - 2 * b + c).norm() > 0.2 * (a.norm() + b.norm());
   }
 
   [[nodiscard]] Index part(double share) const {
@@ -212,8 +225,13 @@ class Hunt {
       }
     }
     const Index random = part(0.35);
-    look(uniform_inputs(low_, high_, random, options_.seed, "compare inputs"));
-    out_.random_queries += random;
+    const RowMatrix inside = uniform_inputs(low_, high_, random, options_.seed, "compare inputs");
+    if (random > 0) {
+      const RowMatrix y = ask_(inside);
+      judge(inside, y);
+      out_.random_queries += random;
+      doubt_rounding(inside, y);
+    }
     const Index kinks = part(0.2);
     const RowMatrix from =
         uniform_inputs(low_, high_, std::max<Index>(1, kinks / 8), options_.seed, "compare kinks");
@@ -228,6 +246,8 @@ class Hunt {
              : corner_inputs(low_, high_, corners, options_.seed, "compare corners"));
     constexpr Index kMostExtremes = 600;  // a climb each: seconds where there are more
     look(extreme_inputs(blocks_, low_, high_, std::min(kMostExtremes, part(0.06)), options_.seed));
+    constexpr Index kMostActing = 150;  // a second
+    look(acting_inputs(blocks_, inside, low_, high_, std::min(kMostActing, part(0.05))));
     constexpr Index kPoints = 32;
     look(line_inputs(low_, high_, part(0.1) / kPoints, kPoints, options_.seed));
   }
@@ -349,8 +369,85 @@ class Hunt {
     }
   }
 
-  // Which units of the file the difference goes with: those that are on wherever it is.
+  // A difference of the size of rounding that goes with one weight of the file is no rounding
+  // (sensitivity.h).
+  void doubt_rounding(const RowMatrix& x, const RowMatrix& y) {
+    const bool fine = out_.arithmetic == "float32" || how_.reference;
+    if (beyond_ || out_.tolerance || !fine || !y.allFinite()) return;
+    const RowMatrix r = y - reference(x);
+    std::optional<SuspectWeight> found = suspect(x, r, kFewEntries);
+    // Not sure yet: more rows.
+    if (found && std::abs(found->t) > kChanged / 2 && std::abs(found->t) <= kChanged)
+      found = suspect(x, r, kManyEntries);
+    if (!found || std::abs(found->t) <= kChanged) return;
+    beyond_ = true;
+    out_.arithmetic.clear();
+    name(*found);
+  }
+
+  // The weight that explains most of r at the rows x; nothing where there is no difference.
+  [[nodiscard]] std::optional<SuspectWeight> suspect(const RowMatrix& x, const RowMatrix& r,
+                                                     Index entries) const {
+    const Sample some = sample(x, r, entries);
+    return Sensitivity(plain_, some.outputs, some.x, some.r, some.size).worst();
+  }
+
+  struct Sample {
+    RowMatrix x, r, size;
+    std::vector<Index> outputs;
+  };
+  [[nodiscard]] Sample sample(const RowMatrix& x, const RowMatrix& r, Index entries) const {
+    // The covariance of sensitivity.h is of this size squared.
+    constexpr Index kLeastRows = 32, kMostOutputs = 16;
+    const Index columns = std::min(kMostOutputs, r.cols());
+    const Index rows = std::min(x.rows(), std::max(kLeastRows, entries / columns));
+    Sample out;
+    out.x = x.topRows(rows);
+    const RowMatrix size = rounding_size(f_, out.x).cwiseMax(kTiny);
+    const Vector by_output = (r.topRows(rows).array() / size.array()).square().colwise().mean().transpose();
+    std::vector<Index> order(static_cast<std::size_t>(r.cols()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Index a, Index b) { return by_output(a) > by_output(b); });
+    order.resize(static_cast<std::size_t>(columns));
+    std::sort(order.begin(), order.end());
+    out.r.resize(rows, columns);
+    out.size.resize(rows, columns);
+    for (Index c = 0; c < columns; ++c) {
+      out.r.col(c) = r.col(order[static_cast<std::size_t>(c)]).head(rows);
+      out.size.col(c) = size.col(order[static_cast<std::size_t>(c)]);
+    }
+    out.outputs = order;
+    return out;
+  }
+
+  void name(const SuspectWeight& found) {
+    ComparedUnit unit;
+    unit.layer = static_cast<Index>(found.layer);
+    unit.first_row = unit.second_row = found.unit;
+    unit.weight = found.source < 0 ? std::string("bias")
+                  : found.source == 0
+                      ? fmt::format("weight on input {}", found.from + 1)
+                      : fmt::format("weight on unit {} of layer {}", found.from + 1, found.source);
+    unit.first_weight = found.weight;
+    unit.second_weight = found.weight + found.change;
+    const BlockLayer& layer = plain_.layers[found.layer];
+    double norm = layer.b(found.unit) * layer.b(found.unit);
+    for (const Matrix& block : layer.from)
+      if (block.size() != 0) norm += block.row(found.unit).squaredNorm();
+    unit.change = std::abs(found.change) / std::max(std::sqrt(norm), kTiny);
+    unit.input = out_.worst_input;
+    out_.changed.push_back(std::move(unit));
+    out_.remarks.push_back(fmt::format(
+        "The difference goes with one weight of the file: a change of it explains {:.0f}% of the squares "
+        "over random inputs. Its new value is an estimate.",
+        100 * found.share));
+  }
+
+  // Which units of the file the difference goes with: one weight, the weights of one unit, or units that are
+  // on wherever it is.
   void attribute() {
+    if (!out_.changed.empty()) return;
     const Index rows = std::min<Index>(512, ask_.left());
     if (rows < 64) return;
     const RowMatrix x = uniform_inputs(low_, high_, rows, options_.seed, "compare attribution");
@@ -360,7 +457,26 @@ class Hunt {
     const auto differs = (gap.array() > 1e-6 * size + 1e-9 * out_.worst_difference).eval();
     const Index many = differs.count();
     if (out_.random_differences.size() == 0) out_.random_differences = gap;
-    if (many < 8 || many == rows) return;
+    if (many < 8 || !y.allFinite()) return;
+    constexpr double kMostOfIt = 0.9;
+    const Sample some = sample(x, y - evaluate(f_, x), kFewEntries);
+    const Sensitivity sensitivity(plain_, some.outputs, some.x, some.r, some.size);
+    if (const std::optional<SuspectWeight> found = sensitivity.worst(); found && found->share > kMostOfIt) {
+      name(*found);
+      return;
+    }
+    if (const std::optional<SuspectUnit> found = sensitivity.worst_unit();
+        found && found->share > kMostOfIt) {
+      ComparedUnit unit;
+      unit.layer = static_cast<Index>(found->layer);
+      unit.first_row = unit.second_row = found->unit;
+      unit.weight =
+          fmt::format("changes of its weights explain {:.0f}% of the difference", 100 * found->share);
+      unit.input = out_.worst_input;
+      out_.changed.push_back(std::move(unit));
+      return;
+    }
+    if (many == rows || !plain_.piecewise_linear()) return;
     const std::vector<RowMatrix> h = features(blocks_, x);
     for (std::size_t l = 0; l < blocks_.depth(); ++l) {
       for (Index i = 0; i < blocks_.layers[l].units(); ++i) {
@@ -429,7 +545,7 @@ class Hunt {
   }
 
   const Network& f_;
-  BlockNetwork blocks_;
+  BlockNetwork blocks_, plain_;
   const CompareOptions& options_;
   const Vector low_, high_;
   CompareResult& out_;

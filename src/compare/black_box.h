@@ -5,7 +5,8 @@
 // 2. Fresh random inputs: no difference in N of them bounds the share of the domain at a confidence.
 // 3. Both sides of the kinks of the file's units; corners of the box, all of them where there are few: a unit
 //    of the first layer that is on somewhere in a box is on at a corner. Extremes of random combinations of
-//    the features of every layer, where a unit above them that is rarely on would be.
+//    the features of every layer, where a unit above them that is rarely on would be. Inputs where weights of
+//    the file act that act at hardly any random input.
 // 4. Lines through the domain, and far out, where half of all units of the first layer are on however rarely
 //    they are inside: the answers must be the file's there too. A difference far out is followed home: its
 //    gradient is the direction w of the unit, the place on the line where it begins a point of its plane, and

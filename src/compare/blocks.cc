@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "model/activation_table.h"
+
 namespace exhume {
 namespace {
 
@@ -50,6 +52,47 @@ void read_below(BlockNetwork& network, std::size_t l, Index unit) {
     above.b_slack += 2 * kUlp * (product.cwiseAbs() + above.b.cwiseAbs());
     above.b_slack += a_slack * std::abs(own.b(unit)) + most * own.b_slack(unit);
     above.b_slack *= 1 + 8 * kUlp;
+  }
+}
+
+// p where the activation is p z below zero and z above: leaky ReLU, |z| (up to a sign) and z itself.
+std::optional<double> slope_below_zero(const std::string& activation) {
+  const ActivationRow* row = find_activation(activation);
+  if (row == nullptr || row->smooth || row->degree != 1) return std::nullopt;
+  const double p = activation_parameter(activation);
+  return -row->value(-1, p);
+}
+
+// The unit's function is p z + (1 - p) max(z, 0): what stands on it reads p z from below.
+void add_linear_part(BlockNetwork& network, std::size_t l, Index unit, double p) {
+  std::vector<Vector> on(network.layers.size());
+  for (std::size_t u = l + 1; u < network.layers.size(); ++u) {
+    BlockLayer& above = network.layers[u];
+    if (above.from[l + 1].size() == 0) continue;
+    ensure_slack(above, l + 1);
+    on[u] = above.from[l + 1].col(unit);
+    above.from[l + 1].col(unit) *= p;
+    above.slack[l + 1].col(unit) =
+        above.slack[l + 1].col(unit) * std::abs(p) + kUlp * (std::abs(p) * on[u].cwiseAbs());
+  }
+  read_below(network, l, unit);
+  for (std::size_t u = l + 1; u < network.layers.size(); ++u) {
+    BlockLayer& above = network.layers[u];
+    if (above.from[l + 1].size() == 0) continue;
+    above.from[l + 1].col(unit) = (1 - p) * on[u];
+    above.slack[l + 1].col(unit) = 2 * kUlp * (1 + std::abs(p)) * on[u].cwiseAbs();
+  }
+}
+
+// What stands on the unit has its constant value instead.
+void add_constant(BlockNetwork& network, std::size_t l, Index unit, double value) {
+  for (std::size_t u = l + 1; u < network.layers.size(); ++u) {
+    BlockLayer& above = network.layers[u];
+    if (above.from[l + 1].size() == 0) continue;
+    const Vector product = above.from[l + 1].col(unit) * value;
+    above.b += product;
+    above.b_slack += 8 * kUlp * (product.cwiseAbs() + above.b.cwiseAbs()) +
+                     std::abs(value) * slack_of(above, l + 1).col(unit);
   }
 }
 
@@ -123,7 +166,7 @@ double slack_radius(const BlockLayer& layer, Index unit, const std::vector<Vecto
 
 }  // namespace
 
-BlockNetwork to_blocks(const Network& network) {
+BlockNetwork to_plain_blocks(const Network& network) {
   BlockNetwork out;
   out.inputs = network.inputs();
   std::vector<Index> size = {out.inputs};
@@ -148,6 +191,23 @@ BlockNetwork to_blocks(const Network& network) {
     size.push_back(layer.b.size());
     out.layers.push_back(std::move(to));
   }
+  if (network.activation != "relu") out.sigma = parse_rectifier(network.activation);
+  return out;
+}
+
+void rectify(BlockNetwork& network) {
+  if (!network.sigma) return;
+  const std::optional<double> p = slope_below_zero(network.sigma->name);
+  if (!p) return;
+  for (std::size_t l = 0; l < network.depth(); ++l) {
+    for (Index i = 0; i < network.layers[l].units(); ++i) add_linear_part(network, l, i, *p);
+  }
+  network.sigma.reset();
+}
+
+BlockNetwork to_blocks(const Network& network) {
+  BlockNetwork out = to_plain_blocks(network);
+  rectify(out);
   return out;
 }
 
@@ -158,10 +218,35 @@ std::vector<RowMatrix> features(const BlockNetwork& network, const Eigen::Ref<co
     RowMatrix z = layer.b.transpose().replicate(x.rows(), 1);
     for (std::size_t s = 0; s <= l; ++s)
       if (layer.from[s].size() != 0) z.noalias() += h[s] * layer.from[s].transpose();
-    if (l + 1 < network.layers.size()) z = z.cwiseMax(0.0).eval();
+    if (l + 1 < network.layers.size()) {
+      if (network.piecewise_linear()) {
+        z = z.cwiseMax(0.0).eval();
+      } else {
+        z = z.unaryExpr([&](double v) { return (*network.sigma)(v); }).eval();
+      }
+    }
     h.push_back(std::move(z));
   }
   return h;
+}
+
+RowMatrix slopes(const BlockNetwork& network, const std::vector<RowMatrix>& features, std::size_t layer) {
+  if (network.piecewise_linear())
+    return (features[layer + 1].array() > 0)
+        .select(RowMatrix::Ones(features[0].rows(), features[layer + 1].cols()), 0.0);
+  const BlockLayer& own = network.layers[layer];
+  RowMatrix z = own.b.transpose().replicate(features[0].rows(), 1);
+  for (std::size_t s = 0; s <= layer; ++s)
+    if (own.from[s].size() != 0) z.noalias() += features[s] * own.from[s].transpose();
+  const Rectifier& sigma = *network.sigma;
+  return z.unaryExpr([&](double v) { return sigma.everywhere || v > 0 ? sigma.slope(v) : 0.0; });
+}
+
+Vector slopes(const BlockNetwork& network, const std::vector<RowMatrix>& features, Index row,
+              std::size_t layer) {
+  std::vector<RowMatrix> here;
+  for (std::size_t s = 0; s < layer + 2; ++s) here.emplace_back(features[s].row(row));
+  return slopes(network, here, layer).row(0);
 }
 
 RowMatrix evaluate(const BlockNetwork& network, const Eigen::Ref<const RowMatrix>& x) {
@@ -179,7 +264,11 @@ Vector gradient(const BlockNetwork& network, const std::vector<RowMatrix>& featu
       if (block.size() != 0) pull[s].noalias() += block.transpose() * down;
     }
     if (l == 0) break;
-    down = (features[l].row(row).transpose().array() > 0).select(pull[l], 0.0);
+    if (network.piecewise_linear()) {
+      down = (features[l].row(row).transpose().array() > 0).select(pull[l], 0.0);
+    } else {
+      down = slopes(network, features, row, l - 1).cwiseProduct(pull[l]);
+    }
   }
   return pull[0];
 }
@@ -260,7 +349,11 @@ void drop_idle_units(BlockNetwork& network) {
         Vector row = whole_row(network, l, i);
         const double b = row(row.size() - 1);
         if (row.head(row.size() - 1).isZero(0)) {
-          if (b > 0) read_below(network, l, i);  // max(b, 0) = b
+          if (network.sigma) {
+            add_constant(network, l, i, (*network.sigma)(b));
+          } else if (b > 0) {
+            read_below(network, l, i);  // max(b, 0) = b
+          }
           continue;
         }
         kept.push_back(i);
@@ -285,7 +378,8 @@ void join_twins(BlockNetwork& network, const Vector& radius) {
       double s = 1;
       for (const Index j : kept) {
         const Vector& other = rows[static_cast<std::size_t>(j)];
-        s = row.norm() / other.norm();
+        if (network.sigma && row != other) continue;
+        s = network.sigma ? 1 : row.norm() / other.norm();
         if (!((row - s * other).cwiseAbs().maxCoeff() <= kTwin * row.cwiseAbs().maxCoeff())) continue;
         twin = j;
         break;

@@ -21,9 +21,7 @@
 namespace exhume {
 namespace {
 
-// Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
-// float32 does, and what a fit to the last bits leaves.
-constexpr double kSameWeights = 1e-9;
+constexpr Index kUsualBoxes = 20'000;
 
 Vector spread_over(const Vector& given, Index inputs, const char* name) {
   if (given.size() == inputs) return given;
@@ -102,6 +100,7 @@ void list_units(const Matching& pair, const DifferenceResult& search, CompareRes
   }
   std::stable_sort(out.changed.begin(), out.changed.end(),
                    [](const auto& a, const auto& b) { return a.change > b.change; });
+  if (!pair.same_units) return;
   for (std::size_t l = 0; l < pair.first.layers.size(); ++l) {
     const BlockLayer &p = pair.first.layers[l], &q = pair.second.layers[l];
     Matrix change = Matrix::Zero(p.units(), pair.first.units(l));
@@ -135,6 +134,10 @@ std::string units_sentence(const CompareResult& out, Index depth) {
     if (list[0].first_row >= 0 || list[0].second_row >= 0)
       text += fmt::format(" ({}{})", list.size() == 1 ? "" : "first ", unit_words(list[0], second, depth));
   };
+  if (out.black_box) {
+    add(out.changed, "unit has other weights", "units have other weights", false);
+    return text;
+  }
   add(out.changed, "of them has other weights", "of them have other weights", false);
   add(out.missing, "is missing in the second", "are missing in the second", false);
   add(out.extra, "is extra in the second", "are extra in the second", true);
@@ -151,6 +154,14 @@ std::string bound_words(const CompareResult& out) {
   if (!std::isfinite(out.upper)) return "";
   return fmt::format("over {} it is proved that {:.3g} <= max |f - g| <= {:.3g}", range_words(out), out.lower,
                      out.upper);
+}
+
+// The parts that are not empty, with "; " between them.
+std::string sentence(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts)
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  return text;
 }
 
 // The units that changed most, with what their changed weight reads.
@@ -173,6 +184,24 @@ std::vector<WatchedUnit> changed_most(const Matching& pair) {
   return out;
 }
 
+// Boxes where none are given: some minutes on one core at most, where nothing decides earlier.
+Index usual_budget(const Matching& pair) {
+  constexpr double kOperations = 2e11, kMost = 200'000;
+  if (!pair.same_units) return kUsualBoxes;
+  const double many =
+      std::min(kMost, kOperations / std::max(PairBounds(pair.first, pair.second).cost(), 1.0));
+  return std::max(kUsualBoxes, static_cast<Index>(many));
+}
+
+// The difference that was found, and no upper end.
+SplitResult nothing_proved(const Vector& input, const SureDifference& sure) {
+  SplitResult out;
+  out.lower = sure(input.transpose())(0);
+  out.upper = std::numeric_limits<double>::infinity();
+  out.worst = input;
+  return out;
+}
+
 void compare_networks(const Network& f, const Network& g, const CompareOptions& options,
                       const Control& control, CompareResult& out) {
   StageClock clock;
@@ -186,31 +215,30 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   list_units(pair, search, out);
   out.random_differences = search.random_differences;
   out.row_differences = search.row_differences;
-  const bool same_weights = pair.complete && pair.worst_change <= kSameWeights;
-  // As the files have them, since rounding may have made units idle; then as they were matched.
-  if (!same_weights) out.arithmetic = storage_that_explains(to_blocks(f), to_blocks(g));
-  const bool folded = !pair.folded_first.empty() || !pair.folded_second.empty();
-  if (!same_weights && out.arithmetic.empty() && pair.complete && pair.same_depth && !folded)
-    out.arithmetic = storage_that_explains(pair.first, pair.second);
+  const bool same_weights = pair.same_weights();
+  if (!same_weights) out.arithmetic = storage_of_pair(f, g, pair);
   const double scale =
       evaluate(f, uniform_inputs(out.low, out.high, 64, options.seed, "compare scale")).cwiseAbs().maxCoeff();
   out.accepted = options.tolerance.value_or(kSameWeights * std::max(scale, kTiny));
   const auto sure = [&](const RowMatrix& x) { return sure_difference(f, g, x); };
   clock.lap("search");
   SplitOptions limits;
-  limits.boxes = options.budget;
+  limits.boxes = options.budget > 0 ? options.budget : usual_budget(pair);
   limits.ratio = options.ratio;
   limits.accept = out.accepted;
-  limits.boxes_decided = options.tolerance ? options.budget : std::max<Index>(1, options.budget / 10);
+  limits.boxes_decided = options.tolerance
+                             ? limits.boxes
+                             : std::max<Index>(1, (options.budget > 0 ? options.budget : kUsualBoxes) / 10);
   // Without a tolerance a difference is decided, but how large it may get is worth knowing.
   if (options.tolerance) limits.refuse = out.accepted;
-  const PairBounds bounds(pair.first, pair.second);
-  SplitResult proof = split(bounds, out.low, out.high, search.input, sure, limits, control);
+  const SplitResult proof = pair.same_units ? split(PairBounds(pair.first, pair.second), out.low, out.high,
+                                                    search.input, sure, limits, control)
+                                            : nothing_proved(search.input, sure);
   out.lower = proof.lower;
   out.upper = proof.upper;
   out.boxes = proof.boxes;
   out.leaves = proof.leaves;
-  out.tree = std::move(proof.tree);
+  out.tree = proof.tree;
   const bool searched = search.input.size() > 0 && search.worst > proof.lower;
   out.worst_input = searched ? search.input : proof.worst;
   const RowMatrix a = evaluate(f, out.worst_input.transpose()), b = evaluate(g, out.worst_input.transpose());
@@ -221,13 +249,20 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   clock.lap("proof");
 
   const Index depth = static_cast<Index>(pair.first.depth());
-  const std::string units = units_sentence(out, depth), bound = bound_words(out);
+  const std::string units = pair.same_units ? units_sentence(out, depth) : "", bound = bound_words(out);
   for (const auto& [list, name] :
        {std::pair(&pair.folded_first, &out.first), std::pair(&pair.folded_second, &out.second)}) {
     if (!list->empty()) {
       out.remarks.push_back(fmt::format("{} of {} on in the whole domain and without a partner: folded.",
                                         number_words(list->size(), "unit is", "units are"), *name));
     }
+  }
+  if (!pair.same_units) {
+    out.remarks.push_back(fmt::format(
+        "The units of {} are {}, those of {} are {}: none are matched, and no upper bound is proved.",
+        out.first, f.activation, out.second, g.activation));
+  } else if (f.activation == "sigmoid" || g.activation == "sigmoid") {
+    out.remarks.emplace_back("Sigmoids are compared as tanh: weights are stated in that scale.");
   }
   if (!pair.same_depth) {
     out.remarks.push_back(
@@ -264,32 +299,31 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   }
   switch (out.verdict) {
     case CompareVerdict::kSameNetwork:
-      out.reason =
-          fmt::format("the same network: {}, weights agree to {:.1e}; {}", units, pair.worst_change, bound);
+      out.reason = sentence(
+          {fmt::format("the same network: {}, weights agree to {:.1e}", units, pair.worst_change), bound});
       break;
     case CompareVerdict::kSameFunction:
-      out.reason = fmt::format("the same function to {:.3g}: {}; {}", out.accepted, bound, units);
+      out.reason = sentence({fmt::format("the same function to {:.3g}: {}", out.accepted, bound), units});
       break;
     case CompareVerdict::kRounding:
-      out.reason = fmt::format("only rounding: the weights of one are those of the other in {}; {}",
-                               out.arithmetic, bound);
+      out.reason = sentence(
+          {fmt::format("only rounding: the weights of one are those of the other in {}", out.arithmetic),
+           bound});
       break;
     case CompareVerdict::kDifferent:
-      out.reason = fmt::format("different by {:.3g} at the worst input found; {}; {}", out.worst_difference,
-                               units, bound);
+      out.reason = sentence(
+          {fmt::format("different by {:.3g} at the worst input found", out.worst_difference), units, bound});
       break;
     case CompareVerdict::kUndecided:
-      out.reason = fmt::format("undecided: {}, and {:.3g} lies between; {}", bound, out.accepted, units);
+      out.reason = sentence({bound.empty()
+                                 ? fmt::format("undecided: no difference above {:.3g} was found, and "
+                                               "nothing is proved",
+                                               out.accepted)
+                                 : fmt::format("undecided: {}, and {:.3g} lies between", bound, out.accepted),
+                             units});
       break;
   }
-  if (different) {
-    const Vector base =
-        options.rows.rows() > 0 ? Vector(options.rows.row(0).transpose()) : Vector((out.low + out.high) / 2);
-    const double least = options.tolerance ? std::max(*options.tolerance, 0.5 * out.worst_difference)
-                                           : 0.5 * out.worst_difference;
-    out.simple_input = simplest_input(out.worst_input, base, sure, least);
-    out.simple_difference = sure(out.simple_input.transpose())(0);
-  }
+  if (different) add_simple_input(options.rows, sure, out);
   out.parameters = compare_parameters(f, g, options.free_signs);
   out.certificate.timings = clock.laps();
 }
@@ -344,7 +378,7 @@ void certify(const CompareOptions& options, CompareResult& out) {
     said.emplace_back("confidence", fmt::format("{:.17g}", options.confidence));
     said.emplace_back("inside", options.inside ? "true" : "false");
   } else {
-    said.emplace_back("budget", fmt::format("{}", options.budget));
+    if (options.budget > 0) said.emplace_back("budget", fmt::format("{}", options.budget));
   }
   if (out.same()) {
     certificate.conclusion = out.reason;
@@ -375,7 +409,7 @@ void CompareOptions::validate() const {
   if (tolerance && !(*tolerance >= 0))
     throw std::invalid_argument(fmt::format("tolerance is {:g}, expected at least 0", *tolerance));
   if (low.size() != high.size()) throw std::invalid_argument("low and high belong together");
-  if (budget < 1) throw std::invalid_argument(fmt::format("budget is {}, expected at least 1", budget));
+  if (budget < 0) throw std::invalid_argument(fmt::format("budget is {}, expected at least 0", budget));
   if (queries < 1) throw std::invalid_argument(fmt::format("queries is {}, expected at least 1", queries));
   if (!(ratio >= 1)) throw std::invalid_argument(fmt::format("ratio is {:g}, expected at least 1", ratio));
   if (!(confidence > 0 && confidence < 1))

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "model/activation_table.h"
 
 namespace exhume {
 namespace {
@@ -67,10 +68,58 @@ double median_scale(const Vector& r, const Vector& q) {
   return std::abs(s - 1) <= kNearOne && kFarBetter * without <= with + 1e-13 * r.lpNorm<1>() ? 1 : s;
 }
 
-double square_distance(const Vector& r, const Vector& q) {
+// free_scale: up to a positive factor.
+double square_distance(const Vector& r, const Vector& q, bool free_scale) {
   const double a = r.norm(), b = q.norm();
   if (a == 0 || b == 0) return 4;
-  return (r / a - q / b).squaredNorm();
+  return free_scale ? (r / a - q / b).squaredNorm()
+                    : (r - q).squaredNorm() / (std::max(a, b) * std::max(a, b));
+}
+
+// What the activation allows.
+struct Freedom {
+  bool scale = true;  // rows by a positive factor
+  bool turn = false;  // units turned around
+  Symmetry symmetry = Symmetry::kHalf;
+};
+
+Freedom freedom_of(const Network& f, const Network& g, bool free_signs) {
+  const bool linear_terms = free_signs || (f.has_skip_terms() && g.has_skip_terms());
+  const ActivationRow* row = find_activation(f.activation);
+  if (row == nullptr) return {false, false, Symmetry::kNone};
+  if (f.activation != g.activation && row->degree == 1)
+    return {true, linear_terms, Symmetry::kHalf};  // as ReLUs
+  return {row->degree > 0, row->symmetry == Symmetry::kHalf ? linear_terms : row->symmetry != Symmetry::kNone,
+          row->symmetry};
+}
+
+void turn_around(BlockNetwork& network, std::size_t l, Index unit, Symmetry symmetry) {
+  if (symmetry == Symmetry::kHalf) {
+    turn_unit(network, l, unit);
+    return;
+  }
+  BlockLayer& own = network.layers[l];
+  for (Matrix& block : own.from)
+    if (block.size() != 0) block.row(unit) *= -1;
+  own.b(unit) *= -1;
+  if (symmetry == Symmetry::kEven) return;
+  for (std::size_t u = l + 1; u < network.layers.size(); ++u)
+    if (network.layers[u].from[l + 1].size() != 0) network.layers[u].from[l + 1].col(unit) *= -1;
+}
+
+// Sigmoids as tanh, so that turning one around moves no constant; slack for the constants that moved.
+BlockNetwork blocks_of(const Network& network) {
+  if (network.activation != "sigmoid") return to_plain_blocks(network);
+  BlockNetwork out = to_blocks(in_tanh_units(network));
+  for (std::size_t l = 1; l < out.layers.size(); ++l) {
+    BlockLayer& layer = out.layers[l];
+    for (const Matrix& block : layer.from) {
+      if (block.size() == 0) continue;
+      const double roundings = static_cast<double>(block.cols() + 4) * std::numeric_limits<double>::epsilon();
+      layer.b_slack += roundings * (block.cwiseAbs().rowwise().sum() + layer.b.cwiseAbs());
+    }
+  }
+  return out;
 }
 
 // Folds units of layer l without a partner that are on in the whole domain; drops them from `free`.
@@ -129,8 +178,14 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
                      bool free_signs, std::uint64_t seed) {
   Matching out;
   BlockNetwork &F = out.first, &G = out.second;
-  F = to_blocks(f);
-  G = to_blocks(g);
+  F = blocks_of(f);
+  G = blocks_of(g);
+  out.same_units = F.sigma.has_value() == G.sigma.has_value() && (!F.sigma || F.sigma->name == G.sigma->name);
+  if (!out.same_units) {
+    for (BlockNetwork* network : {&F, &G}) rectify(*network);
+    if (F.sigma || G.sigma) return out;
+    out.same_units = true;  // ReLUs and linear terms
+  }
   const Vector radius = low.cwiseAbs().cwiseMax(high.cwiseAbs());
   for (BlockNetwork* network : {&F, &G}) {
     drop_idle_units(*network);
@@ -140,7 +195,7 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
   const std::size_t depth = std::max(F.depth(), G.depth());
   pad_layers(F, depth);
   pad_layers(G, depth);
-  const bool turn = free_signs || (f.has_skip_terms() && g.has_skip_terms());
+  const Freedom free = freedom_of(f, g, free_signs);
   RowMatrix x(kPoints, low.size());
   Stream(seed, "match units").fill_uniform(0, x);
   for (Index i = 0; i < x.cols(); ++i) x.col(i) = low(i) + (high(i) - low(i)) * x.col(i).array();
@@ -156,9 +211,9 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
     turned.setConstant(false);
     for (Index i = 0; i < R.rows(); ++i) {
       for (Index j = 0; j < Q.rows(); ++j) {
-        cost(i, j) = square_distance(R.row(i), Q.row(j));
-        if (!turn) continue;
-        const double other = square_distance(R.row(i), -Q.row(j));
+        cost(i, j) = square_distance(R.row(i), Q.row(j), free.scale);
+        if (!free.turn) continue;
+        const double other = square_distance(R.row(i), -Q.row(j), free.scale);
         if (other >= cost(i, j)) continue;
         cost(i, j) = other;
         turned(i, j) = true;
@@ -174,7 +229,8 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
       of_first[static_cast<std::size_t>(i)] = j;
       of_second[static_cast<std::size_t>(j)] = i;
       const Vector q = turned(i, j) ? Vector(-Q.row(j)) : Vector(Q.row(j));
-      if (turned(i, j)) turn_unit(G, l, j);
+      if (turned(i, j)) turn_around(G, l, j, free.symmetry);
+      if (!free.scale) continue;
       const double s = median_scale(R.row(i), q);
       scale[static_cast<std::size_t>(i)] = s;
       scale_unit(G, l, j, s);
@@ -186,10 +242,12 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
       name_first[i] = of_first[i] < 0 ? -1 : names++;
       if (of_first[i] >= 0) name_second[static_cast<std::size_t>(of_first[i])] = name_first[i];
     }
-    for (MatchedUnit& unit : fold_settled(F, l, name_first, low, high, true))
-      out.folded_first.push_back(unit);
-    for (MatchedUnit& unit : fold_settled(G, l, name_second, low, high, false))
-      out.folded_second.push_back(unit);
+    if (F.piecewise_linear()) {
+      for (MatchedUnit& unit : fold_settled(F, l, name_first, low, high, true))
+        out.folded_first.push_back(unit);
+      for (MatchedUnit& unit : fold_settled(G, l, name_second, low, high, false))
+        out.folded_second.push_back(unit);
+    }
     std::vector<Index> order_first(static_cast<std::size_t>(names)), order_second(order_first.size());
     for (std::size_t i = 0; i < name_first.size(); ++i)
       if (name_first[i] >= 0) order_first[static_cast<std::size_t>(name_first[i])] = static_cast<Index>(i);
@@ -230,6 +288,7 @@ Matching match_units(const Network& f, const Network& g, const Vector& low, cons
       out.units.push_back(unit);
     }
   }
+  for (BlockNetwork* network : {&F, &G}) rectify(*network);
   return out;
 }
 

@@ -8,7 +8,8 @@
 // the root mean square of that feature over the domain, so that entries count by what they do. Units are
 // matched by optimal assignment of rows of unit norm; a pair that is further apart than kFar is none. The
 // scale of a unit is the weighted median of the ratios of its entries: one entry that was changed does not
-// move it. Cost O(k^3) per layer.
+// move it. Units with no free scale (tanh, GELU) are matched by their rows as they are, up to the sign where
+// the table of activations has a symmetry; sigmoids become tanh. Cost O(k^3) per layer.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,10 @@ struct MatchedUnit {
   Index place = 0, from_place = -1;            // of the unit, and of what that weight reads, in the pair
 };
 
+// Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
+// float32 does, and what a fit to the last bits leaves.
+constexpr double kSameWeights = 1e-9;
+
 struct Matching {
   BlockNetwork first, second;  // aligned
   std::vector<MatchedUnit> units;
@@ -38,6 +43,9 @@ struct Matching {
   double worst_change = 0;                               // over matched units
   std::vector<MatchedUnit> folded_first, folded_second;  // units that were on in the whole domain
   bool same_depth = true;
+  [[nodiscard]] bool same_weights() const { return complete && worst_change <= kSameWeights; }
+  bool same_units =
+      true;  // one activation; otherwise nothing is matched, and the networks are as in the files
 };
 
 // low, high: the domain, finite. free_signs: units may be turned around.

@@ -154,9 +154,49 @@ Form pass(const BlockLayer& layer, const std::vector<Form>& h, std::size_t sourc
   return z;
 }
 
+// Bounds of every entry.
+struct Box {
+  Vector low, high;
+};
+
+// z of one layer from bounds of its sources: above, below are the parts of its weights.
+Box interval(const BlockLayer& layer, const std::vector<Matrix>& above, const std::vector<Matrix>& below,
+             const std::vector<Box>& h) {
+  Box z{layer.b, layer.b};
+  Vector sum = layer.b.cwiseAbs(), slack = layer.b_slack;
+  Index terms = 2;
+  for (std::size_t s = 0; s < above.size(); ++s) {
+    if (above[s].size() == 0) continue;
+    terms += above[s].cols();
+    const Vector most = h[s].low.cwiseAbs().cwiseMax(h[s].high.cwiseAbs());
+    z.low.noalias() += above[s] * h[s].low + below[s] * h[s].high;
+    z.high.noalias() += above[s] * h[s].high + below[s] * h[s].low;
+    sum.noalias() += (above[s] - below[s]) * most;
+    if (layer.slack[s].size() != 0) slack.noalias() += layer.slack[s] * most;
+  }
+  const double gamma = static_cast<double>(2 * terms + 4) * kRounding;
+  slack = (slack + gamma * sum) * (1 + 2 * gamma);
+  z.low -= slack;
+  z.high += slack;
+  return z;
+}
+
+// The features of a layer whose z is between these.
+Box features_between(const Vector& low, const Vector& high, const std::optional<UnitFunction>& unit) {
+  if (!unit) return {low.cwiseMax(0.0), high.cwiseMax(0.0)};
+  Box h{low, high};
+  for (Index i = 0; i < low.size(); ++i) {
+    const Range range = unit->values(low(i), high(i));
+    h.low(i) = range.low;
+    h.high(i) = range.high;
+  }
+  return h;
+}
+
 }  // namespace
 
 PairBounds::PairBounds(BlockNetwork f, BlockNetwork g) : f_(std::move(f)), g_(std::move(g)) {
+  if (f_.sigma) unit_.emplace(*f_.sigma);
   for (std::size_t l = 0; l < f_.layers.size(); ++l) {
     const BlockLayer &p = f_.layers[l], &q = g_.layers[l];
     Change change;
@@ -176,6 +216,10 @@ PairBounds::PairBounds(BlockNetwork f, BlockNetwork g) : f_(std::move(f)), g_(st
       change.other_size.push_back(q.from[s].cwiseAbs());
       change.slack.push_back(any && !slack.isZero(0) ? slack * (1 + 4 * kRounding) : Matrix());
       change.f_slack.push_back(q.slack[s]);
+      change.f_above.push_back(p.from[s].cwiseMax(0.0));
+      change.f_below.push_back(p.from[s].cwiseMin(0.0));
+      change.g_above.push_back(q.from[s].cwiseMax(0.0));
+      change.g_below.push_back(q.from[s].cwiseMin(0.0));
     }
     for (Index i = 0; i < p.units(); ++i) {
       bool empty = q.b(i) == 0 && q.b_slack(i) == 0;
@@ -206,6 +250,7 @@ BoxBound PairBounds::bound(const Vector& low, const Vector& high) const {
   std::vector<Form> h = {inputs_of(low, high)}, dh = {no_units(d, d, 0)};
   // Which unit made each noise, by its dependence on the inputs.
   std::vector<Vector> noise_origin, change_origin;
+  std::vector<Box> f_box = {{low, high}}, g_box = {{low, high}};  // of the features
   for (std::size_t l = 0;; ++l) {
     const Change& change = change_[l];
     const Index rows = f_.layers[l].units();
@@ -276,15 +321,33 @@ BoxBound PairBounds::bound(const Vector& low, const Vector& high) const {
     measure(both);
     const Vector both_reach = reach(both);
     Form hz = z, hd = dz;
+    const Box f_z = interval(f_.layers[l], change.f_above, change.f_below, f_box);
+    const Box g_z = interval(g_.layers[l], change.g_above, change.g_below, g_box);
+    Box f_range{Vector(rows), Vector(rows)}, g_range{Vector(rows), Vector(rows)};
     NewNoise noise, moved;
     std::vector<bool> alone(static_cast<std::size_t>(rows), false);  // units of f that g has not
     for (Index i = 0; i < rows; ++i) {
-      const double zl = z.c(i) - z_reach(i), zu = z.c(i) + z_reach(i);
+      const double zl = std::max(z.c(i) - z_reach(i), f_z.low(i)),
+                   zu = std::min(z.c(i) + z_reach(i), f_z.high(i));
       const double a = dz.c(i) - dz_reach(i), b = dz.c(i) + dz_reach(i);
       const double widen = kRounding * (std::abs(zl) + std::abs(zu) + std::abs(a) + std::abs(b));
-      double ol = std::max(both.c(i) - both_reach(i), zl + a - widen);
-      double ou = std::min(both.c(i) + both_reach(i), zu + b + widen);
+      double ol = std::max({both.c(i) - both_reach(i), zl + a - widen, g_z.low(i)});
+      double ou = std::min({both.c(i) + both_reach(i), zu + b + widen, g_z.high(i)});
       if (change.g_empty[static_cast<std::size_t>(i)]) ol = ou = 0;
+      f_range.low(i) = zl;
+      f_range.high(i) = zu;
+      g_range.low(i) = ol;
+      g_range.high(i) = ou;
+      if (unit_) {
+        const UnitFunction::Line line = unit_->line(zl, zu);
+        noise.add(i, shrink_row(hz, i, line.lambda, line.rest.low, line.rest.high));
+        const Range slope = unit_->slopes(std::min(zl, ol), std::max(zu, ou));
+        const double size = std::max(std::abs(a), std::abs(b));
+        const double middle = slope.low + (slope.high - slope.low) / 2;
+        const double beside = (slope.high - slope.low) / 2 * size * (1 + 8 * kRounding);
+        moved.add(i, shrink_row(hd, i, middle, -beside, beside));
+        continue;
+      }
       const bool f_off = zu <= 0, f_on = zl >= 0 && !f_off, g_off = ou <= 0, g_on = ol >= 0 && !g_off;
       if (f_off) {
         clear_row(hz, i);
@@ -337,6 +400,8 @@ BoxBound PairBounds::bound(const Vector& low, const Vector& high) const {
         moved.add(i, shrink_row(hd, i, lambda, bottom, top));
       }
     }
+    f_box.push_back(features_between(f_range.low, f_range.high, unit_));
+    g_box.push_back(features_between(g_range.low, g_range.high, unit_));
     // Units of f alone share the noise of f, with the other sign.
     hz.G = with_noise(hz.G, noise);
     hd.G = with_columns(hd.G, hz.G.cols());

@@ -11,15 +11,25 @@
 //     max(z, 0) - lambda z in [0, max(-lambda l, (1 - lambda) u)]       for l <= z <= u, lambda in [0, 1]
 //     max(z + dz, 0) - max(z, 0) in [min(dz, 0), max(dz, 0)]            and less where one is settled
 //
+// Other units than ReLUs (unit_function.h), s <= sigma' <= t over the ranges of z and z + dz:
+//
+//     sigma(z) - s z in [sigma(l) - s l, sigma(u) - s u]        and the same downwards with t
+//     |sigma(z + dz) - sigma(z) - (s + t)/2 dz| <= (t - s)/2 |dz|
+//
+// Ranges of z are also bounded by intervals of the features alone, and the lesser bound counts: a unit with
+// weights below zero alone on ReLUs is off.
+//
 // Rounding is outward: every form carries a radius which bounds all rounding errors so far, by gamma_n =
 // n u / (1 - n u) times the sums of absolute values (Higham, Accuracy and Stability, Section 3.1), and the
 // slack of the weights. What is bounded is the difference of the two functions in exact arithmetic.
 // Cost: about (2 k^2) (3 d + noises) operations per layer.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compare/blocks.h"
+#include "compare/unit_function.h"
 
 namespace exhume {
 
@@ -37,7 +47,7 @@ struct UnitRanges {
 
 class PairBounds {
  public:
-  // Same inputs, outputs and widths.
+  // Same inputs, outputs, widths and activation.
   PairBounds(BlockNetwork f, BlockNetwork g);
 
   [[nodiscard]] BoxBound bound(const Vector& low, const Vector& high) const;
@@ -51,9 +61,12 @@ class PairBounds {
     std::vector<Matrix> M, M_size, other_size, slack, f_slack;
     Vector b, b_slack;
     std::vector<bool> g_empty;  // units that g has not
+    // Parts of the weights above and below zero.
+    std::vector<Matrix> f_above, f_below, g_above, g_below;
   };
   BlockNetwork f_, g_;
   std::vector<Change> change_;
+  std::optional<UnitFunction> unit_;  // empty: max(z, 0)
 };
 
 [[nodiscard]] UnitRanges unit_ranges(const BlockNetwork& network, const Vector& low, const Vector& high);

@@ -12,11 +12,13 @@
 namespace exhume {
 namespace {
 
-constexpr int kSteps = 10;        // lengths of step that are tried, each half of the one before
-constexpr int kClimbs = 40;       // iterations of an ascent
-constexpr int kPrograms = 6;      // linear programs for one unit
-constexpr Index kMostRows = 600;  // of a linear program: more take seconds
-constexpr double kBeside = 1e-6;  // of the width of the box: how far beside a kink
+constexpr int kSteps = 10;            // lengths of step that are tried, each half of the one before
+constexpr int kClimbs = 40;           // iterations of an ascent
+constexpr int kPrograms = 6;          // linear programs for one unit
+constexpr Index kMostRows = 600;      // of a linear program: more take seconds
+constexpr double kOn = 1e300;         // z of what is always on
+constexpr double kLeastSlope = 0.01;  // of a smooth unit, for the size of rounding
+constexpr double kBeside = 1e-6;      // of the width of the box: how far beside a kink
 
 RowMatrix clipped(const RowMatrix& x, const Vector& low, const Vector& high) {
   RowMatrix out = x;
@@ -172,25 +174,18 @@ Trigger find_trigger(const BlockNetwork& network, std::size_t l, Index unit, con
 
 // The lesser of the z of two units: above zero where both are on. An output is always on.
 Objective both_on(const BlockNetwork& network, const WatchedUnit& watched) {
-  const auto least = [&network, watched](const RowMatrix& x, bool& from) {
-    constexpr double kOn = 1e300;
-    const double a =
-        watched.layer < network.depth() ? preactivation(network, watched.layer, watched.unit, x)(0) : kOn;
-    const double b = watched.from >= 0 ? preactivation(network, watched.from_layer, watched.from, x)(0) : kOn;
-    from = b < a;
-    return std::min({a, b, kOn});
+  const auto parts = [&network, watched](const RowMatrix& x) {
+    RowMatrix z = RowMatrix::Constant(x.rows(), 2, kOn);
+    if (watched.layer < network.depth()) z.col(0) = preactivation(network, watched.layer, watched.unit, x);
+    if (watched.from >= 0) z.col(1) = preactivation(network, watched.from_layer, watched.from, x);
+    return z;
   };
-  return {[least](const RowMatrix& x) {
-            Vector out(x.rows());
-            bool from = false;
-            for (Index r = 0; r < x.rows(); ++r) out(r) = least(x.row(r), from);
-            return out;
-          },
-          [least, &network, watched](const Vector& x) {
-            bool from = false;
-            if (least(x.transpose(), from) >= 1e300) return Vector(Vector::Zero(x.size()));
-            return from ? unit_slope(network, watched.from_layer, watched.from, x)
-                        : unit_slope(network, watched.layer, watched.unit, x);
+  return {[parts](const RowMatrix& x) { return Vector(parts(x).rowwise().minCoeff()); },
+          [parts, &network, watched](const Vector& x) {
+            const RowMatrix z = parts(x.transpose());
+            if (z.minCoeff() >= kOn) return Vector(Vector::Zero(x.size()));
+            return z(0, 1) < z(0, 0) ? unit_slope(network, watched.from_layer, watched.from, x)
+                                     : unit_slope(network, watched.layer, watched.unit, x);
           }};
 }
 
@@ -234,6 +229,7 @@ RowMatrix corner_inputs(const Vector& low, const Vector& high, Index rows, std::
 
 RowMatrix kink_inputs(const BlockNetwork& f, const RowMatrix& from, const Vector& low, const Vector& high,
                       Index units_per_row) {
+  if (!f.piecewise_linear()) return RowMatrix(0, low.size());
   std::vector<std::pair<std::size_t, Index>> units;
   for (std::size_t l = 0; l < f.depth(); ++l)
     for (Index i = 0; i < f.layers[l].units(); ++i) units.emplace_back(l, i);
@@ -280,17 +276,73 @@ RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector&
     const Objective objective = {[&](const RowMatrix& x) { return Vector(features(f, x)[layer + 1] * c); },
                                  [&](const Vector& x) {
                                    const std::vector<RowMatrix> h = features(f, x.transpose());
-                                   const Vector on =
-                                       (h[layer + 1].row(0).transpose().array() > 0).select(c, 0.0);
-                                   return gradient(f, h, 0, layer, on);
+                                   return gradient(f, h, 0, layer, slopes(f, h, 0, layer).cwiseProduct(c));
                                  }};
     out.row(r) = climb(objective, from.row(r), objective.values(from.row(r))(0), low, high, kClimbs).input;
   }
   return out;
 }
 
+RowMatrix acting_inputs(const BlockNetwork& f, const RowMatrix& seen, const Vector& low, const Vector& high,
+                        Index most) {
+  constexpr double kSeldom = 3;
+  constexpr Index kStarts = 512;
+  constexpr int kTries = 2;
+  if (!f.piecewise_linear() || f.depth() == 0 || seen.rows() == 0) return RowMatrix(0, low.size());
+  // How often a unit is on, and how often with each unit right below it.
+  std::vector<Matrix> together(f.depth());
+  const auto count = [&](const RowMatrix& x) {
+    const std::vector<RowMatrix> h = features(f, x);
+    for (std::size_t l = 0; l < f.depth(); ++l) {
+      const RowMatrix on = (h[l + 1].array() > 0).cast<double>();
+      const RowMatrix below =
+          l == 0 ? RowMatrix(RowMatrix::Ones(x.rows(), 1)) : RowMatrix((h[l].array() > 0).cast<double>());
+      const Matrix both = on.transpose() * below;
+      together[l] = together[l].size() == 0 ? both : Matrix(together[l] + both);
+    }
+  };
+  count(seen);
+  const RowMatrix starts = seen.topRows(std::min(kStarts, seen.rows()));
+  std::vector<Vector> found;
+  Index climbs = 0;
+  const auto look = [&](const WatchedUnit& watched) {
+    const Objective both = both_on(f, watched);
+    const Vector z = both.values(starts);
+    std::vector<Index> order(static_cast<std::size_t>(z.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::partial_sort(order.begin(), order.begin() + std::min<std::ptrdiff_t>(kTries, z.size()), order.end(),
+                      [&](Index a, Index b) { return z(a) > z(b); });
+    for (std::size_t k = 0; k < std::min<std::size_t>(kTries, order.size()); ++k) {
+      ++climbs;
+      const Summit top = climb(both, starts.row(order[k]), z(order[k]), low, high, kClimbs);
+      if (!(top.value > 0)) continue;
+      found.push_back(top.input);
+      count(top.input.transpose());
+      return true;
+    }
+    return false;
+  };
+  const auto full = [&] { return static_cast<Index>(found.size()) >= most || climbs >= 2 * most; };
+  for (std::size_t l = 0; l < f.depth(); ++l) {
+    for (Index i = 0; i < f.layers[l].units() && !full(); ++i) {
+      if (together[l].row(i).maxCoeff() < kSeldom && !look({l, i, 0, -1}))
+        continue;  // off as far as is known
+      if (l == 0 || f.layers[l].from[l].size() == 0) continue;
+      for (Index j = 0; j < together[l].cols() && !full(); ++j) {
+        if (together[l](i, j) >= kSeldom || f.layers[l].from[l](i, j) == 0) continue;
+        if (together[l - 1].row(j).maxCoeff() == 0) continue;
+        (void)look({l, i, l - 1, j});
+      }
+    }
+  }
+  RowMatrix out(static_cast<Index>(found.size()), low.size());
+  for (std::size_t k = 0; k < found.size(); ++k) out.row(static_cast<Index>(k)) = found[k];
+  return out;
+}
+
 RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
-  // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0.
+  // E_l = |W| E_{l-1} + |W| |h_{l-1}| + |b|, with E_0 = 0; times the slope of the unit at most, and its own
+  // rounding.
   const BlockNetwork blocks = to_blocks(network);
   const std::vector<RowMatrix> h = features(blocks, x);
   std::vector<RowMatrix> E = {RowMatrix::Zero(x.rows(), x.cols())};
@@ -301,6 +353,9 @@ RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
       if (layer.from[s].size() != 0)
         sum.noalias() += (E[s] + h[s].cwiseAbs()) * layer.from[s].cwiseAbs().transpose();
     }
+    if (blocks.sigma && l < blocks.depth())
+      sum =
+          2 * (slopes(blocks, h, l).cwiseAbs().cwiseMax(kLeastSlope).cwiseProduct(sum) + h[l + 1].cwiseAbs());
     E.push_back(std::move(sum));
   }
   return E.back();
@@ -359,7 +414,8 @@ DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, c
                       [&](Index a, Index b) { return found(a) != found(b) ? found(a) > found(b) : a < b; });
     for (std::size_t i = 0; i < kept; ++i) starts.emplace_back(found(order[i]), sets[k].row(order[i]));
   }
-  for (std::size_t l = 0; l < f.depth(); ++l) {
+  const bool rectified = f.piecewise_linear() && g.piecewise_linear();
+  for (std::size_t l = 0; l < f.depth() && rectified; ++l) {
     for (Index i = 0; i < f.layers[l].units(); ++i) {
       const bool in_f = f.layers[l].rows[static_cast<std::size_t>(i)] >= 0;
       const bool in_g = g.layers[l].rows[static_cast<std::size_t>(i)] >= 0;
@@ -373,6 +429,7 @@ DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, c
   }
   for (const WatchedUnit& watched : options.watched) {
     control.check();
+    if (!rectified) break;
     const Objective both = both_on(g, watched);
     const Vector z = both.values(inside);
     std::vector<Index> order(static_cast<std::size_t>(z.size()));
@@ -419,6 +476,25 @@ Vector simplest_input(const Vector& x, const Vector& base,
     if (difference(next.transpose())(0) >= least) out = next;
   }
   return out;
+}
+
+void add_simple_input(const RowMatrix& rows, const std::function<Vector(const RowMatrix&)>& difference,
+                      CompareResult& out) {
+  constexpr Index kNamed = 12;
+  const bool data = rows.rows() > 0;
+  const Vector base = data ? Vector(rows.row(0).transpose()) : Vector((out.low + out.high) / 2);
+  const double least = std::max(out.tolerance.value_or(0), 0.5 * out.worst_difference);
+  out.simple_input = simplest_input(out.worst_input, base, difference, least);
+  out.simple_difference = difference(out.simple_input.transpose())(0);
+  std::string inputs;
+  Index changed = 0;
+  for (Index i = 0; i < base.size(); ++i) {
+    if (out.simple_input(i) == base(i)) continue;
+    if (++changed <= kNamed) inputs += (inputs.empty() ? "" : ", ") + std::to_string(i + 1);
+  }
+  if (changed > kNamed) inputs += " and " + std::to_string(changed - kNamed) + " more";
+  out.simple_words = data ? "the first row of data" : "the middle of the domain";
+  if (changed > 0) out.simple_words += (changed == 1 ? " but for input " : " but for inputs ") + inputs;
 }
 
 }  // namespace exhume

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compare/blocks.h"
+#include "exhume/compare.h"
 #include "exhume/control.h"
 
 namespace exhume {
@@ -73,6 +74,11 @@ struct DifferenceResult {
 [[nodiscard]] RowMatrix extreme_inputs(const BlockNetwork& f, const Vector& low, const Vector& high,
                                        Index rows, std::uint64_t seed);
 
+// Inputs where weights of f act that act at hardly any of the rows `seen`: a unit and the unit that its
+// weight reads are both on. At most `most`; none of a network without kinks.
+[[nodiscard]] RowMatrix acting_inputs(const BlockNetwork& f, const RowMatrix& seen, const Vector& low,
+                                      const Vector& high, Index most);
+
 // D rounded towards zero by all that the evaluation in double precision may be off: never above the truth.
 [[nodiscard]] Vector sure_difference(const Network& f, const Network& g, const RowMatrix& x);
 // sum of the absolute values of all products and sums on the way to each output: its rounding error in an
@@ -82,5 +88,8 @@ struct DifferenceResult {
 // x with as few entries away from `base` as leave `difference` at `least` or more.
 [[nodiscard]] Vector simplest_input(const Vector& x, const Vector& base,
                                     const std::function<Vector(const RowMatrix&)>& difference, double least);
+// Sets the simple input of a difference: from the first row of data, or from the middle of the domain.
+void add_simple_input(const RowMatrix& rows, const std::function<Vector(const RowMatrix&)>& difference,
+                      CompareResult& out);
 
 }  // namespace exhume

@@ -103,6 +103,7 @@ Json body(const CompareResult& found) {
   if (found.simple_input.size() > 0) {
     json["simple_input"] = vector_json(found.simple_input);
     json["simple_difference"] = number(found.simple_difference);
+    json["simple_words"] = found.simple_words;
   }
   json["bound"] = {{"lower", number(found.lower)}, {"upper", number(found.upper)}};
   json["boxes"] = found.boxes;
@@ -211,8 +212,12 @@ Json sections_of(const CompareResult& found) {
       rows.push_back({fmt::format("{}", o + 1), fmt::format("{:.9g}", found.first_outputs(o)),
                       fmt::format("{:.9g}", found.second_outputs(o)), fmt::format("{:.3g}", gap)});
     }
-    list.push_back(table_section("The worst input", fmt::format("x = ({})", entries_words(found.worst_input)),
-                                 {"output", "first", "second", "difference"}, std::move(rows)));
+    std::string text = fmt::format("x = ({}).", entries_words(found.worst_input));
+    if (found.simple_input.size() > 0)
+      text += fmt::format(" Simpler, and {:.3g} apart: {}, x = ({}).", found.simple_difference,
+                          found.simple_words, entries_words(found.simple_input));
+    list.push_back(
+        table_section("The worst input", text, {"output", "first", "second", "difference"}, std::move(rows)));
   }
   add_histogram("Differences over the domain", found.random_differences, list);
   add_histogram("Differences at the rows of data", found.row_differences, list);

@@ -101,7 +101,18 @@ std::string next_section(const Json& json) {
         table + "</table></div>\n";
   }
   content += "<ol>\n";
-  const bool samples = words(at(json, "kind")) != "extracted network";
+  const std::string kind = words(at(json, "kind"));
+  if (kind == "comparison") {
+    const bool undecided = words(at(json, "comparison")) == "undecided";
+    content += undecided ? "<li>Give a larger budget, a smaller domain or a larger tolerance.</li>\n"
+                         : "<li>Run both models at the worst input below: it is the shortest way to see the "
+                           "difference.</li>\n"
+                           "<li>Units that are changed, missing or extra are listed below, with inputs that "
+                           "set them off.</li>\n"
+                           "<li>If a difference of this size is fine, give it as the tolerance.</li>\n";
+    return section("What to do next", "", content + "</ol>\n", "wide next");
+  }
+  const bool samples = kind != "extracted network";
   for (const std::string& step :
        next_steps(status == "refused" ? Status::kRefused : Status::kUncertified, failed, samples)) {
     content += "<li>" + typeset(step) + ".</li>\n";
@@ -117,8 +128,11 @@ std::string use_section(const Json& json) {
     files += fmt::format("{}{} ({})", files.empty() ? "" : ", ", link(words(at(file, "path"))),
                          escape(words(at(file, "role"))));
   }
-  return section("Use it", files + ", " + link("certificate.json") + " (all that this page shows).",
-                 "<div class=\"lines\">\n" + loading(json) + "</div>\n", "wide");
+  return section(
+      words(at(json, "kind")) == "comparison" ? "Files" : "Use it",
+      files + ", " + link("certificate.json") + " (all that this page shows).",
+      words(at(json, "kind")) == "comparison" ? "" : "<div class=\"lines\">\n" + loading(json) + "</div>\n",
+      "wide");
 }
 
 std::string reproduce_section(const Json& json) {
@@ -148,7 +162,9 @@ std::string reproduce_section(const Json& json) {
   }
   content += row("version", escape(words(at(json, "version")))) + "</table></div>\n";
   return section("How to reproduce",
-                 "The same files, seed and version give the same network to the last bit.", content, "wide");
+                 fmt::format("The same files, seed and version give the same {} to the last bit.",
+                             words(at(json, "kind")) == "comparison" ? "result" : "network"),
+                 content, "wide");
 }
 
 }  // namespace exhume

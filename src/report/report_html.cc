@@ -25,6 +25,17 @@ std::string status_words(const std::string& status) {
   return "Refused";
 }
 
+// A comparison shows its verdict in the place of the status.
+std::string badge_words(const Json& json) {
+  const std::string verdict = words(at(json, "comparison"));
+  if (verdict == "same_network") return "The same network";
+  if (verdict == "same_function") return "The same function";
+  if (verdict == "rounding") return "Only rounding";
+  if (verdict == "different") return "Different";
+  if (verdict == "undecided") return "Undecided";
+  return status_words(words(at(json, "status")));
+}
+
 std::string brand(const std::string& kind) {
   if (kind == "lowest layer") return "the lowest layer of a network, whatever lies above it";
   if (kind == "halfspaces") return "a union or intersection of halfspaces from labels";
@@ -42,9 +53,10 @@ std::string header(const Json& json) {
   if (sentence.empty()) sentence = reason;
   std::string out = "<header>\n<p class=\"brand\">Exhume " + escape(words(at(json, "version"))) + " · " +
                     escape(brand(words(at(json, "kind")))) + "</p>\n";
-  out += fmt::format("<span class=\"badge {}\">{}</span>\n<h1>{}</h1>\n", status, status_words(status),
+  out += fmt::format("<span class=\"badge {}\">{}</span>\n<h1>{}</h1>\n", status, badge_words(json),
                      typeset(sentence));
-  if (!reason.empty() && sentence.find(reason) == std::string::npos) {
+  if (!reason.empty() && sentence.find(reason) == std::string::npos &&
+      sentence.find(capitalised(reason)) == std::string::npos) {
     out += fmt::format("<p class=\"reason\">{}</p>\n", typeset(capitalised(reason)));
   }
   if (const std::string made = where_and_when(json); !made.empty())

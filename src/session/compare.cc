@@ -11,13 +11,12 @@
 #include "exhume/error.h"
 #include "io/digest.h"
 #include "io/open.h"
-#include "model/activation_table.h"
 #include "oracle/command_oracle.h"
 
 namespace exhume {
 namespace {
 
-// The activation that a file names, for networks of one hidden layer whose units are no ReLUs.
+// The activation that a file names.
 std::string activation_of(const StoredModel& model, const std::string& path) {
   if (const auto* network = std::get_if<Network>(&model)) return network->activation;
   if (const auto* rectified = std::get_if<RectifiedNetwork>(&model))
@@ -53,23 +52,18 @@ CompareResult by_parameters(const Network& p, const Network& q, const CompareOpt
 CompareResult compare(const std::string& first, const std::string& second, const CompareOptions& options,
                       const Control& control) {
   StoredModel models[] = {open_model(first), open_model(second)};
-  const std::string activation = activation_of(models[0], first), other = activation_of(models[1], second);
-  // tanh(z) = 2 sigmoid(2z) - 1: the same networks.
-  const auto same_class = [](const std::string& name) { return name == "sigmoid" ? "tanh" : name; };
-  if (same_class(activation) != same_class(other)) {
-    throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared", first,
-                                activation, second, other));
-  }
   CompareResult out;
-  if (activation == "relu") {
+  if (std::holds_alternative<Network>(models[0]) && std::holds_alternative<Network>(models[1])) {
     out = compare(ComparedModel{first, std::get<Network>(std::move(models[0])), {}},
                   ComparedModel{second, std::get<Network>(std::move(models[1])), {}}, options, control);
   } else {
-    const auto network_of = [](StoredModel& model) {
-      if (auto* network = std::get_if<Network>(&model)) return std::move(*network);
-      return std::move(std::get<RectifiedNetwork>(model).network);
-    };
-    out = by_parameters(network_of(models[0]), network_of(models[1]), options);
+    const std::string activation = activation_of(models[0], first), other = activation_of(models[1], second);
+    if (activation != other) {
+      throw DataError(fmt::format("the units of {} are {}, those of {} are {}: they cannot be compared",
+                                  first, activation, second, other));
+    }
+    out = by_parameters(std::get<RectifiedNetwork>(models[0]).network,
+                        std::get<RectifiedNetwork>(models[1]).network, options);
     out.first = first;
     out.second = second;
   }

@@ -534,8 +534,41 @@ class Compare(CommandLineTest):
         self.run_exhume("compare", *files, "--tolerance", "0.01", "--out", "audit")
         self.assertEqual(set(self.files("audit")), {"certificate.json", "report.html", "boxes.txt"})
         self.assertIn("max |f - g|", self.run_exhume("verify", "audit").stdout)
-        (self.folder / "audit/boxes.txt").write_text("0 .\n")
-        self.run_exhume("verify", "audit", code=NOT_CERTIFIED)
+        boxes = (self.folder / "audit/boxes.txt").read_text()
+        for forged in ("0 .\n", "", ". .\n", "7 . .\n", "-1 . .\n", "0 . x\n"):
+            (self.folder / "audit/boxes.txt").write_text(forged)
+            self.run_exhume("verify", "audit", code=NOT_CERTIFIED)
+        (self.folder / "audit/boxes.txt").write_text(boxes)
+        certificate = self.folder / "audit/certificate.json"
+        sealed = certificate.read_text()
+        stated = json.loads(sealed)
+
+        def verified(**changes):
+            certificate.write_text(json.dumps({**stated, **changes}))
+            return self.run_exhume("verify", "audit", code=NOT_CERTIFIED).stdout
+
+        bound = stated["bound"]
+        self.assertIn("they prove max |f - g| <=", verified(bound={**bound, "upper": bound["lower"]}))
+        self.assertIn("less than the", verified(bound={**bound, "lower": 2 * bound["upper"]}))
+        for verdict in ("same_network", "rounding", "fine"):
+            self.assertIn(f"{verdict} is not what", verified(comparison=verdict))
+        certificate.write_text(sealed)
+        self.run_exhume("verify", "audit")
+
+    def test_the_keys_of_the_document(self):
+        b = list(self.network["b"][1])
+        b[2] += 1e-4
+        self.changed("other.safetensors", b=([5], b))
+        answer = json.loads(self.run_exhume("compare", "made/network.safetensors", "other.safetensors", "--json",
+                                            code=NOT_CERTIFIED).stdout)
+        self.assertLessEqual({"verdict", "worst_difference", "worst_input", "bound", "units", "queries", "confidence"},
+                             set(answer))
+        self.assertEqual(set(answer["bound"]), {"lower", "upper"})
+        self.assertEqual(set(answer["units"]), {"matched", "changed", "missing", "extra"})
+        self.assertNotIn("within_tolerance", answer)
+        [unit] = answer["units"]["changed"]
+        self.assertEqual((unit["layer"], unit["first_row"], unit["weight"]), (1, 3, "bias"))
+        self.assertIn("the middle of the domain", answer["simple_words"])
 
     def test_a_black_box(self):
         (self.folder / "serve.py").write_text(

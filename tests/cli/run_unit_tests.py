@@ -38,6 +38,17 @@ class SmoothUnits(CommandLineTest):
         self.run_exhume("compare", "made/network.safetensors", "found/network.safetensors", "--tolerance", "1e-8",
                         code=OK)
 
+    def test_networks_of_smooth_units_are_compared(self):
+        for name in ("tanh", "gelu", "relu"):
+            self.run_exhume("generate", "-d", 4, "-k", 5, "-m", 2, "-n", 10, "--activation", name, "-o", name, "-q")
+        # A proof that verify takes from its leaves again.
+        self.run_exhume("compare", "tanh/network.safetensors", "tanh/network.safetensors", "--tolerance", "1e-12",
+                        "-o", "audit", code=OK)
+        self.run_exhume("verify", "audit", code=OK)
+        answer = json.loads(self.run_exhume("compare", "tanh/network.safetensors", "gelu/network.safetensors", "--json",
+                                            code=cli.NOT_CERTIFIED).stdout)
+        self.assertEqual((answer["verdict"], answer["bound"]["upper"]), ("different", None))
+
 
 if __name__ == "__main__":
     cli.EXHUME = os.path.abspath(sys.argv.pop(1))

@@ -141,7 +141,7 @@ def compare(
     high: float | Sequence[float] | None = None,
     tolerance: float | None = None,
     inputs: int | None = None,
-    budget: int = 20_000,
+    budget: int | None = None,
     ratio: float = 1.1,
     queries: int = 10_000,
     inside: bool = False,
@@ -166,7 +166,7 @@ def compare(
     inputs : int
         Number of inputs, where neither of the two says it.
     budget : int
-        Boxes that the proof may look at, of two networks.
+        Boxes that the proof may look at, of two networks; None: 20,000, and more where they are cheap.
     ratio : float
         The proof ends where its upper end is at most this times the lower one.
     queries : int
@@ -204,7 +204,7 @@ def compare(
             _numbers(low),
             _numbers(high),
             tolerance,
-            int(budget),
+            0 if budget is None else int(budget),
             float(ratio),
             int(queries),
             bool(inside),
