@@ -14,7 +14,7 @@ namespace {
 using RowFloats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // Folding batch norm, or another order of sums, moves a weight by a few roundings of the largest in its row.
-constexpr double kFolded = 16 * kSingle;
+constexpr double kFolded = 16 * kSingleRoundoff;
 // The errors of two evaluations in the same arithmetic, of which one simulates the other: maxima over some
 // hundred rows agree within this factor, root mean squares within half of it.
 constexpr double kAlike = 8;
@@ -199,7 +199,7 @@ std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g) 
         return (round(a) == a || round(b) == b) &&
                gap <= 1.01 * unit * std::max(std::abs(a), std::abs(b)) + least;
       };
-      single = single && stored_as(to_float, kSingle, 1e-45);
+      single = single && stored_as(to_float, kSingleRoundoff, 1e-45);
       folded = folded && gap <= kFolded * scale;
       half = half && stored_as(to_half, 1.0 / 2048, 1.0 / (1 << 25));
       brain = brain && stored_as(to_bfloat, 1.0 / 256, 1e-40);
@@ -229,7 +229,7 @@ std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g) 
       const bool was_half = half, was_brain = brain;
       look(p.b.segment(i, 1), q.b.segment(i, 1), scale);
       // Biases are often kept in single precision.
-      const bool kept = std::abs(p.b(i) - q.b(i)) <= kSingle * std::abs(p.b(i));
+      const bool kept = std::abs(p.b(i) - q.b(i)) <= kSingleRoundoff * std::abs(p.b(i));
       half = was_half && (half || kept);
       brain = was_brain && (brain || kept);
       rows = rows && std::abs(p.b(i) - q.b(i)) <= step;
@@ -269,11 +269,11 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
   }
   const RowMatrix single = evaluate_in(Arithmetic::kFloat32, f, x) - plain;
   // Answers may be stored in single precision beside.
-  const double noise = std::max(most(single), kSingle * most(plain));
+  const double noise = std::max(most(single), kSingleRoundoff * most(plain));
   // Whoever computes in single precision answers in it, and errors that are smooth are no rounding.
   const bool stored = y == y.unaryExpr(&to_float);
   if ((rough || stored) && most(gap) <= kAlike * noise &&
-      gap.norm() <= kAlike / 2 * std::max(single.norm(), kSingle * plain.norm())) {
+      gap.norm() <= kAlike / 2 * std::max(single.norm(), kSingleRoundoff * plain.norm())) {
     out.arithmetic = "float32";
     out.share = 4 * std::max(share(gap), share(single));
     return out;

@@ -16,7 +16,7 @@
 
 namespace exhume {
 
-inline constexpr double kSingle = 5.9604644775390625e-08;  // 2^-24, the unit roundoff of float32
+inline constexpr double kSingleRoundoff = 5.9604644775390625e-08;  // 2^-24, the unit roundoff of float32
 
 enum class Arithmetic {
   kFloat32,

@@ -8,8 +8,8 @@
 namespace exhume {
 namespace {
 
-constexpr double kStored = 2 * kSingle;  // what storing a weight may move it by, of itself
-constexpr double kFactor = 4 * kSingle;  // and a common factor of a row
+constexpr double kStored = 2 * kSingleRoundoff;  // what storing a weight may move it by, of itself
+constexpr double kFactor = 4 * kSingleRoundoff;  // and a common factor of a row
 constexpr std::size_t kCandidates = 24, kUnits = 6;
 
 // d f_o / d z_l for all hidden layers l and the outputs, rows x k_l.
