@@ -155,14 +155,14 @@ Form pass(const BlockLayer& layer, const std::vector<Form>& h, std::size_t sourc
 }
 
 // Bounds of every entry.
-struct Box {
+struct Intervals {
   Vector low, high;
 };
 
 // z of one layer from bounds of its sources: above, below are the parts of its weights.
-Box interval(const BlockLayer& layer, const std::vector<Matrix>& above, const std::vector<Matrix>& below,
-             const std::vector<Box>& h) {
-  Box z{layer.b, layer.b};
+Intervals interval(const BlockLayer& layer, const std::vector<Matrix>& above,
+                   const std::vector<Matrix>& below, const std::vector<Intervals>& h) {
+  Intervals z{layer.b, layer.b};
   Vector sum = layer.b.cwiseAbs(), slack = layer.b_slack;
   Index terms = 2;
   for (std::size_t s = 0; s < above.size(); ++s) {
@@ -182,9 +182,9 @@ Box interval(const BlockLayer& layer, const std::vector<Matrix>& above, const st
 }
 
 // The features of a layer whose z is between these.
-Box features_between(const Vector& low, const Vector& high, const std::optional<UnitFunction>& unit) {
+Intervals features_between(const Vector& low, const Vector& high, const std::optional<UnitFunction>& unit) {
   if (!unit) return {low.cwiseMax(0.0), high.cwiseMax(0.0)};
-  Box h{low, high};
+  Intervals h{low, high};
   for (Index i = 0; i < low.size(); ++i) {
     const Range range = unit->values(low(i), high(i));
     h.low(i) = range.low;
@@ -250,7 +250,7 @@ BoxBound PairBounds::bound(const Vector& low, const Vector& high) const {
   std::vector<Form> h = {inputs_of(low, high)}, dh = {no_units(d, d, 0)};
   // Which unit made each noise, by its dependence on the inputs.
   std::vector<Vector> noise_origin, change_origin;
-  std::vector<Box> f_box = {{low, high}}, g_box = {{low, high}};  // of the features
+  std::vector<Intervals> f_box = {{low, high}}, g_box = {{low, high}};  // of the features
   for (std::size_t l = 0;; ++l) {
     const Change& change = change_[l];
     const Index rows = f_.layers[l].units();
@@ -321,9 +321,9 @@ BoxBound PairBounds::bound(const Vector& low, const Vector& high) const {
     measure(both);
     const Vector both_reach = reach(both);
     Form hz = z, hd = dz;
-    const Box f_z = interval(f_.layers[l], change.f_above, change.f_below, f_box);
-    const Box g_z = interval(g_.layers[l], change.g_above, change.g_below, g_box);
-    Box f_range{Vector(rows), Vector(rows)}, g_range{Vector(rows), Vector(rows)};
+    const Intervals f_z = interval(f_.layers[l], change.f_above, change.f_below, f_box);
+    const Intervals g_z = interval(g_.layers[l], change.g_above, change.g_below, g_box);
+    Intervals f_range{Vector(rows), Vector(rows)}, g_range{Vector(rows), Vector(rows)};
     NewNoise noise, moved;
     std::vector<bool> alone(static_cast<std::size_t>(rows), false);  // units of f that g has not
     for (Index i = 0; i < rows; ++i) {
