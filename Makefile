@@ -1,6 +1,6 @@
 # The short way to everything. Each target first installs what it needs itself, which takes a moment when that was done.
 .DEFAULT_GOAL := help
-.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage adversary fuzz faults forgeries kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
+.PHONY: help program core configured build demo check test measures bench bench-wide race race-full race-compare battery coverage adversary pairs fuzz faults forgeries kills test-spark format lint tidy nightly sanitize bundle test-gpu install wheel deb results docs docs-test release clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -88,6 +88,11 @@ coverage: measures  ## do the stated confidences hold? 2,000 noisy recoveries; R
 
 adversary: program  ## 2,000 runs on odd data, oracles that lie, forged folders, hostile files, in an hour; RUNS=, SEED=, ONLY=
 	@scripts/adversary.py $(BUILD)/apps/exhume --runs $(or $(RUNS),2000) --seed $(or $(SEED),1) --jobs $(JOBS) --only "$(ONLY)"
+
+pairs: program  ## what compare says of 200 pairs of models, files and black boxes, and whether its bounds hold; PAIRS=, SEED=
+	@scripts/python_env.sh test tests/python/requirements.txt python/tests/requirements.txt
+	@.venv-test/bin/python bench/compare_pairs.py $(BUILD)/apps/exhume --pairs $(or $(PAIRS),200) --boxes --seed $(or $(SEED),1)
+	@.venv-test/bin/python bench/compare_sound.py $(BUILD)/apps/exhume --pairs 20 --seed $(or $(SEED),1)
 
 fuzz:  ## fuzz the readers of files with libFuzzer; SECONDS=60 a target, TARGETS="npy npz csv ..."
 	@scripts/setup.sh fuzz

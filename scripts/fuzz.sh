@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 seconds=$1 jobs=$2
 shift 2
 targets=("$@")
-((${#targets[@]})) || targets=(npy npz csv safetensors onnx nnet certificate report)
+((${#targets[@]})) || targets=(npy npz csv safetensors onnx nnet certificate report moments sums checkpoint)
 
 mkdir -p build
 cmake --preset fuzz > build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }

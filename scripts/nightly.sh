@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 logs=build/nightly
 mkdir -p "$logs"
-parts=(layers format tidy measures asan tsan fuzz battery coverage adversary forgeries kills faults docs-test race-compare)
+parts=(layers format tidy measures asan tsan fuzz battery coverage adversary pairs forgeries kills faults docs-test race-compare)
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo none)
 make=(make --no-print-directory)
 
@@ -23,6 +23,7 @@ command_of() {
     battery) echo "${make[@]}" battery "SEEDS=${BATTERY_SEEDS:-5}" "TABLE=$logs/battery-table.md" ;;
     coverage) echo "${make[@]}" coverage "FIRST=${SEED:-$RANDOM}" ;;
     adversary) echo "${make[@]}" adversary "RUNS=${ADVERSARY_RUNS:-2000}" "SEED=${SEED:-$RANDOM}" ;;
+    pairs) echo "${make[@]}" pairs "SEED=${SEED:-$RANDOM}" ;;
     measures | forgeries | kills | faults | docs-test) echo "${make[@]}" "$1" ;;
     race-compare) echo "${make[@]}" race-compare "OLD=${OLD:-}" ;;
   esac

@@ -478,8 +478,9 @@ TEST(Extract, NoQuestionOfADeepNetworkIsAskedTwiceOverAllAttempts) {
   options.seed = 2;
   const ExtractResult result = extract(oracle, options);
   const std::set<std::string> different(asked.begin(), asked.end());
-  // The probe asks some points again, to see whether it gets the same answer.
-  constexpr std::size_t kAskedAgain = 16;
+  // The probe asks some points again, to see whether it gets the same answer, and so does an attempt that led
+  // nowhere: eight at most three times.
+  constexpr std::size_t kAskedAgain = 16 + 3 * 8;
   EXPECT_LE(asked.size() - different.size(), kAskedAgain) << "after " << result.queries;
   EXPECT_EQ(static_cast<Index>(asked.size()), result.queries);
 }

@@ -41,11 +41,9 @@ class Compare final : public Command {
     high_ = app->add_option("--high", asked_.high, "Largest value of the inputs [1]")->delimiter(',');
     tolerance_option_ =
         app->add_option("--tolerance", tolerance_,
-                        "Largest difference of an output to accept over the domain [what rounding explains]")
-            ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+                        "Largest difference of an output to accept over the domain [what rounding explains]");
     app->add_option("--budget", asked_.options.budget,
-                    "Boxes that the proof may look at, of two files [20000, more where they are cheap]")
-        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+                    "Boxes that the proof may look at, of two files [20000, more where they are cheap]");
     app->add_option("--ratio", asked_.options.ratio,
                     "The proof ends where its upper end is at most this times the lower one [1.1]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
@@ -65,7 +63,7 @@ them off, and lower <= max |f - g| <= upper is proved over the domain. A black b
 the kinks of the file, at corners, along lines and far out; what may have been missed is said. Without
 --tolerance only rounding is accepted.
 
-Exit code 0: the same; 3: different or undecided.
+Exit code 0: the same; 3: different or undecided; 2: wrong options; 4: a file or program that cannot be used.
 
 Examples:
   exhume compare model.onnx deployed.safetensors --low 0 --high 1
@@ -78,7 +76,9 @@ Examples:
 
   int run(const Session& session) override {
     if ((low_->count() == 0) != (high_->count() == 0))
-      throw std::invalid_argument("--low and --high belong together");
+      throw std::invalid_argument(fmt::format("--{} was given without --{}; give both",
+                                              low_->count() > 0 ? "low" : "high",
+                                              low_->count() > 0 ? "high" : "low"));
     if (tolerance_option_->count() > 0) asked_.options.tolerance = tolerance_;
     Delivery delivery(delivery_options(session, out_));
     CompareResult found = compare(asked_, session.control);

@@ -3,7 +3,8 @@
 //     float32             weights, inputs and sums in single precision
 //     float16, bfloat16   weights and features rounded to that format, sums in single precision
 //     int8                weights on 255 levels per row, features on 256 levels between their extremes
-//     ... weights         weights alone rounded, the rest in single precision
+//     ... weights         only the weights are rounded; the rest is in single precision, and in double
+//                         precision for float32 weights
 #pragma once
 
 #include <optional>
@@ -39,11 +40,13 @@ enum class Arithmetic {
 // the storage, or empty.
 [[nodiscard]] std::string storage_that_explains(const BlockNetwork& f, const BlockNetwork& g);
 
-// Of two matched networks: as the files have them, since rounding may have made units idle; then as matched.
+// The same for two matched networks: first as the files have them (rounding may have made units idle), then
+// as they were matched.
 [[nodiscard]] std::string storage_of_pair(const Network& f, const Network& g, const Matching& pair);
 
-// A black box: y are its answers at x, f the network in the file. `arithmetic` evaluates to `reference`, what
-// is left is at most `share` times rounding_size (search.h) in every entry.
+// A black box: y are its answers at x, f the network in the file. `reference` is the
+// arithmetic whose answers come closest to y; what is left of y is at most `share` times rounding_size
+// (search.h) in every entry.
 struct Explained {
   std::string arithmetic{};               // empty: nothing explains y; "double": no rounding at all
   std::optional<Arithmetic> reference{};  // y is this arithmetic's answer but for single precision

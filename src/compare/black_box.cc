@@ -538,8 +538,8 @@ class Hunt {
           "around one input say, would be missed by the {} random ones with a chance above {:.2g}{}.",
           out_.unseen_share, out_.random_queries, 1 - options_.confidence,
           all_corners_
-              ? "; every corner of the box was asked, so no unit of the first layer is on inside that "
-                "the file has not"
+              ? "; every corner of the box was asked: one further unit of the first layer that reaches the "
+                "outputs would have shown at one of them, several that cancel each other would not"
               : ""));
     }
   }
@@ -606,7 +606,7 @@ void compare_two_black_boxes(Oracle& first, Oracle& second, const CompareOptions
   out.verdict = CompareVerdict::kSameFunction;
   if (!out.tolerance && out.worst_difference > 0) {
     out.verdict = CompareVerdict::kRounding;
-    out.arithmetic = "float32 or finer, by its size";
+    out.arithmetic = "what float32 rounds off outputs of this size";
   }
 }
 

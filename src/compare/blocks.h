@@ -61,17 +61,18 @@ void rectify(BlockNetwork& network);
 [[nodiscard]] Vector gradient(const BlockNetwork& network, const std::vector<RowMatrix>& features, Index row,
                               std::size_t layer, const Vector& c);
 
-// Unit i of hidden layer l times s > 0, and what stands on it by 1/s.
+// Unit i of hidden layer l times s > 0, and the weights that read it times 1/s.
 void scale_unit(BlockNetwork& network, std::size_t layer, Index unit, double s);
-// max(z, 0) = z + max(-z, 0): unit i turned around; what stands on it reads what lies below.
+// max(z, 0) = z + max(-z, 0): unit i turned around; its readers also read its inputs directly.
 void turn_unit(BlockNetwork& network, std::size_t layer, Index unit);
 // Where z_i >= 0 in the whole domain: max(z, 0) = z, the unit goes.
 void fold_unit(BlockNetwork& network, std::size_t layer, Index unit);
 // Units `order` of hidden layer l in that order; -1 stands for a unit of zeros.
 void take_units(BlockNetwork& network, std::size_t layer, const std::vector<Index>& order);
-// Drops units on which nothing stands or that are constant; joins units with rows alike up to a positive
-// factor. `radius`: bounds of |x| over the domain, d, for the rounding of what is joined.
+// Drops units that nothing reads or that are constant.
 void drop_idle_units(BlockNetwork& network);
+// Joins units whose rows are alike up to a positive factor. `radius`: bounds of |x| over the domain, d, for
+// the rounding of what is joined.
 void join_twins(BlockNetwork& network, const Vector& radius);
 // Empty hidden layers above the others until there are `depth`.
 void pad_layers(BlockNetwork& network, std::size_t depth);

@@ -124,7 +124,8 @@ std::string unit_words(const ComparedUnit& unit, bool second, Index depth) {
 // "32 units match, 1 is extra (unit 33 of layer 1)"
 std::string units_sentence(const CompareResult& out, Index depth) {
   std::string text =
-      fmt::format("{} match", number_words(static_cast<std::size_t>(out.matched), "unit", "units"));
+      fmt::format("{} {}", number_words(static_cast<std::size_t>(out.matched), "unit", "units"),
+                  out.matched == 1 ? "matches" : "match");
   if (out.black_box) text.clear();
   const auto add = [&](const std::vector<ComparedUnit>& list, const char* one, const char* more,
                        bool second) {
@@ -138,7 +139,14 @@ std::string units_sentence(const CompareResult& out, Index depth) {
     add(out.changed, "unit has other weights", "units have other weights", false);
     return text;
   }
-  add(out.changed, "of them has other weights", "of them have other weights", false);
+  // The outputs are rows too, but no units.
+  std::vector<ComparedUnit> units = out.changed, outputs;
+  std::erase_if(units, [&](const ComparedUnit& unit) {
+    if (unit.layer >= depth) outputs.push_back(unit);
+    return unit.layer >= depth;
+  });
+  add(units, "of them has other weights", "of them have other weights", false);
+  add(outputs, "output has other weights", "outputs have other weights", false);
   add(out.missing, "is missing in the second", "are missing in the second", false);
   add(out.extra, "is extra in the second", "are extra in the second", true);
   return text;
@@ -329,27 +337,33 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
 }
 
 void black_box_words(CompareResult& out, Index depth) {
-  const std::string asked = fmt::format("{} queries, {} of them random and {} beside the file's kinks",
-                                        out.queries, out.random_queries, out.kink_queries);
+  const std::string asked =
+      out.kink_queries > 0 ? fmt::format("{} queries, {} of them random and {} beside the file's kinks",
+                                         out.queries, out.random_queries, out.kink_queries)
+                           : fmt::format("{} queries, {} of them random", out.queries, out.random_queries);
+  const std::string unseen =
+      fmt::format("if they differ anywhere, then with confidence {:g} on less than {:.2g} of the domain",
+                  out.confidence, out.unseen_share);
   switch (out.verdict) {
     case CompareVerdict::kDifferent:
       out.reason =
-          fmt::format("different by {:.3g} at the worst input found, with {}", out.worst_difference, asked);
+          std::isfinite(out.worst_difference)
+              ? fmt::format("different by {:.3g} at the worst input found, with {}", out.worst_difference,
+                            asked)
+              : fmt::format("different: an answer is no finite number at the worst input found, with {}",
+                            asked);
       if (!out.changed.empty()) out.reason += fmt::format("; {}", units_sentence(out, depth));
       break;
     case CompareVerdict::kRounding:
-      out.reason = fmt::format(
-          "only rounding: the answers are the file's in {}, off by {:.3g} at most in {}; at a confidence of "
-          "{:g} "
-          "they differ otherwise on less than {:.2g} of the domain",
-          out.arithmetic, out.worst_difference, asked, out.confidence, out.unseen_share);
+      out.reason =
+          fmt::format("only rounding: {}, off by {:.3g} at most in {}; {}",
+                      out.kink_queries > 0 ? fmt::format("the answers are the file's in {}", out.arithmetic)
+                                           : fmt::format("the answers agree to {}", out.arithmetic),
+                      out.worst_difference, asked, unseen);
       break;
     default:
-      out.reason = fmt::format(
-          "the same function as far as queries show: off by {:.3g} at most in {}; at a confidence of {:g} "
-          "they "
-          "differ on less than {:.2g} of the domain",
-          out.worst_difference, asked, out.confidence, out.unseen_share);
+      out.reason = fmt::format("the same function as far as queries show: off by {:.3g} at most in {}; {}",
+                               out.worst_difference, asked, unseen);
   }
 }
 
@@ -408,7 +422,9 @@ const char* to_string(CompareVerdict verdict) {
 void CompareOptions::validate() const {
   if (tolerance && !(*tolerance >= 0))
     throw std::invalid_argument(fmt::format("tolerance is {:g}, expected at least 0", *tolerance));
-  if (low.size() != high.size()) throw std::invalid_argument("low and high belong together");
+  if (low.size() != high.size()) throw std::invalid_argument("low and high belong together: give both");
+  if (low.size() > 0 && (low.array() == high.array()).all())
+    throw std::invalid_argument("low equals high for every input: the domain is one point; widen it");
   if (budget < 0) throw std::invalid_argument(fmt::format("budget is {}, expected at least 0", budget));
   if (queries < 1) throw std::invalid_argument(fmt::format("queries is {}, expected at least 1", queries));
   if (!(ratio >= 1)) throw std::invalid_argument(fmt::format("ratio is {:g}, expected at least 1", ratio));

@@ -6,7 +6,7 @@
 //
 // Layer by layer from below. A row is taken over inputs, matched units below and its bias, each column times
 // the root mean square of that feature over the domain, so that entries count by what they do. Units are
-// matched by optimal assignment of rows of unit norm; a pair that is further apart than kFar is none. The
+// matched by optimal assignment of rows of unit norm; a pair that is too far apart is none. The
 // scale of a unit is the weighted median of the ratios of its entries: one entry that was changed does not
 // move it. Units with no free scale (tanh, GELU) are matched by their rows as they are, up to the sign where
 // the table of activations has a symmetry; sigmoids become tanh. Cost O(k^3) per layer.
@@ -33,7 +33,7 @@ struct MatchedUnit {
 };
 
 // Weights that agree to this, by their effect on the unit, are the same: a hundredth of what storing them in
-// float32 does, and what a fit to the last bits leaves.
+// float32 does, and about the error that a fit to machine precision leaves.
 constexpr double kSameWeights = 1e-9;
 
 struct Matching {

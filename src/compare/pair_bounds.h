@@ -16,8 +16,8 @@
 //     sigma(z) - s z in [sigma(l) - s l, sigma(u) - s u]        and the same downwards with t
 //     |sigma(z + dz) - sigma(z) - (s + t)/2 dz| <= (t - s)/2 |dz|
 //
-// Ranges of z are also bounded by intervals of the features alone, and the lesser bound counts: a unit with
-// weights below zero alone on ReLUs is off.
+// Ranges of z are also bounded by intervals of the features alone, and the lesser bound counts: a unit that
+// reads ReLUs with negative weights only, and has no positive bias, is off.
 //
 // Rounding is outward: every form carries a radius which bounds all rounding errors so far, by gamma_n =
 // n u / (1 - n u) times the sums of absolute values (Higham, Accuracy and Stability, Section 3.1), and the

@@ -5,7 +5,7 @@
 // Random inputs and corners, rows of data and their neighbourhood, both sides of the kinks of every unit, and
 // ascent of D along its gradient from the best of them. Units that only one network has are climbed by
 // themselves: z of such a unit is piecewise linear in x; steps along its gradient, and where they end a
-// linear program over the inputs with the same units on (all of them the box may have), go on until it is on.
+// linear program over the inputs of the box with the same units on, go on until it is on.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ struct SuspectWeight {
   Index source = -1;      // 0 the inputs, then hidden layers; -1: the bias
   Index from = -1;        // of that source
   double weight = 0;      // of the file
-  double change = 0;      // what it is less that, to first order
+  double change = 0;      // of the black box, less `weight`, to first order
   double t = 0;           // as above
   double share = 0;       // of the sum of squares of r that this change alone explains
 };

@@ -4,7 +4,7 @@
 // (pair_bounds.h), and both halves are bounded; all of a round at once, so that threads change nothing. The
 // lower end is the largest difference found: at the corners that the linear parts name, and where a search
 // was before. Stops where the interval decides what was asked, where it is narrow enough, and at a limit of
-// boxes; the clock only ends it.
+// boxes; a time limit only stops it and never changes which boxes are cut.
 //
 // The splitting is a binary tree, written in preorder: "3" a cut along input 3 (from 0), "." a leaf. Cuts
 // are at the middle, so that the tree and the box give every leaf again.
@@ -23,7 +23,7 @@ struct SplitOptions {
   double refuse = 1e300;         // stop where the lower end is above this
   double ratio = 1;              // stop where upper <= ratio * lower
   Index boxes = 20'000;          // most boxes to be bounded
-  Index boxes_decided = 20'000;  // and where the lower end is above `accept`
+  Index boxes_decided = 20'000;  // most once the lower end is above `accept`: the answer is known then
 };
 
 struct SplitResult {
@@ -41,8 +41,8 @@ using SureDifference = std::function<Vector(const RowMatrix&)>;
                                 const Vector& start, const SureDifference& difference,
                                 const SplitOptions& options, const Control& control);
 
-// The largest bound over the leaves of a tree; throws DataError where it is no tree of this box. The bound of
-// a box holds for all boxes within: those around a leaf are looked at where its own is above `target`.
+// The largest bound over the leaves of a tree; throws DataError where it is no tree of this box. If a
+// leaf's own bound exceeds `target`, the bounds of the boxes that contain it are tried: they hold for it too.
 [[nodiscard]] double bound_of_leaves(const PairBounds& pair, const Vector& low, const Vector& high,
                                      const std::string& tree, double target, const Control& control);
 
