@@ -392,7 +392,7 @@ for line in sys.stdin:
         self.run_exhume("extract", "g/network.safetensors", "--domain", "g/y.npy", code=BAD_DATA)
 
     def test_ends_with_its_time_and_on_request_with_the_best_so_far(self):
-        self.run_exhume("generate", "--inputs", 12, "--layers", "24,24,24", "--outputs", 1, "--samples", 10, "--out", "g")
+        self.run_exhume("generate", "--inputs", 30, "--layers", "60,60,60", "--outputs", 1, "--samples", 10, "--out", "g")
         begin = time.monotonic()
         ran = self.run_exhume("extract", "g/network.safetensors", "--budget", 2, "--out", "r", "--json", code=NOT_CERTIFIED)
         self.assertLess(time.monotonic() - begin, 6)

@@ -30,11 +30,19 @@ void demand_rows(const SampleSource& samples, const RecoverOptions& options) {
                               samples.rows(), kFewest));
 }
 
-// Smooth units: named, or told from the samples.
-bool smooth_units(Job& job) {
+// Layers of ReLUs, or of the smooth units that were named. Where none were, and the samples look as if smooth
+// units had made them, ReLUs get a quarter of the time first: small networks of one hidden layer, by which the
+// kind is told, are a poor guide to several.
+DeepFound search_layers(Job& job, const DeepSearchOptions& options) {
+  const SampleSource& rows = *job.data.standard();
   const ActivationRow* row = find_activation(job.options.activation);
-  if (row != nullptr && row->smooth) return true;
-  return job.options.first_layer.rows() == 0 && kind_of_units(job).smooth;
+  if (row != nullptr && row->smooth) return search_smooth_layers(rows, row->name, options, job.control);
+  if (job.options.first_layer.rows() > 0 || !kind_of_units(job).smooth)
+    return deep_search(rows, options, job.control);
+  DeepFound found = deep_search(rows, options, job.control.within(job.control.seconds_left() / 4));
+  if (found.exact || found.noise || job.control.out_of_time()) return found;
+  DeepFound smooth = search_smooth_layers(rows, "auto", options, job.control);
+  return smooth.exact || smooth.relative_mse < found.relative_mse ? smooth : found;
 }
 
 Found search(Job& job, const Start& /*start*/) {
@@ -56,14 +64,7 @@ Found search(Job& job, const Start& /*start*/) {
     return structure_left(look_at_deep_residual(form, job.data.standard(), job.control));
   };
   Found found;
-  const bool smooth = smooth_units(job);
-  if (smooth) {
-    const ActivationRow* row = find_activation(job.options.activation);
-    found.deep =
-        search_smooth_layers(*job.data.standard(), row != nullptr ? row->name : "auto", options, job.control);
-  } else {
-    found.deep = deep_search(*job.data.standard(), options, job.control);
-  }
+  found.deep = search_layers(job, options);
   found.outcome = found.deep->exact   ? SearchOutcome::kExact
                   : found.deep->noise ? SearchOutcome::kNoise
                                       : SearchOutcome::kStuck;
