@@ -56,6 +56,7 @@ std::vector<Index> order_of(const Network& from, const Network& to) {
         best = j;
       }
     }
+    if (best < 0) return {};  // fewer units, or weights that are no numbers
     used[static_cast<size_t>(best)] = true;
     order.push_back(best);
   }
@@ -64,6 +65,8 @@ std::vector<Index> order_of(const Network& from, const Network& to) {
 
 // `errors` in the order of the units that they belong to.
 Network errors_in_order(const Network& errors, const std::vector<Index>& order) {
+  // None were estimated where time was up.
+  if (errors.empty() || errors.hidden() != static_cast<Index>(order.size())) return errors;
   Network out = errors;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto to = static_cast<Index>(i);
