@@ -47,7 +47,8 @@ class Extract final : public Command {
     app->add_option("--high", high_, "Largest value of an input, likewise")->type_name("NUMBER|LIST|FILE");
     add_file(*app, "--domain", domain_,
              "A table of inputs (.csv, .npy): every query keeps to the range of each of its columns");
-    app->add_option("--fresh", options_.fresh, "Random queries of the last check [256, with several hidden layers 1000]")
+    app->add_option("--fresh", options_.fresh,
+                    "Random queries of the last check [256, with several hidden layers 1000]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
     add_file(*app, "--log", log_, "File in which queries and answers are kept as they are made");
@@ -55,7 +56,8 @@ class Extract final : public Command {
                   "Go on from the log, without repeating the queries it answers");
     add_folder(*app, "--out,-o", out_,
                "Folder for network.safetensors, network.onnx, queries.log, certificate.json and report.html");
-    app->footer(R"(One hidden layer of ReLUs, leaky ReLUs, absolute values or smooth units (tanh, GELU, ...), or
+    app->footer(
+        R"(One hidden layer of ReLUs, leaky ReLUs, absolute values or smooth units (tanh, GELU, ...), or
 several hidden layers of ReLUs; depth and widths are found. Query only models that are yours or that you may query. One hidden layer takes
 about 1.3 (hidden + outputs) / outputs x inputs queries, several about 12 for every weight between hidden
 layers besides.

@@ -31,8 +31,8 @@ void demand_rows(const SampleSource& samples, const RecoverOptions& options) {
 }
 
 // Layers of ReLUs, or of the smooth units that were named. Where none were, and the samples look as if smooth
-// units had made them, ReLUs get a quarter of the time first: small networks of one hidden layer, by which the
-// kind is told, are a poor guide to several.
+// units had made them, ReLUs get a quarter of the time first: small networks of one hidden layer, by which
+// the kind is told, are a poor guide to several.
 DeepFound search_layers(Job& job, const DeepSearchOptions& options) {
   const SampleSource& rows = *job.data.standard();
   const ActivationRow* row = find_activation(job.options.activation);
