@@ -36,8 +36,9 @@ std::string units(const std::vector<ComparedUnit>& list, const char* name, bool 
     if (!u.weight.empty()) out += ": " + u.weight;
     if (u.change > 0) out += fmt::format(" is {:.6g} and {:.6g}", u.first_weight, u.second_weight);
     if (u.weights.size() > 0 && (u.first_row >= 0 || u.second_row >= 0)) {
-      out += u.acts ? fmt::format(": on at {:.2g} of random inputs", u.share)
-                    : ": off in the domain as far as was found";
+      out += !u.acts        ? ": off in the domain as far as was found"
+             : u.share == 0 ? ": on at none of the random inputs"
+                            : fmt::format(": on at {:.2g}% of random inputs", 100 * u.share);
     }
     if (u.acts && u.input.size() > 0) out += fmt::format("; set off by {}", entries(u.input));
     out += "\n";
@@ -73,7 +74,7 @@ std::string compare_text(const CompareResult& found) {
   if (!found.same() && found.worst_input.size() > 0) {
     out += fmt::format("worst input   {}: {} and {}\n", entries(found.worst_input),
                        entries(found.first_outputs), entries(found.second_outputs));
-    if (found.simple_input.size() > 0)
+    if (found.simple_input.size() > 0 && found.simple_input != found.worst_input)
       out += fmt::format("simpler       {}: {:.3g} apart ({})\n", entries(found.simple_input),
                          found.simple_difference, found.simple_words);
   }

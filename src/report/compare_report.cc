@@ -180,8 +180,10 @@ void add_units(const char* heading, const char* text, const std::vector<Compared
     std::string what = u.weight;
     if (u.change > 0) what += fmt::format(": {:.6g}, {:.6g}", u.first_weight, u.second_weight);
     if (u.weights.size() > 0) {
-      what += u.acts ? fmt::format("{}on at {:.3g} of random inputs", what.empty() ? "" : "; ", u.share)
-                     : std::string("off in the domain as far as was found");
+      what += what.empty() ? "" : "; ";
+      what += !u.acts        ? std::string("off in the domain as far as was found")
+              : u.share == 0 ? std::string("on at none of the random inputs")
+                             : fmt::format("on at {:.3g}% of random inputs", 100 * u.share);
     }
     rows.push_back(
         {fmt::format("{}", u.layer + 1), row(u.first_row), row(u.second_row), what, entries_words(u.input)});
@@ -213,7 +215,7 @@ Json sections_of(const CompareResult& found) {
                       fmt::format("{:.9g}", found.second_outputs(o)), fmt::format("{:.3g}", gap)});
     }
     std::string text = fmt::format("x = ({}).", entries_words(found.worst_input));
-    if (found.simple_input.size() > 0)
+    if (found.simple_input.size() > 0 && found.simple_input != found.worst_input)
       text += fmt::format(" Simpler, and {:.3g} apart: {}, x = ({}).", found.simple_difference,
                           found.simple_words, entries_words(found.simple_input));
     list.push_back(
@@ -257,8 +259,8 @@ std::vector<Fact> facts(const CompareResult& found) {
   if (std::isfinite(found.worst_difference))
     list.push_back({"worst difference", fmt::format("{:.3g} found", found.worst_difference)});
   if (std::isfinite(found.upper) && found.low.size() > 0) {
-    list.push_back({"proved", fmt::format("{:.6g} <= max |f - g| <= {:.6g}, with {} boxes", found.lower,
-                                          found.upper, found.boxes)});
+    list.push_back({"proved", fmt::format("{:.6g} <= max |f - g| <= {:.6g}, with {} box{}", found.lower,
+                                          found.upper, found.boxes, found.boxes == 1 ? "" : "es")});
   }
   if (!found.arithmetic.empty()) list.push_back({"rounding", found.arithmetic});
   if (!found.black_box && found.low.size() > 0) {
