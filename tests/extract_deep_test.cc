@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "data/planted_deep.h"
 #include "exhume/extract.h"
 #include "extract/climb.h"
 #include "extract/form_fit.h"
@@ -21,20 +20,12 @@
 #include "extract/moves/trace_unit.h"
 #include "extract/second_layer.h"
 #include "extract/sign_free_layers.h"
+#include "planted_deep.h"
 #include "report/extract/extraction_check.h"
 #include "report/report.h"
 
 namespace exhume::extract_deep_test {
 namespace {
-
-Network planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
-  PlantedDeepOptions options;
-  options.inputs = d;
-  options.widths = std::move(widths);
-  options.outputs = m;
-  options.seed = seed;
-  return plant_deep(options);
-}
 
 // A network that is asked within a frame.
 struct Asked {
@@ -103,7 +94,7 @@ TEST(SignFreeLayers, WithoutLayersARowIsAPlaneAndNothingIsPrinted) {
 // where large terms cancel, rounding is no kink.
 TEST(Restricted, DepthIsSeenAfterAFewLines) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Asked asked(planted(10, {10, 10}, 1, seed));
+    Asked asked(planted_deep(10, {10, 10}, 1, seed));
     SingleLayerOptions options;
     options.seed = seed;
     options.noise = asked.space.noise;
@@ -111,7 +102,7 @@ TEST(Restricted, DepthIsSeenAfterAFewLines) {
     EXPECT_LT(asked.meter.asked(), 2000) << seed;
   }
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    Asked asked(planted(12, {15}, 1, seed));
+    Asked asked(planted_deep(12, {15}, 1, seed));
     SingleLayerOptions options;
     options.seed = seed;
     options.noise = asked.space.noise;
@@ -122,7 +113,7 @@ TEST(Restricted, DepthIsSeenAfterAFewLines) {
 }
 
 TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
-  const Network network = planted(12, {8, 8}, 1, 3);
+  const Network network = planted_deep(12, {8, 8}, 1, 3);
   Asked asked(network);
   QueryEvidence evidence;
   Matrix planes;
@@ -150,7 +141,7 @@ TEST(Planes, OfTheFirstLayerAreFoundAndNoOthers) {
 TEST(Extract, TwoHiddenLayersExactly) {
   int exact = 0;
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
-    const Network network = planted(10, {8, 8}, 1, seed);
+    const Network network = planted_deep(10, {8, 8}, 1, seed);
     ExtractOptions options;
     options.seed = seed;
     options.queries = 8192;
@@ -164,7 +155,7 @@ TEST(Extract, TwoHiddenLayersExactly) {
 }
 
 TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
-  const Network network = planted(20, {6, 5}, 3, 5);
+  const Network network = planted_deep(20, {6, 5}, 3, 5);
   ExtractOptions options;
   options.seed = 5;
   const ExtractResult result = extract(network_oracle(network), options);
@@ -183,7 +174,7 @@ TEST(Extract, ColumnsBeyondTheSubspaceAndTheLogTellTheSameAgain) {
 }
 
 TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
-  const Network network = planted(12, {8, 5}, 4, 3);
+  const Network network = planted_deep(12, {8, 5}, 4, 3);
   double least = 0, most = 0;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
@@ -204,7 +195,7 @@ TEST(Extract, SeveralOutputsInABoxThatNoQuestionLeaves) {
 }
 
 TEST(Extract, TwoHiddenLayersInABoxFromProbabilities) {
-  const Network network = planted(12, {8, 5}, 4, 4);
+  const Network network = planted_deep(12, {8, 5}, 4, 4);
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
         RowMatrix y = evaluate(network, x);
@@ -231,7 +222,7 @@ TEST(Extract, TwoHiddenLayersInABoxFromProbabilities) {
 TEST(Extract, LimitOfQuestionsEndsADeepOneWithASentence) {
   ExtractOptions options;
   options.queries = 1500;
-  const ExtractResult result = extract(network_oracle(planted(10, {8, 8}, 1, 1)), options);
+  const ExtractResult result = extract(network_oracle(planted_deep(10, {8, 8}, 1, 1)), options);
   EXPECT_EQ(result.certificate.status, Status::kRefused);
   EXPECT_LE(result.queries, 1500);
   EXPECT_NE(result.certificate.reason.find("limit of 1500"), std::string::npos) << result.certificate.reason;
@@ -314,7 +305,7 @@ TEST(Frame, TurnsAreOtherSubspacesOfTheSameFrameAndTheLogKeepsThem) {
 // A unit of the second layer over first units whose signs are known, from one kink; and a kink of no such
 // unit.
 TEST(Follow, WithSignsKnownBelowAKinkSaysWhetherItBelongsToTheLayer) {
-  const Network network = planted(8, {5, 3}, 1, 11);
+  const Network network = planted_deep(8, {5, 3}, 1, 11);
   Asked asked(network, 8);
   asked.space.whole = true;
   const Layer &first = network.layers[0], &second = network.layers[1];
@@ -363,7 +354,7 @@ TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
   int found = 0;
   std::string others;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    Network network = planted(8, {8, 6}, 1, seed);
+    Network network = planted_deep(8, {8, 6}, 1, seed);
     Layer& second = network.layers[1];
     second.W.row(0) = second.W.row(0).cwiseAbs();
     second.W(0, 3) *= -2;
@@ -384,7 +375,7 @@ TEST(Extract, AUnitThatSwitchesOnlyFarOutIsFoundThere) {
 
 // Over 30 seeds 5.3 of the 6 units, with a standard deviation of 0.8: four standard errors of 12 seeds below.
 TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
-  const Network network = planted(12, {6, 5}, 1, 4);
+  const Network network = planted_deep(12, {6, 5}, 1, 4);
   Asked asked(network, 12);
   asked.space.whole = true;
   QueryEvidence evidence;
@@ -409,7 +400,7 @@ TEST(Climbs, ReachPlacesWhereOneUnitIsOnAlone) {
 }
 
 TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
-  const Network network = planted(8, {6, 5}, 1, 1);
+  const Network network = planted_deep(8, {6, 5}, 1, 1);
   Asked asked(network, 8);
   asked.space.whole = true;
   QueryEvidence evidence;
@@ -427,7 +418,7 @@ TEST(Completed, AUnitThatHasNoPartInAnyAnswerIsLeftOut) {
 }
 
 TEST(Completed, AUnitThatNoRandomQueryShowedIsFoundWhereItActs) {
-  Network network = planted(8, {6, 5}, 1, 1);
+  Network network = planted_deep(8, {6, 5}, 1, 1);
   Layer& second = network.layers[1];
   // On only where the first unit is on, and few others.
   second.W.row(4) = Eigen::RowVectorXd::Constant(6, -2);
@@ -462,7 +453,7 @@ TEST(Completed, AUnitThatNoRandomQueryShowedIsFoundWhereItActs) {
 }
 
 TEST(Extract, NoQuestionOfADeepNetworkIsAskedTwiceOverAllAttempts) {
-  const Network network = planted(14, {6, 4, 3}, 1, 21);
+  const Network network = planted_deep(14, {6, 4, 3}, 1, 21);
   std::multiset<std::string> asked;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {
@@ -488,7 +479,7 @@ TEST(Extract, NoQuestionOfADeepNetworkIsAskedTwiceOverAllAttempts) {
 TEST(Extract, CertificatesSayThatWidthsAreLowerBounds) {
   ExtractOptions options;
   options.seed = 5;
-  const ExtractResult result = extract(network_oracle(planted(10, {4, 4}, 1, 5)), options);
+  const ExtractResult result = extract(network_oracle(planted_deep(10, {4, 4}, 1, 5)), options);
   ASSERT_EQ(result.certificate.status, Status::kCertified) << result.certificate.reason;
   EXPECT_NEAR(result.unseen_share, std::log(3000) / 1000, 1e-4);  // 99.9% over three attempts
   EXPECT_NE(result.certificate.conclusion.find("at least as many hidden units"), std::string::npos);

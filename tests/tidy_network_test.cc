@@ -7,25 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "data/planted_deep.h"
 #include "exhume/extract.h"
 #include "extract/moves/tidy_network.h"
 #include "model/form.h"
 #include "normal_rows.h"
+#include "planted_deep.h"
 
 namespace exhume::tidy_network_test {
 namespace {
 
 constexpr double kRounding = 1e-11;  // of outputs of size 1, through three layers
-
-Network planted(Index d, std::vector<Index> widths, Index m, std::uint64_t seed) {
-  PlantedDeepOptions options;
-  options.inputs = d;
-  options.widths = std::move(widths);
-  options.outputs = m;
-  options.seed = seed;
-  return plant_deep(options);
-}
 
 RowMatrix queries(Index n, Index d, std::uint64_t seed) { return 2 * normal_rows(n, d, seed); }
 
@@ -47,7 +38,7 @@ void add_unit(DeepForm& form, std::size_t l, const Eigen::RowVectorXd& row, doub
 }
 
 TEST(TidyNetwork, UnitsThatNothingNeedsAreLeftOut) {
-  const DeepForm truth = to_plain_form(planted(4, {4, 3}, 2, 3));
+  const DeepForm truth = to_plain_form(planted_deep(4, {4, 3}, 2, 3));
   const RowMatrix x = queries(300, 4, 1);
   DeepForm more = truth;
   add_unit(more, 0, Eigen::RowVectorXd::Ones(5), 1e-15);
@@ -61,7 +52,7 @@ TEST(TidyNetwork, UnitsThatNothingNeedsAreLeftOut) {
 }
 
 TEST(TidyNetwork, UnitsOnOnePlaneBecomeOne) {
-  const DeepForm truth = to_plain_form(planted(4, {4, 3}, 2, 5));
+  const DeepForm truth = to_plain_form(planted_deep(4, {4, 3}, 2, 5));
   const RowMatrix x = queries(300, 4, 2);
   DeepForm more = truth;
   add_unit(more, 0, 2.5 * truth.V[0].row(1), 0.7);
@@ -73,7 +64,7 @@ TEST(TidyNetwork, UnitsOnOnePlaneBecomeOne) {
 // max(z, 0) and max(-z, 0) are |z| and z, of which the second passes the layer by.
 TEST(TidyNetwork, SkipTermsBecomeAUnitThatFacesAway) {
   for (const std::size_t l : {0u, 1u}) {
-    DeepForm truth = to_plain_form(planted(5, {4, 3}, 2, 7));
+    DeepForm truth = to_plain_form(planted_deep(5, {4, 3}, 2, 7));
     add_unit(truth, l, -truth.V[l].row(2), 0.8);
     const RowMatrix x = queries(400, 5, 3);
     // Without the unit that faces away, its part of the others' skip terms.
@@ -103,7 +94,7 @@ TEST(TidyNetwork, SkipTermsBecomeAUnitThatFacesAway) {
 }
 
 TEST(TidyNetwork, SkipTermsBecomeAUnitThatIsAlwaysOn) {
-  DeepForm truth = to_plain_form(planted(6, {4, 3}, 2, 9));
+  DeepForm truth = to_plain_form(planted_deep(6, {4, 3}, 2, 9));
   Eigen::RowVectorXd row = Eigen::RowVectorXd::LinSpaced(7, -1, 1);
   row(6) = 100;  // on at all queries
   add_unit(truth, 0, row, 0.6);
@@ -118,7 +109,7 @@ TEST(TidyNetwork, SkipTermsBecomeAUnitThatIsAlwaysOn) {
 }
 
 TEST(Drift, IsCalledSo) {
-  const Network network = planted(4, {4, 3}, 1, 11);
+  const Network network = planted_deep(4, {4, 3}, 1, 11);
   double asked = 0;
   const OraclePtr oracle = function_oracle(
       [&](const Eigen::Ref<const RowMatrix>& x) {

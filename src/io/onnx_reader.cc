@@ -605,8 +605,8 @@ class GraphReader {
 
 OnnxModel read_onnx_model(const std::filesystem::path& path) {
   const RandomAccessFile file(path);
-  constexpr std::uint64_t kMostBytes = 0x7fffffff;  // of a protocol buffer
-  if (file.size() > kMostBytes) {
+  constexpr std::uint64_t kMostFileBytes = 0x7fffffff;  // of a protocol buffer
+  if (file.size() > kMostFileBytes) {
     throw DataError(fmt::format("{} has {} bytes, more than an ONNX file can have; check the path",
                                 file.name(), file.size()));
   }

@@ -69,13 +69,13 @@ LogRecords parse_records(std::string_view bytes, const std::string& name) {
 
 std::string read_log(const std::filesystem::path& path, std::string_view remedy) {
   // A log lies in memory: what is larger is none that this machine has written.
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 36;
+  constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 36;
   std::error_code none;
   if (!std::filesystem::exists(path, none))
     throw DataError(fmt::format("{} cannot be read; {}", path.string(), remedy));
   const RandomAccessFile file(path);
   const std::string head = file.head(kMagicSize);
-  if (file.size() > kMostBytes || head.find_first_not_of('\0') == std::string::npos)
+  if (file.size() > kMostLogBytes || head.find_first_not_of('\0') == std::string::npos)
     throw DataError(fmt::format("{} is no log ({} bytes); {}", path.string(), file.size(), remedy));
   std::string bytes(static_cast<std::size_t>(file.size()), '\0');
   file.read(0, bytes.data(), bytes.size());
