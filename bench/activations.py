@@ -232,8 +232,8 @@ def planted_table(arguments, title, d, k, n, kind, limit, tolerance):
 
 
 def in_time(run, limit):
-    """On a machine that others use, too: a run never takes longer than its processor seconds when it is alone."""
-    return min(run["wall"], run["cpu"]) <= limit
+    """By the clock: measure on a machine that nobody else uses."""
+    return run["wall"] <= limit
 
 
 def good_run(run, limit, tolerance):
