@@ -31,7 +31,7 @@ Noisy noisy_data(Index d, Index k, Index m, Index n, std::uint64_t seed) {
 }
 
 Result recovered(const RowMatrix& x, const RowMatrix& y, RecoverOptions options = {}) {
-  options.budget_seconds = 10;
+  options.budget_seconds = 120;  // a busy machine takes long
   return recover(memory_samples(x, y), options);
 }
 
@@ -55,7 +55,7 @@ TEST(NoiseVerdict, PlainNoiseIsEstimated) {
   for (const std::uint64_t seed : {61, 62, 63}) {
     const Noisy data = noisy_data(5, 4, 2, 8000, seed);
     const Result result = recovered(data.x, data.y + 0.1 * data.noise);
-    EXPECT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
+    ASSERT_EQ(result.certificate.status, Status::kEstimated) << result.certificate.reason;
     EXPECT_NE(result.certificate.conclusion.find("If the samples are those"), std::string::npos);
     EXPECT_LT(worst_deviation(result, data.network), 5) << seed;
   }
