@@ -42,7 +42,7 @@ struct CompareOptions {
   Vector low{}, high{};
   RowMatrix rows{};          // inputs that matter, rows x d; may be empty
   Index budget = 0;          // boxes of the proof, for two networks; without a tolerance a tenth of them once
-                             // a difference is found. 0: 20,000, and more where they are cheap
+                             // a difference is found. 0: ten seconds' worth, with a tolerance some minutes
   double ratio = 1.1;        // a proof ends where upper <= ratio * lower
   Index queries = 10'000;    // of a black box, at most
   bool inside = false;       // no query outside the domain

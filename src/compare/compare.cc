@@ -192,11 +192,13 @@ std::vector<WatchedUnit> changed_most(const Matching& pair) {
   return out;
 }
 
-// Boxes where none are given: some minutes on one core at most, where nothing decides earlier.
-Index usual_budget(const Matching& pair) {
-  constexpr double kOperations = 2e11, kMost = 200'000;
+// Boxes where none are given: ten seconds of one core, or, where a tolerance is to be decided and lies within the
+// interval so far, a few minutes.
+Index usual_budget(const Matching& pair, bool decides) {
+  constexpr double kOperations = 2e11, kMost = 200'000, kLonger = 20;
   if (!pair.same_units) return kUsualBoxes;
   const double many =
+      (decides ? kLonger : 1) *
       std::min(kMost, kOperations / std::max(PairBounds(pair.first, pair.second).cost(), 1.0));
   return std::max(kUsualBoxes, static_cast<Index>(many));
 }
@@ -231,7 +233,7 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   const auto sure = [&](const RowMatrix& x) { return sure_difference(f, g, x); };
   clock.lap("search");
   SplitOptions limits;
-  limits.boxes = options.budget > 0 ? options.budget : usual_budget(pair);
+  limits.boxes = options.budget > 0 ? options.budget : usual_budget(pair, options.tolerance.has_value());
   limits.ratio = options.ratio;
   limits.accept = out.accepted;
   limits.boxes_decided = options.tolerance

@@ -166,7 +166,7 @@ def compare(
     inputs : int
         Number of inputs, where neither of the two says it.
     budget : int
-        Boxes that the proof may look at, of two networks; None: 20,000, and more where they are cheap.
+        Boxes that the proof may look at, of two networks; None: ten seconds' worth, with a tolerance some minutes.
     ratio : float
         The proof ends where its upper end is at most this times the lower one.
     queries : int
