@@ -41,6 +41,8 @@ struct SmoothLimits {
   // Relative mean square at which a fit with units too many counts as exact (a wrong activation left 5e-9
   // at best), and that of the plain network in the end.
   double exact = 1e-18, exact_in_the_end = 1e-22;
+  // Below this a fit is made smaller at once: what is left is mostly the slow last steps of units too many.
+  double nearly_exact = 1e-11;
   double as_rounded = 3;       // times the rounding of the outputs that an exact fit leaves at most
   double cheap = 100;          // a unit worth less than so many times what is left is dropped on trial
   double tried_singly = 1e-9;  // worth below which a unit of an exact fit is tried for removal
@@ -48,6 +50,9 @@ struct SmoothLimits {
   double no_gain = 0.7;  // error of twice the units over that of as many, above which none is left to gain
 };
 constexpr SmoothLimits kSmooth;
+
+// Of the first students, where no width is given.
+Index usual_width(Index inputs) { return std::max(kSmooth.first_width, 2 * std::min<Index>(inputs, 40)); }
 
 // sin and Gaussian bumps approximate everything and are rare: tried where the others failed.
 std::vector<std::string> smooth_names(bool rare) {
@@ -123,9 +128,8 @@ class SmoothSearch {
     const UnitStudentData data(*standard_, kSmooth.student_rows, options_.seed);
     std::vector<std::string> names =
         options_.activation == "auto" ? smooth_names(false) : std::vector<std::string>{options_.activation};
-    Index width = options_.hidden
-                      ? *options_.hidden + std::max<Index>(4, *options_.hidden)
-                      : std::max(kSmooth.first_width, 2 * std::min<Index>(standard_->inputs(), 40));
+    Index width = options_.hidden ? *options_.hidden + std::max<Index>(4, *options_.hidden)
+                                  : usual_width(standard_->inputs());
     // As many unknowns as equations would fit anything.
     const double m = static_cast<double>(standard_->outputs()), d = static_cast<double>(standard_->inputs());
     const auto most = static_cast<Index>(static_cast<double>(standard_->rows()) * m /
@@ -142,7 +146,7 @@ class SmoothSearch {
       const bool last = starts >= options_.starts;
       // Inexact networks are made smaller only where no other start follows.
       for (Candidate& candidate : candidates) {
-        if (candidate.now.relative_mse > exact_ && !last) {
+        if (candidate.now.relative_mse > std::max(kSmooth.nearly_exact, exact_) && !last) {
           note(candidate);
         } else {
           pursue(candidate);
@@ -555,6 +559,12 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
 SmoothFound search_smooth_units(const SamplePtr& standard, const SmoothSearchOptions& options,
                                 const Control& control) {
   return SmoothSearch(standard, options, control).run();
+}
+
+Index equations_of_widest_smooth_students(Index inputs, Index outputs) {
+  const Index width = std::min(kSmooth.most_width, kSmooth.most_widening * usual_width(inputs));
+  return static_cast<Index>(kSmooth.equations_per_unknown *
+                            static_cast<double>(width * (inputs + 1 + outputs)));
 }
 
 Form in_even_units(const Matrix& V, const Matrix& A, const Matrix& L) {

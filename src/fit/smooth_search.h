@@ -67,6 +67,9 @@ struct SmoothScreen {
 [[nodiscard]] SmoothFound search_smooth_units(const SamplePtr& standard, const SmoothSearchOptions& options,
                                               const Control& control);
 
+// Equations that a search without a given width needs for the widest students that it goes up to.
+[[nodiscard]] Index equations_of_widest_smooth_students(Index inputs, Index outputs);
+
 // A plain network in the sign-free form of ReLUs, whose algebra of signs is that of all units with sigma(z) -
 // sigma(-z) = z: a sigma(z) = a/2 E(z) + a/2 z, E even. L: (d+1) x m, a linear term beside the units.
 [[nodiscard]] Form in_even_units(const Matrix& V, const Matrix& A, const Matrix& L);

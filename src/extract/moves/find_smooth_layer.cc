@@ -17,13 +17,17 @@ namespace exhume {
 namespace {
 
 struct SmoothLayerLimits {
-  // Random queries of every round, in all. A refusal after the first stays below a thousand with the probe's.
-  Index rounds[3] = {650, 2600, 9000};
+  // Random queries of the first round: with the least a refusal stays below a thousand with the probe's. Where those
+  // would be no more than `scarce` times what the widest students have unknowns, `plenty` times that: of 20-16-3 tanh and erf,
+  // 650 queries gave none of three, 2,600 four of four. Every further round asks `growth` times as many in all.
+  Index least = 650, growth = 4, most = 12'000;
+  double scarce = 1.5, plenty = 2.5;
   // More are asked where the first were too few for as many units as the search would try, and the best
   // network leaves no more than this of queries that it did not see: one of the right kind with too few
   // equations leaves less than another kind of function does.
   double promising[3] = {2e-2, 2e-3, 0};
-  int starts[3] = {2, 2, 4};           // of the search in every round: the first is to end soon
+  int starts[3] = {1, 2, 4};           // of the search in every round: the first is to end soon
+  std::uint64_t another = 7919;        // added to the seed for a second search
   double unseen = 0.1;                 // share of the queries that are not fitted
   std::uint64_t first_row = 1u << 24;  // numbers of random inputs that nothing else uses
   // Curvature in single precision.
@@ -50,6 +54,14 @@ OffLine off_line(const Eigen::Ref<const RowMatrix>& y) {
       (values - basis.leftCols(2) * basis.leftCols(2).householderQr().solve(values)).cwiseAbs().maxCoeff();
   out.parabola = (values - basis * basis.householderQr().solve(values)).cwiseAbs().maxCoeff();
   return out;
+}
+
+// Queries of the first round: equations for students of the greatest width, as many units as fit/smooth_search.h goes up to.
+Index first_round(Index inputs, Index outputs) {
+  const auto needed = static_cast<double>(equations_of_widest_smooth_students(inputs, outputs)) /
+                      static_cast<double>(outputs);
+  if (kSmoothLayer.scarce * needed <= static_cast<double>(kSmoothLayer.least)) return kSmoothLayer.least;
+  return std::min(kSmoothLayer.most, static_cast<Index>(kSmoothLayer.plenty * needed));
 }
 
 // What `form` leaves of rows, as a share of the outputs' variance 1.
@@ -102,8 +114,9 @@ SmoothLayer find_smooth_layer(Meter& meter, const AnswerNoise& noise, std::uint6
   Index asked = 0;
   SmoothFound best;
   double unseen = 1;
-  for (std::size_t round = 0; round < std::size(kSmoothLayer.rounds); ++round) {
-    const Index count = kSmoothLayer.rounds[round];
+  for (std::size_t round = 0; round < std::size(kSmoothLayer.starts); ++round) {
+    const Index count = round == 0 ? first_round(meter.frame().inputs(), meter.outputs())
+                                   : std::min(kSmoothLayer.most, kSmoothLayer.growth * asked);
     const RowMatrix more = domain_inputs(
         meter.frame(), 1, seed, kSmoothLayer.first_row + static_cast<std::uint64_t>(asked), count - asked);
     const RowMatrix answers = meter.ask(QueryStage::kSample, plain_rows(more));
@@ -133,6 +146,16 @@ SmoothLayer find_smooth_layer(Meter& meter, const AnswerNoise& noise, std::uint6
     options.rounding = rounding;
     best = search_smooth_units(standard, options, control);
     unseen = left_of(best.fit.model, *other, control);
+    // Another start on the same queries, unless what is left is that of another function.
+    if (round == 0 && !best.exact && unseen <= kSmoothLayer.promising[round] && !control.out_of_time()) {
+      options.seed += kSmoothLayer.another;
+      SmoothFound again = search_smooth_units(standard, options, control);
+      const double left = left_of(again.fit.model, *other, control);
+      if (again.exact || left < unseen) {
+        best = std::move(again);
+        unseen = left;
+      }
+    }
     // Exact on the rows that it saw, and on the others: to what the precision and few rows allow.
     constexpr double kAsGood = 1e3;
     if (best.exact && unseen <= kAsGood * std::max(rounding.mean_square, 1e-24)) {

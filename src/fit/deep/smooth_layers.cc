@@ -132,7 +132,7 @@ class SmoothLayers {
 
   [[nodiscard]] Form random_network(const std::string& name, const std::vector<Index>& widths,
                                     std::uint64_t number) const {
-    constexpr double kSlope = 1.2, kBias = 0.4;
+    constexpr double kSlope = 1.2, kConstant = 0.4;
     Form form;
     form.plain = true;
     form.inputs = data_.x.cols();
@@ -142,7 +142,7 @@ class SmoothLayers {
       const Stream stream(options_.seed * 1000003u + number, fmt::format("smooth layers {} {}", name, l));
       Matrix V = stream.normal_matrix(widths[l], columns);
       V.leftCols(columns - 1) *= kSlope / std::sqrt(static_cast<double>(columns - 1));
-      V.rightCols(1) *= kBias;
+      V.rightCols(1) *= kConstant;
       form.V.push_back(std::move(V));
       columns = widths[l] + 1;
     }
