@@ -39,7 +39,7 @@ MARK = re.compile(r"<!--= ([^/]+)/([^/]+)/([^/]+?) -->")
 # What a measured figure looks like: seconds, megabytes, counts of successes, errors in powers of ten, queries in powers of two.
 FIGURE = re.compile(
     r"(?<![\w.^-])(?:\d[\d,.]*(?: to \d[\d,.]*)? ?(?:s|ms|seconds|minutes|MB|GB)\b(?!-)"
-    r"|\d+ of \d+\b|\d(?:\.\d+)?e-\d+|2\^\d+\.\d+)"
+    r"|\d+ of \d+\b|\bno \w+ of \d+\b|\d(?:\.\d+)?e-\d+|2\^\d+\.\d+)"
 )
 
 
