@@ -14,7 +14,6 @@ import sys
 
 import numpy as np
 
-from . import _core
 from .oracles import Oracle, as_oracle
 
 
@@ -43,8 +42,8 @@ def main() -> None:
         raise SystemExit(2)
     try:
         oracle = as_oracle(sys.argv[1])
-    except (_core.DataError, ModuleNotFoundError) as error:
-        print(f"exhume.serve: {error}", file=sys.stderr)
+    except Exception as error:  # of whatever reads the file: one line, no traceback
+        print(f"exhume.serve: {' '.join(str(error).split())}", file=sys.stderr)
         raise SystemExit(4) from None
     serve(oracle)
 
