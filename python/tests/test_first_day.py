@@ -155,7 +155,7 @@ def test_what_to_do_next_can_be_done(tmp_path, cli):
         "extract": [["m.safetensors", "--queries", 50]],
         "lowest-layer": [["x.npy", "y.npy"]],
         "halfspaces": [["x.npy", "labels.npy"]],
-        "memorize": [["x.npy", "y.npy", "--hidden", 1, "--layers", 3]],
+        "memorize": [["x.npy", "y.npy", "--hidden", 2, "--layers", 3]],
     }  # fmt: skip
     for command, calls in tries.items():
         known = options_of(cli, command)

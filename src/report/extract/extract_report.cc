@@ -114,6 +114,8 @@ Json sections(const ExtractResult& result) {
       series.y.push_back(static_cast<double>(i + 1));
     }
     series.name = "kinks";
+    series.points = true;
+    series.line = false;
     chart.x.label = "position on the line";
     chart.y.label = "kinks so far";
     chart.series.push_back(std::move(series));
