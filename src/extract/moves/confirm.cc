@@ -107,7 +107,7 @@ std::string least_seen(const DeepForm& form, std::size_t l, const SampleSource& 
 }
 
 // A network may answer all queries and still hold a weight that none of them sees: that of a unit on another
-// which bends where nobody asked.
+// which bends where no query was made.
 void check_weights(Checks& checks, const Network& network, bool plain, const SampleSource& logged,
                    const Control& control) {
   checks.require("no skip terms needed", plain ? 1 : 0, 1, plain,
