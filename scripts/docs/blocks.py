@@ -6,7 +6,7 @@ Runs every block of code of the pages (all of docs/ and those of the root, unles
     Python       a fence `python`, or indented lines that begin with import or from: run
     commands     lines that begin with a program of PROGRAMS, after `$ ` or not: run one by one; where the output shown begins
                  with "exhume: " the command must be refused, otherwise it must end with 0. After `$ ` every line of output
-                 that is shown must be a line that is printed, in this order, but for its numbers
+                 that is shown must be a line that is printed, in this order, but for its numbers; one that ends in "..." may go on
     text         anything else: equations, trees, outputs, other languages; not run, and counted
 
 and what must not be run here says so: in NOT_RUN, or by a comment right above it, <!-- not run: why -->. The blocks of a
@@ -121,7 +121,12 @@ def commands_of(text: str) -> list[Command]:
 def missing_of(shown: list[str], printed: str) -> str:
     """The first line that is shown and not printed after those before it; empty where there is none."""
     lines = iter([masked(line) for line in printed.splitlines()])
-    return next((line for line in shown if masked(line) not in lines), "")
+
+    def printed_next(line: str) -> bool:
+        begin = masked(line.removesuffix("..."))
+        return any(each.startswith(begin) if line.endswith("...") else each == begin for each in lines)
+
+    return next((line for line in shown if not printed_next(line)), "")
 
 
 def why_not(command: str) -> str:
