@@ -194,9 +194,9 @@ class OneLayer final : public JudgedNetwork {
     if (fewer.outcome != SearchOutcome::kExact || needed >= *asked) return;
     checks.require_first(
         "every unit needed", static_cast<double>(needed), static_cast<double>(*asked),
-        fmt::format("{} suffice{} to reproduce all samples to rounding, {} were asked for: the others never "
-                    "fire within the samples, or equal another unit; leave the number of units to be found",
-                    counted(needed, "unit"), needed == 1 ? "s" : "", *asked));
+        fmt::format("{} of the {} units asked for reproduce{} all samples to rounding: the others never fire "
+                    "within the samples, or equal another unit; leave the number of units to be found",
+                    needed, *asked, needed == 1 ? "s" : ""));
   }
 
   void conclude(Result& result) override {
@@ -221,9 +221,9 @@ class OneLayer final : public JudgedNetwork {
           "what is not noise is a network of this kind: a deviation much smaller than the noise cannot be "
           "told from it",
           fmt::format(
-              "{} is all: the number of units is a lower bound, a further one that explains less than "
-              "{:.2g} of the outputs' variance would not be seen",
-              k == 1 ? "one unit" : fmt::format("{} units", k), errors.unseen_unit)};
+              "there are no more than {}: a further one that explains less than {:.2g} of the outputs' "
+              "variance would not be seen, so their number is a lower bound",
+              counted(k, "unit"), errors.unseen_unit)};
     } else {
       const std::string weights = errors.identifiability ? fmt::format("these weights to within {:.2g}",
                                                                        errors.identifiability->delta)
