@@ -75,7 +75,7 @@ def check_readme_picture(exhume, chromium, folder):
     if os.environ.get("UPDATE"):
         info = PngInfo()
         info.add_text("Software", version)
-        Image.open(picture).convert("RGB").quantize(64).save(README_PICTURE, optimize=True, pnginfo=info)
+        Image.open(picture).convert("RGB").quantize(256).save(README_PICTURE, optimize=True, pnginfo=info)
     compare(picture, README_PICTURE)
     drawn_by = Image.open(README_PICTURE).text.get("Software")
     assert drawn_by == version, f"{README_PICTURE.name} was drawn by {drawn_by}, this is {version}; UPDATE=1 draws it anew"
