@@ -160,7 +160,8 @@ deb: program  ## a Debian package, in dist/
 	@scripts/deb.sh $(BUILD)
 
 results: program  ## measure again what results/ holds and takes under an hour, and write its pages
-	@python3 scripts/results.py renew $(abspath $(BUILD)/apps/exhume) $(TOPICS)
+	@scripts/python_env.sh test tests/python/requirements.txt python/tests/requirements.txt
+	@.venv-test/bin/python scripts/results.py renew $(abspath $(BUILD)/apps/exhume) $(TOPICS)
 
 docs: program  ## this documentation as a site in build/site, links checked
 	@scripts/setup.sh python

@@ -1,7 +1,7 @@
 // Paper symmetric, section 4: Figures 2, 3 and 4.
 //
 //   Figure 2   left, centre: error against the number of samples, k = 10 and k = 32, Gaussian inputs
-//              right: root of the error a unit against k, 10,000 samples
+//              right: root of the error per unit against k, 10,000 samples
 //   Figure 3   error against the noise on the labels, k = 10, 10,000 samples; left Gaussian inputs, right
 //              the +-1 mixture
 //   Figure 4   error against the condition number of W (left) and of A (right), k = 10, 20,000 samples, the
@@ -259,7 +259,7 @@ void find_quoted(Bench& bench, const std::vector<Point>& points) {
   if (at == points.end()) return;
   const auto find = [&](const char* what, double squares) {
     bench.find(
-        fmt::format("printed algorithm, k = 10, n = 10,000: root mean squared error a unit of {} (paper: "
+        fmt::format("printed algorithm, k = 10, n = 10,000: root mean squared error per unit of {} (paper: "
                     "about 0.15)",
                     what),
         std::sqrt(squares / 10));

@@ -170,9 +170,9 @@ void refinements(Bench& bench) {
   const auto count = static_cast<double>(std::max<std::size_t>(1, before.size()));
   bench.find("step 2 on one set of rows, before: median angle of a halfspace", median(before));
   bench.find("  by RefineEstimate, 400 random perturbations", median(perturbed));
-  bench.find("    seconds a halfspace", perturbed_seconds / count);
+  bench.find("    seconds per halfspace", perturbed_seconds / count);
   bench.find("  by regression in a narrowing band and the maximum margin", median(regressed));
-  bench.find("    seconds a halfspace", regressed_seconds / count);
+  bench.find("    seconds per halfspace", regressed_seconds / count);
 }
 
 }  // namespace exhume::experiments::threshold_parts

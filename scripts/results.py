@@ -12,7 +12,7 @@ A figure of a guide is marked by a comment behind it, which readers do not see:
 
     takes 1.2 s<!--= sizes/20-20-1/seconds --> on one core
 
-A table of the store is {title, text, command, seeds, machine, date, version, columns, rows}: rows maps a name to its figures
+A table of the store is {title, text, command, seeds, machine, date, version, columns, rows, after}: rows maps a name to its figures
 by column, as they are to be shown. `renew` is a program of bench/ that prints rows in that form, as JSON.
 """
 
@@ -39,7 +39,7 @@ MARK = re.compile(r"<!--= ([^/]+)/([^/]+)/([^/]+?) -->")
 # What a measured figure looks like: seconds, megabytes, counts of successes, errors in powers of ten, queries in powers of two.
 FIGURE = re.compile(
     r"(?<![\w.^-])(?:\d[\d,.]*(?: to \d[\d,.]*)? ?(?:s|ms|seconds|minutes|MB|GB)\b(?!-)"
-    r"|\d+ of \d+\b|\d(?:\.\d+)?e-\d+|2\^\d+\.\d+)"
+    r"|\d+ of \d+\b|\bno \w+ of \d+\b|\d(?:\.\d+)?e-\d+|2\^\d+\.\d+)"
 )
 
 
@@ -58,7 +58,7 @@ def table_lines(table: dict[str, Any]) -> list[str]:
     origin = [f"{word}: {table[key]}" for key, word in
               (("command", "Command"), ("seeds", "seeds"), ("machine", "machine"), ("date", "date"), ("version", "version"))
               if table.get(key)]
-    return [*lines, "", "; ".join(origin) + ".", ""]
+    return [*lines, "", "; ".join(origin) + ".", "", *([table["after"], ""] if table.get("after") else [])]
 
 
 def page(topic: dict[str, Any]) -> str:

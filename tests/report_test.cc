@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -223,14 +224,87 @@ TEST(ReportHtml, SaysFirstWhatFailedAndWhatToDo) {
   EXPECT_EQ(to_html(to_json(example(3, 3, 1))).find("What failed"), std::string::npos);
 }
 
+// What a command would say of a result: its kind, what was asked for, and the checks that failed.
+std::vector<std::string> steps_of(const char* kind, const std::vector<std::string>& failed,
+                                  const Json& options = Json::object(), const char* status = "uncertified",
+                                  const char* reason = "") {
+  Json certificate = {{"status", status},
+                      {"kind", kind},
+                      {"reason", reason},
+                      {"options", options},
+                      {"outputs", 1},
+                      {"hidden_units", 3},
+                      {"assumptions", Json::array()}};
+  for (const std::string& name : failed)
+    certificate["assumptions"].push_back({{"name", name}, {"required", true}, {"holds", false}});
+  return next_steps(certificate);
+}
+
 TEST(Report, NextStepsForEveryCheck) {
-  EXPECT_TRUE(next_steps(Status::kCertified, {"samples for every unknown"}).empty());
-  EXPECT_TRUE(next_steps(Status::kEstimated, {}).empty());
-  const auto two = next_steps(Status::kUncertified, {"rows held out", "samples for every unknown"});
-  EXPECT_EQ(two.size(), 2u);  // the same advice once, and inspect
-  EXPECT_EQ(next_steps(Status::kRefused, {}).size(), 1u);
-  EXPECT_TRUE(next_steps(Status::kRefused, {}, false).empty());
-  EXPECT_EQ(next_steps(Status::kUncertified, {"a check of tomorrow"}).size(), 1u);
+  EXPECT_TRUE(steps_of("network", {"samples for every unknown"}, {}, "certified").empty());
+  EXPECT_TRUE(steps_of("network", {}, {}, "estimated").empty());
+  // The same advice once, and inspect.
+  EXPECT_EQ(steps_of("network", {"rows held out", "samples for every unknown"}).size(), 2u);
+  EXPECT_EQ(steps_of("network", {}, {}, "refused").size(), 1u);
+  EXPECT_EQ(steps_of("network", {"a check of tomorrow"}).size(), 1u);
+}
+
+bool says(const std::vector<std::string>& steps, const char* words) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](const std::string& step) { return step.find(words) != std::string::npos; });
+}
+
+TEST(Report, NextStepsNameOnlyOptionsThatTheCommandHas) {
+  for (const char* kind : {"lowest layer", "halfspaces", "memorized network"}) {
+    for (const char* check : {"search finished within its budget", "the samples are enough", "labels met",
+                              "the set agrees with held-out labels", "a unit was found: number of them"}) {
+      const auto steps = steps_of(kind, {check});
+      EXPECT_FALSE(steps.empty()) << kind << ": " << check;
+      EXPECT_FALSE(says(steps, "budget")) << kind << ": " << check;
+      EXPECT_FALSE(says(steps, "inspect")) << kind << ": " << check;  // it is about recover
+    }
+  }
+  // An extraction reads no rows.
+  EXPECT_FALSE(says(steps_of("extracted network", {"weights of layer 2 determined"}), "rows"));
+}
+
+TEST(Report, NextStepsNameOnlyRoutesThatApply) {
+  const auto outliers = [](int outputs, const char* route) {
+    Json certificate = {{"status", "uncertified"},
+                        {"kind", "network"},
+                        {"outputs", outputs},
+                        {"hidden_units", 3},
+                        {"options", {{"route", route}}}};
+    certificate["assumptions"] = {
+        {{"name", "residual without heavy tails: kurtosis"}, {"required", true}, {"holds", false}}};
+    return says(next_steps(certificate), "rectified-sparse-noise");
+  };
+  EXPECT_FALSE(outliers(1, "auto"));  // it needs as many outputs as units
+  EXPECT_TRUE(outliers(3, "auto"));
+  EXPECT_FALSE(outliers(3, "rectified-sparse-noise"));
+}
+
+TEST(Report, NextStepsAreNotWhatWasDone) {
+  const char* structure = "no structure left in the residual";
+  EXPECT_TRUE(says(steps_of("network", {structure}, {{"layers", "1"}}), "several hidden layers"));
+  EXPECT_FALSE(says(steps_of("network", {structure}, {{"layers", "auto"}}), "several hidden layers"));
+  EXPECT_FALSE(says(steps_of("deep network", {structure}, {{"layers", "2"}}), "several hidden layers"));
+  const char* late = "search finished within its budget";
+  EXPECT_TRUE(says(steps_of("network", {late}, {{"hidden", "auto"}}), "number of hidden units"));
+  EXPECT_FALSE(says(steps_of("network", {late}, {{"hidden", "8"}}), "number of hidden units"));
+}
+
+TEST(Report, ARefusalsCardIsNeverEmpty) {
+  for (const char* kind :
+       {"network", "deep network", "extracted network", "lowest layer", "halfspaces", "memorized network"}) {
+    for (const char* reason : {"the limit of 200 queries was reached", "the oracle drifts", ""}) {
+      EXPECT_FALSE(steps_of(kind, {}, {}, "refused", reason).empty()) << kind << ": " << reason;
+      const std::string page =
+          to_html(Json({{"status", "refused"}, {"kind", kind}, {"reason", reason}}).dump());
+      EXPECT_NE(page.find("What to do next"), std::string::npos) << kind;
+      EXPECT_EQ(page.find("<ol>\n</ol>"), std::string::npos) << kind;
+    }
+  }
 }
 
 TEST(ReportHtml, NumbersInOneNotation) {

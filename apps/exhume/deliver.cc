@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "report/next_steps.h"
 #include "summary.h"
 
 namespace exhume::cli {
@@ -72,7 +73,8 @@ void show_result(const Session& session, const Delivered& delivered, const std::
     for (Fact& fact : column_facts(certificate.input_names, certificate.output_names, certificate.target))
       facts.push_back(std::move(fact));
     add_truth_fact(delivered.document, facts);
-    return summary(certificate, verdict, facts, elapsed.count(), folder, delivered.written);
+    return summary(certificate, verdict, facts, next_steps(delivered.document.json), elapsed.count(), folder,
+                   delivered.written);
   });
 }
 

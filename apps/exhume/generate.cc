@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/counted.h"
 #include "command.h"
 #include "data/input_distribution.h"
 #include "session/overwrite.h"
@@ -128,13 +129,13 @@ Examples:
   }
 
   void say_formula(const Session& session, const SampleSource& made) const {
-    session.show(
-        {{"inputs", made.inputs()}, {"hidden_units", 2}, {"outputs", 1}, {"samples", made.rows()}}, [&] {
-          return fmt::format(
-              "{} rows of {} inputs, in {}: x.npy, y.npy. Two units with equal output weights have these "
-              "outputs exactly where the formula is satisfiable.\n",
-              made.rows(), made.inputs(), out_);
-        });
+    session.show({{"inputs", made.inputs()}, {"hidden_units", 2}, {"outputs", 1}, {"samples", made.rows()}},
+                 [&] {
+                   return fmt::format(
+                       "{} of {}, in {}: x.npy, y.npy. Two units with equal output weights have these "
+                       "outputs exactly where the formula is satisfiable.\n",
+                       counted(made.rows(), "row"), counted(made.inputs(), "input"), out_);
+                 });
   }
 
   void say(const Session& session, const Generated& made) const {
@@ -154,9 +155,9 @@ Examples:
     session.show(json, [&] {
       if (made.units) {
         return fmt::format(
-            "{} samples of {} units with thresholds under another network, in {}: x.npy, y.npy, "
+            "{} samples of {} with thresholds under another network, in {}: x.npy, y.npy, "
             "units.safetensors.\n",
-            grouped(samples.rows()), widths[0], out_);
+            grouped(samples.rows()), counted(widths[0], "unit"), out_);
       }
       return fmt::format(
           "{} samples of a network with {} input{}, {} hidden unit{} and {} output{}, in {}: x.npy, y.npy, "

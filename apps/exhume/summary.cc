@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "report/next_steps.h"
 #include "terminal.h"
 #include "wrap.h"
 
@@ -48,8 +47,8 @@ std::string stages(const std::vector<StageTime>& timings) {
 }  // namespace
 
 std::string summary(const Certificate& certificate, const std::string& verdict,
-                    const std::vector<Fact>& facts, double seconds, const std::string& folder,
-                    const std::vector<std::string>& files) {
+                    const std::vector<Fact>& facts, const std::vector<std::string>& steps, double seconds,
+                    const std::string& folder, const std::vector<std::string>& files) {
   Tone tone = Tone::kGood;
   const char* badge = "Certified.";
   if (certificate.status == Status::kEstimated) badge = "Estimated.";
@@ -71,7 +70,7 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
   }
   for (const std::string& remark : certificate.remarks) out += line("note", indented(printable(remark)));
   bool first = true;
-  for (const std::string& step : next_steps(certificate)) {
+  for (const std::string& step : steps) {
     out += line(first ? "next" : "", indented("- " + printable(step)));
     first = false;
   }

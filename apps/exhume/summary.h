@@ -8,9 +8,10 @@
 
 namespace exhume::cli {
 
-// `seconds` of the clock on the wall; `folder` is empty where nothing was written.
+// `steps`: what to do next; `seconds` of the clock on the wall; `folder` is empty where nothing was written.
 [[nodiscard]] std::string summary(const Certificate& certificate, const std::string& verdict,
-                                  const std::vector<Fact>& facts, double seconds, const std::string& folder,
+                                  const std::vector<Fact>& facts, const std::vector<std::string>& steps,
+                                  double seconds, const std::string& folder,
                                   const std::vector<std::string>& files);
 
 }  // namespace exhume::cli

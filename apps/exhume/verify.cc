@@ -44,9 +44,9 @@ std::string rows_text(const VerifyResult& result) {
   }
   const Verification& rows = *result.rows;
   return fmt::format(
-      " on {} rows: relative mse {:.3e}, rms error {:.3e}, worst error {:.3e} in row {}, output {}{}.",
-      grouped(rows.rows), rows.relative_mse, rows.rms_error, rows.worst_error, grouped(rows.worst_row + 1),
-      rows.worst_output + 1,
+      " on {} row{}: relative mse {:.3e}, rms error {:.3e}, worst error {:.3e} in row {}, output {}{}.",
+      grouped(rows.rows), rows.rows == 1 ? "" : "s", rows.relative_mse, rows.rms_error, rows.worst_error,
+      grouped(rows.worst_row + 1), rows.worst_output + 1,
       result.accepted ? fmt::format("; at most {:.3g} is accepted", *result.accepted) : "");
 }
 

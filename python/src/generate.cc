@@ -82,6 +82,7 @@ void bind_generate(nb::module_& m) {
       .def_rw("amplitudes_condition", &Options::amplitudes_condition)
       .def_rw("perturb_weights", &Options::perturb_weights)
       .def_rw("leak", &Options::leak)
+      .def_rw("activation", &Options::activation)
       .def_rw("perturb", &Options::perturb)
       .def_rw("distribution", &Options::distribution)
       .def_prop_rw(

@@ -61,6 +61,8 @@ def test_a_folder(network, tmp_path):
     assert {p.name for p in (tmp_path / "audit").iterdir()} == {"certificate.json", "report.html", "boxes.txt"}
     assert exhume.verify(tmp_path / "audit")["verified"] is True
     assert "<svg" in found.to_html() or "worst input" in found.to_html()
+    shown = found._repr_html_()  # in a notebook: a page within the page, without links to files
+    assert shown.startswith("<iframe") and "./boxes.txt" not in shown and "./certificate.json" not in shown
 
 
 def test_helper(network):

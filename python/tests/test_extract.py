@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import warnings
 
 import exhume
 import numpy as np
@@ -187,3 +188,16 @@ def test_classifiers_give_probabilities():
     model = sklearn.MLPClassifier((5,), max_iter=60, random_state=0).fit(x, (x[:, 0] > 0).astype(int))
     found = exhume.extract(model, low=-2, high=2)
     assert found.status == "certified", found.reason
+
+
+def test_single_precision_in_a_box_ends_with_a_verdict():
+    """It was a crash where no plane of a first layer was found (64 inputs, trained on digits, inputs in [-1, 1])."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    sklearn = pytest.importorskip("sklearn.neural_network")
+    images, labels = datasets.load_digits(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sklearn.MLPClassifier((12,), max_iter=300, alpha=0.1, random_state=0).fit(images / 16, labels)
+    (W, A), (b, c) = ([part.astype(np.float32) for part in parts] for parts in (model.coefs_, model.intercepts_))
+    found = exhume.extract(lambda x: np.maximum(x.astype(np.float32) @ W + b, 0) @ A + c, inputs=64, low=-1, high=1)
+    assert found.status in ("certified", "uncertified", "refused") and found.to_dict()["reason"]

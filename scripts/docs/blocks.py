@@ -5,7 +5,8 @@ Runs every block of code of the pages (all of docs/ and those of the root, unles
     a session    lines that begin with >>>: run as a doctest, its outputs compared
     Python       a fence `python`, or indented lines that begin with import or from: run
     commands     lines that begin with a program of PROGRAMS, after `$ ` or not: run one by one; where the output shown begins
-                 with "exhume: " the command must be refused, otherwise it must end with 0
+                 with "exhume: " the command must be refused, otherwise it must end with 0. After `$ ` every line of output
+                 that is shown must be a line that is printed, in this order, but for its numbers; one that ends in "..." may go on
     text         anything else: equations, trees, outputs, other languages; not run, and counted
 
 and what must not be run here says so: in NOT_RUN, or by a comment right above it, <!-- not run: why -->. The blocks of a
@@ -87,19 +88,45 @@ def blocks_of(path: pathlib.Path) -> list[Block]:
     return found
 
 
-def commands_of(text: str) -> list[tuple[str, bool]]:
-    """Every command of a block, and whether it is refused as shown. Lines that end in a backslash go on."""
-    found: list[tuple[str, bool]] = []
+class Command(NamedTuple):
+    line: str
+    shown: list[str]  # its output, as the page has it
+
+    @property
+    def refused(self) -> bool:
+        return any(line.startswith("exhume: ") for line in self.shown)
+
+
+def masked(line: str) -> str:
+    """A line without its numbers: times and last digits differ from machine to machine."""
+    line = re.sub(r"[\d.,]*\d(?:e[-+]?\d+)?", "#", " ".join(line.split()))
+    return "time" if line.startswith("time ") else line  # which stages are the longest differs too
+
+
+def commands_of(text: str) -> list[Command]:
+    """Every command of a block. Lines that end in a backslash go on."""
+    found: list[Command] = []
     prompted = any(line.startswith("$ ") for line in text.splitlines())
     lines = iter(text.rstrip().splitlines())
     for line in lines:
         while line.endswith("\\"):
             line = line[:-1] + next(lines).strip()
         if (line.startswith("$ ") if prompted else command_of(line)):
-            found.append((command_of(line), False))
-        elif found and line.startswith("exhume: "):
-            found[-1] = (found[-1][0], True)
+            found.append(Command(command_of(line), []))
+        elif found and (prompted or line.startswith("exhume: ")) and line.strip():
+            found[-1].shown.append(line)
     return found
+
+
+def missing_of(shown: list[str], printed: str) -> str:
+    """The first line that is shown and not printed after those before it; empty where there is none."""
+    lines = iter([masked(line) for line in printed.splitlines()])
+
+    def printed_next(line: str) -> bool:
+        begin = masked(line.removesuffix("..."))
+        return any(each.startswith(begin) if line.endswith("...") else each == begin for each in lines)
+
+    return next((line for line in shown if not printed_next(line)), "")
 
 
 def why_not(command: str) -> str:
@@ -157,7 +184,7 @@ class Runner:
 
     def run_commands(self, block: Block) -> tuple[int, list[str]]:
         problems, left = [], 0
-        for command, refused in commands_of(block.text):
+        for command, shown, refused in ((each.line, each.shown, each.refused) for each in commands_of(block.text)):
             if why_not(command):
                 left += 1
                 continue
@@ -167,6 +194,8 @@ class Runner:
             fine = {0, 3} if command.startswith(VERDICTS) else {0}
             if (done.returncode not in fine) != refused:
                 problems.append(f"{shlex.quote(command)} ended with {done.returncode}: {done.stderr[-500:]}")
+            elif not refused and (line := missing_of(shown, done.stdout + done.stderr)):
+                problems.append(f"{shlex.quote(command)} does not print: {line.strip()}")
         return left, problems
 
     def run_session(self, block: Block) -> list[str]:

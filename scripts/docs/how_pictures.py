@@ -47,7 +47,7 @@ def kinks(folder: pathlib.Path) -> None:
 
 
 def digits() -> exhume.Result:
-    """The recovery that the README shows: a network that was trained on digits, asked 50,000 questions."""
+    """The recovery that the README shows: a network that was trained on digits, asked 50,000 queries."""
     network = exhume.Network.load(ROOT / "examples/data/digits_64_16_1.npz")
     asked = exhume.generate(network=network, samples=50000, seed=1)
     return exhume.recover(asked.x, asked.y)

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/counted.h"
 #include "certify/certificate_json.h"
 #include "certify/certify.h"
 #include "certify/entry_check.h"
@@ -168,15 +169,16 @@ class Check {
                                             : hidden == Json(shape.widths)) &&
                       (layer || stated("outputs") == static_cast<double>(shape.outputs));
     find("network", same,
-         same ? fmt::format("{} inputs, {} hidden units and {} outputs, as stated", shape.inputs,
-                            shape.hidden, shape.outputs)
+         same ? fmt::format("{}, {} and {}, as stated", counted(shape.inputs, "input"),
+                            counted(shape.hidden, "hidden unit"), counted(shape.outputs, "output"))
               : "its shape is not the one that the certificate states");
     const double rows = stated("rows");
     if (std::isnan(rows)) return;
     const bool count = rows == static_cast<double>(samples_->rows());
     find("samples", count,
-         count ? fmt::format("{} rows, as stated", samples_->rows())
-               : fmt::format("{} rows, but the certificate states {:.0f}", samples_->rows(), rows));
+         count
+             ? counted(samples_->rows(), "row") + ", as stated"
+             : fmt::format("{}, but the certificate states {:.0f}", counted(samples_->rows(), "row"), rows));
   }
 
   // The certificate is about a model of this kind.
@@ -305,9 +307,10 @@ class Check {
     const bool same =
         rounding || std::abs(found - claimed) <= kSameSum * std::max(found, claimed) + kRounding * variance;
     find("held-out rows", same,
-         same ? fmt::format("mean squared error {:.3e} on {} rows, as stated", found, held_out.rows)
-              : fmt::format("mean squared error {:.3e} on {} rows, but the certificate states {:.3e}", found,
-                            held_out.rows, claimed));
+         same
+             ? fmt::format("mean squared error {:.3e} on {}, as stated", found, counted(held_out.rows, "row"))
+             : fmt::format("mean squared error {:.3e} on {} rows, but the certificate states {:.3e}", found,
+                           held_out.rows, claimed));
   }
 
   void memorized() {
@@ -364,10 +367,10 @@ std::optional<Verification> verify_model(const StoredModel& model, const SampleS
                                          const Control& control) {
   const Shape shape = shape_of(model);
   if (samples.inputs() != shape.inputs || samples.outputs() != shape.outputs) {
-    throw DataError(fmt::format(
-        "the model has {} inputs and {} output{}, but the samples have {} and {}; are "
-        "they of another network?",
-        shape.inputs, shape.outputs, shape.outputs == 1 ? "" : "s", samples.inputs(), samples.outputs()));
+    throw DataError(
+        fmt::format("the model has {} and {}, but the samples have {} and {}; are they of another network?",
+                    counted(shape.inputs, "input"), counted(shape.outputs, "output"), samples.inputs(),
+                    samples.outputs()));
   }
   if (const auto* network = std::get_if<Network>(&model)) return verify(*network, samples, control);
   if (const auto* network = std::get_if<QuadraticNetwork>(&model)) return verify(*network, samples, control);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/limits.h"
 #include "data/reduce.h"
 
@@ -25,9 +26,7 @@ constexpr double kRowsForParameter =
 constexpr Index kPictureRows = 500;
 const double kLogOdds = -std::log(1 - kConfidence);
 
-std::string units_in_words(Index units) {
-  return fmt::format("{} hidden unit{}", units, units == 1 ? "" : "s");
-}
+std::string units_in_words(Index units) { return counted(units, "hidden unit"); }
 
 }  // namespace
 
@@ -215,13 +214,15 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       "no structure left in the residual", std::max(fit.structure, look.units), 1,
       fit.outcome == SearchOutcome::kNoise && look.units <= 1,
       fit.stalled
-          ? fmt::format("the search stalled: {} units leave {:.2g} of the variance with structure in it, and "
-                        "neither more of them nor new starts lower it much; another kind of function, or "
-                        "far more units, are behind the data",
-                        k, fit.relative_mse)
-          : fmt::format("the best network found ({} units) leaves {:.2g} of the variance with structure in "
-                        "it: more units, more samples, or another kind of function is behind the data",
-                        k, fit.relative_mse));
+          ? fmt::format(
+                "the search stalled: with {} the network leaves {:.2g} of the variance with structure "
+                "in it, and neither more units nor new starts lower it much; another kind of function, "
+                "or far more units, are behind the data",
+                counted(k, "unit"), fit.relative_mse)
+          : fmt::format(
+                "the best network found ({}) leaves {:.2g} of the variance with structure in it: more "
+                "units, more samples, or another kind of function is behind the data",
+                counted(k, "unit"), fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
   // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as
   // the square of their sum where noise is shared.
@@ -247,9 +248,9 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   if (k == 0) return "";
   checks.require(
       "every unit needed: worth over its price", support.worth, 1, support.worth >= 1,
-      fmt::format("of the {} units one explains no more than noise does: leave the number of units "
-                  "to be found, or ask for fewer",
-                  k));
+      fmt::format(
+          "{} explains no more than noise does: leave the number of units to be found, or ask for fewer",
+          k == 1 ? "the unit" : fmt::format("of the {} units one", k)));
   const double least =
       std::max(std::min(kLeastBeside, kShareBeside * static_cast<double>(evidence.training_rows)),
                kRowsForParameter * static_cast<double>(d + m));

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/counted.h"
 #include "data/reduce.h"
 
 namespace exhume {
@@ -43,9 +44,9 @@ template <class MakePredict>
 Verification compare(Index inputs, Index outputs, const SampleSource& samples, const Control& control,
                      const MakePredict& make_predict) {
   if (samples.inputs() != inputs || samples.outputs() != outputs) {
-    throw std::invalid_argument(
-        fmt::format("the network has {} inputs and {} outputs, but the samples have {} and {}", inputs,
-                    outputs, samples.inputs(), samples.outputs()));
+    throw std::invalid_argument(fmt::format("the network has {} and {}, but the samples have {} and {}",
+                                            counted(inputs, "input"), counted(outputs, "output"),
+                                            samples.inputs(), samples.outputs()));
   }
   Verification result;
   if (samples.rows() == 0) return result;

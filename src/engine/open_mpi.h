@@ -2,7 +2,7 @@
 //
 // Every rank runs the same program and reads its own blocks of the same files. Rank r of P adds blocks [r B /
 // P, (r + 1) B / P); partial sums climb a binary tree of ranks, the whole sum comes back to all. A pass of
-// fewer than two blocks a rank is made by every rank for itself: its sum is the same everywhere.
+// fewer than two blocks per rank is made by every rank for itself: its sum is the same everywhere.
 //
 // Time is that of rank 0, so that all ranks run out of it together.
 #pragma once

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/stage_clock.h"
 #include "exhume/error.h"
@@ -430,7 +431,8 @@ class Extraction {
   }
 
   void complete_single_layer(const SingleLayer& restricted, bool coarse) {
-    note(Move::kFillColumns, fmt::format("{} units explain the subspace", restricted.model.units()));
+    note(Move::kFillColumns,
+         fmt::format("the subspace is explained by {}", counted(restricted.model.units(), "unit")));
     ColumnsOptions columns_options;
     columns_options.seed = options_.seed;
     columns_options.noise = noise_;
@@ -451,8 +453,8 @@ class Extraction {
     keep(model);
     if (coarse && result_.found_outside > 0) average(model, 2 * kScheduler.averaged_rows);
 
-    note(Move::kSignSingleLayer,
-         fmt::format("{} units, {} of them outside the subspace", model.units(), result_.found_outside));
+    note(Move::kSignSingleLayer, fmt::format("{}, {} of them outside the subspace",
+                                             counted(model.units(), "unit"), result_.found_outside));
     SignedNetwork found = resolve_network_signs(model, sign_tolerance());
     result_.network = canonical(found.network);
     result_.activation = found.activation;

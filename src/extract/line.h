@@ -44,9 +44,9 @@ struct LineKinks {
   int given_up = 0;        // intervals that stayed open
 };
 
-// g at the points asked about, and how far each answer may be off.
+// g at the points queried, and how far each answer may be off.
 using AskLine = std::function<NoisyAnswers(const std::vector<double>& t)>;
-// Throws TooManyKinks where more than 4096 intervals stay open at once, before they are asked about, or more
+// Throws TooManyKinks where more than 4096 intervals stay open at once, before they are queried, or more
 // than 2048 kinks are found.
 [[nodiscard]] LineKinks kinks_on_line(const AskLine& ask, const LineOptions& options);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/ended.h"
 #include "base/limits.h"
 #include "data/reduce.h"
@@ -193,9 +194,9 @@ class OneLayer final : public JudgedNetwork {
     if (fewer.outcome != SearchOutcome::kExact || needed >= *asked) return;
     checks.require_first(
         "every unit needed", static_cast<double>(needed), static_cast<double>(*asked),
-        fmt::format("{} of the {} units asked for reproduce all samples to rounding: the others never fire "
+        fmt::format("{} of the {} units asked for reproduce{} all samples to rounding: the others never fire "
                     "within the samples, or equal another unit; leave the number of units to be found",
-                    needed, *asked));
+                    needed, *asked, needed == 1 ? "s" : ""));
   }
 
   void conclude(Result& result) override {
@@ -204,11 +205,11 @@ class OneLayer final : public JudgedNetwork {
     const Index k = result.network.hidden();
     if (certificate.status == Status::kEstimated) {
       certificate.conclusion = fmt::format(
-          "If the samples are those of a network of {} unit{} plus independent noise, and no test "
+          "If the samples are those of a network of {} plus independent noise, and no test "
           "contradicts "
           "that, then the noise has standard deviation {:.3g}, {}and this network is off by {:.2g} at most "
           "(root mean square, confidence {})",
-          k, k == 1 ? "" : "s", errors.noise_sd,
+          counted(k, "unit"), errors.noise_sd,
           errors.max_standard_error > 0
               ? fmt::format("every weight lies within {:.3g} of its standard errors ({:.2g} at most) of the "
                             "stated one with confidence 0.95, ",
@@ -220,22 +221,22 @@ class OneLayer final : public JudgedNetwork {
           "what is not noise is a network of this kind: a deviation much smaller than the noise cannot be "
           "told from it",
           fmt::format(
-              "{} is all: the number of units is a lower bound, a further one that explains less than "
-              "{:.2g} of the outputs' variance would not be seen",
-              k == 1 ? "one unit" : fmt::format("{} units", k), errors.unseen_unit)};
+              "there are no more than {}: a further one that explains less than {:.2g} of the outputs' "
+              "variance would not be seen, so their number is a lower bound",
+              counted(k, "unit"), errors.unseen_unit)};
     } else {
       const std::string weights = errors.identifiability ? fmt::format("these weights to within {:.2g}",
                                                                        errors.identifiability->delta)
                                                          : "these weights";
       certificate.conclusion = fmt::format(
-          "The samples are those of this network; any network of at most {} units that agrees with it on the "
+          "The samples are those of this network; any network of at most {} that agrees with it on the "
           "input distribution to within {:.2g} (root mean square) has {}, up to the order and the {} of "
           "its units",
-          k, std::sqrt(errors.functional_error_bound), weights, smooth_ ? "signs" : "scale");
+          counted(k, "unit"), std::sqrt(errors.functional_error_bound), weights, smooth_ ? "signs" : "scale");
     }
     certificate.assumed.insert(
         certificate.assumed.end(),
-        {fmt::format("the network behind the samples has at most {} units, in one layer", k),
+        {fmt::format("the network behind the samples has at most {}, in one layer", counted(k, "unit")),
          "rows are independent draws of the input distribution that the conclusion is about",
          smooth_
              ? fmt::format("its units are {}: networks of this kind without a unit too many are the same "

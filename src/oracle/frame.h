@@ -64,7 +64,7 @@ class Frame {
   [[nodiscard]] Eigen::RowVectorXd direction(Index i) const;        // B_i
   [[nodiscard]] Matrix directions(Index first, Index count) const;  // B_first, ...: count x d
 
-  // The places asked about, whichever turn the queries are of, and however many dimensions they have: n x d,
+  // The places queried, whichever turn the queries are of, and however many dimensions they have: n x d,
   // in the coordinates of box(). Throws DataError where a direction is none of this frame's.
   [[nodiscard]] RowMatrix points(const Queries& queries) const;
   // The same as the oracle's inputs: n x d.

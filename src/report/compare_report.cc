@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "certify/certificate_json.h"
 #include "report/report_page.h"
 #include "report/rounded.h"
@@ -251,9 +252,9 @@ std::vector<Fact> facts(const CompareResult& found) {
   const bool one = found.low.size() > 0 && (found.low.array() == found.low(0)).all() &&
                    (found.high.array() == found.high(0)).all();
   if (found.low.size() > 0) {
-    list.push_back({"domain", (one ? fmt::format("{} inputs from {:g} to {:g}", found.low.size(),
+    list.push_back({"domain", (one ? fmt::format("{} from {:g} to {:g}", counted(found.low.size(), "input"),
                                                  found.low(0), found.high(0))
-                                   : fmt::format("a box of {} inputs", found.low.size())) +
+                                   : "a box of " + counted(found.low.size(), "input")) +
                                   (found.domain_given ? "" : ", since none was given")});
   }
   if (std::isfinite(found.worst_difference))

@@ -22,7 +22,7 @@ std::string name_of(const std::vector<std::string>& names, const char* what, Ind
 
 std::string with_interval(const Effect& e) {
   if (std::isinf(e.lower) || std::isinf(e.upper)) return "anywhere";
-  return fmt::format("{:.4g} [{:.4g}, {:.4g}]", e.value, e.lower, e.upper);
+  return fmt::format("{:.3g} [{:.3g}, {:.3g}]", e.value, e.lower, e.upper);
 }
 
 }  // namespace

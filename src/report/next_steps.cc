@@ -2,64 +2,94 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include "exhume/certificate.h"
 
 namespace exhume {
 namespace {
 
+// Kinds of result, as bits: which commands an advice is for.
+constexpr unsigned kOneLayer = 1, kDeep = 2, kExtracted = 4, kLowest = 8, kHalfspaces = 16, kMemorized = 32;
+constexpr unsigned kRecovered = kOneLayer | kDeep, kAny = 63;
+
 struct Advice {
   std::string_view check;  // how its name begins
   const char* words;
+  unsigned kinds = kAny;
 };
 
 constexpr const char* kMoreRows =
     "Give more rows: drawn like these, or where the network bends. For how many units the rows suffice, "
     "inspect says";
-constexpr const char* kMoreTime =
-    "Give more time (option budget), or the number of hidden units if you know it";
+constexpr const char* kMoreSamples = "Give more rows, drawn like these";
+constexpr const char* kMoreTime = "Give more time (option budget)";
+constexpr const char* kNumber = "Give the number of hidden units (option hidden), if you know it";
 constexpr const char* kWider =
     "Spread the inputs further: a unit that bends nowhere within the samples looks linear, and its weights "
     "and signs cannot be told";
+constexpr const char* kWiderDomain =
+    "Widen the domain (options low and high): a unit that switches nowhere within it looks linear";
 constexpr const char* kOtherKind =
-    "Try several hidden layers (layers = auto), another kind of unit (options route and activation), or more "
+    "Try several hidden layers (option layers), another kind of unit (options route and activation), or more "
     "hidden units; if the data come from a measurement, there may be no such network";
+constexpr const char* kOtherKindOfUnit =
+    "Try another kind of unit (options route and activation) or more hidden units; if the data come from a "
+    "measurement, there may be no such network";
+constexpr const char* kOtherDepth =
+    "Try another number of hidden layers or wider ones (options layers and hidden); if the data come from a "
+    "measurement, there may be no such network";
+constexpr const char* kNearlyEqual =
+    "Give rows between the kinks of units that are nearly equal, or spread the inputs "
+    "further: the function is right, other weights give it too";
 constexpr const char* kFewer = "Leave the number of hidden units to be found, or ask for fewer";
 constexpr const char* kOutliers =
+    "Look at the rows with the largest residuals: a few outputs may be in gross error; correct those rows or "
+    "leave them out";
+constexpr const char* kSparseNoise =
     "Look at the rows with the largest residuals: gross errors in a few outputs are what the route "
     "rectified-sparse-noise is for";
 constexpr const char* kThresholds =
     "This command needs units with high thresholds on Gaussian inputs; where they bend near the middle of "
     "the data, recover finds them instead";
+constexpr const char* kMoreQueries = "Allow more queries (option queries), or more time (option budget)";
+constexpr const char* kRandomQueries =
+    "Query the black box at random inputs and give rows and answers to recover, which takes rounded and "
+    "noisy "
+    "answers and more kinds of unit";
 
 constexpr Advice kAdvice[] = {
-    {"search finished within its budget", kMoreTime},
-    {"no unit can be removed", kMoreTime},
-    {"samples for every unknown", kMoreRows},
-    {"rows held out", kMoreRows},
-    {"every training entry reproduced", kMoreRows},
-    {"every held-out entry reproduced", kMoreRows},
-    {"held-out error as large as the noise", kMoreRows},
-    {"rows on either side of every unit's kink", kMoreRows},
-    {"weights determined at the size of the noise", kMoreRows},
-    {"the samples are enough", kMoreRows},
-    {"no linear term needed", kWider},
-    {"no skip terms needed", kWider},
+    {"search finished within its budget", kMoreTime, kRecovered},
+    {"no unit can be removed", kMoreTime, kRecovered},
+    {"samples for every unknown", kMoreRows, kRecovered},
+    {"rows held out", kMoreRows, kRecovered},
+    {"every training entry reproduced", kMoreRows, kRecovered},
+    {"every held-out entry reproduced", kMoreRows, kRecovered},
+    {"held-out error as large as the noise", kMoreRows, kRecovered},
+    {"rows on either side of every unit's kink", kMoreRows, kRecovered},
+    {"weights determined at the size of the noise", kMoreRows, kRecovered},
+    {"no linear term needed", kWider, kRecovered},
+    {"no skip terms needed", kWider, kRecovered},
+    {"no skip terms needed", kWiderDomain, kExtracted},
     {"signs of the units",
      "Spread the inputs further. Some networks have several choices of signs that agree "
-     "everywhere: then the function is right, and the weights are one choice of several"},
-    {"weights determined",
-     "Give rows between the kinks of units that are nearly equal, or spread the inputs "
-     "further: the function is right, other weights give it too"},
+     "everywhere: then the function is right, and the weights are one choice of several",
+     kRecovered},
+    {"weights determined", kNearlyEqual, kRecovered},
+    {"weights of layer", kNearlyEqual, kRecovered},
     {"weights of layer",
-     "Give rows between the kinks of units that are nearly equal, or spread the inputs "
-     "further: the function is right, other weights give it too"},
-    {"every unit needed", kFewer},
-    {"widths as asked for", kFewer},
-    {"every layer has units", "Ask for fewer hidden layers"},
+     "Widen the domain (options low and high) or give another seed: the function is right, and no query saw "
+     "the weights that are open",
+     kExtracted},
+    {"every unit needed", kFewer, kRecovered},
+    {"widths as asked for", kFewer, kRecovered},
+    {"every layer has units", "Ask for fewer hidden layers", kRecovered},
     {"outputs are not whole numbers",
      "Give scores, logits or probabilities in place of labels; for labels "
-     "there are the commands halfspaces and memorize"},
-    {"residuals of similar rows unrelated", kOtherKind},
-    {"residuals unrelated along every unit", kOtherKind},
+     "there are the commands halfspaces and memorize",
+     kRecovered},
+    {"residuals of similar rows unrelated", kOtherKind, kRecovered},
+    {"residuals unrelated along every unit", kOtherKind, kRecovered},
     {"residuals unrelated in the order of the rows",
      "Take rows that lie further apart (the reason says from where on the noise forgets), or average over "
      "stretches "
@@ -69,66 +99,145 @@ constexpr Advice kAdvice[] = {
      "Find the step (outputs against every input), then give a column that is 0 before it and 1 after it, or "
      "the "
      "rows on either side apart"},
-    {"residual unrelated to polynomials", kOtherKind},
-    {"residual of mean zero everywhere",
-     "If outputs were clipped, leave the clipped rows away; otherwise try "
-     "several hidden layers or another kind of unit"},
-    {"residual without heavy tails", kOutliers},
+    {"residual unrelated to polynomials", kOtherKind, kRecovered},
+    {"residual of mean zero everywhere", "If outputs were clipped, leave out the clipped rows", kRecovered},
+    {"residual of mean zero everywhere", kOtherKind, kRecovered},
+    {"residual without heavy tails", kOutliers, kRecovered},
     {"noise of one size everywhere",
      "If the inputs were measured with noise, give exact ones; if the noise "
      "grows with the outputs, transform them (their logarithm, say)"},
     {"at least one hidden unit",
      "Check that rows of inputs and outputs belong together and that no column is "
-     "missing; a linear model may be all there is"},
-    {"no structure left", kOtherKind},
-    {"rows reproduced", kOtherKind},
-    {"training entries reproduced", kOtherKind},
-    {"held-out entries reproduced", kMoreRows},
+     "missing; a linear model may be all there is",
+     kRecovered},
+    {"no structure left", kOtherKind, kRecovered},
+    {"rows reproduced", kOtherKind, kRecovered},
+    {"training entries reproduced", kOtherKind, kRecovered},
+    {"held-out entries reproduced", kMoreRows, kRecovered},
     {"training rows reproduced to rounding",
-     "This route needs outputs without noise; the route auto tries those that do not"},
-    {"entries as given reproduced", kOutliers},
-    {"signs decided", kMoreRows},
-    {"answers every logged",
-     "Ask for another precision or domain: the oracle rounds more than it "
-     "seemed to, or is no network of ReLUs"},
-    {"answers fresh random", "Allow more queries, or more time (option budget)"},
+     "This route needs outputs without noise; the route auto tries those that do not", kRecovered},
+    {"entries as given reproduced", kOutliers, kRecovered},
+    {"signs decided", kMoreRows, kRecovered},
+    {"answers every logged", "Ask for another precision or domain: the oracle rounds more than it seemed to",
+     kExtracted},
+    {"answers every logged", kRandomQueries, kExtracted},
+    {"answers fresh random", kMoreQueries, kExtracted},
     {"labels ",
-     "Give more units, more time, or rows that differ: equal rows with different labels cannot be met"},
-    {"the inputs are Gaussian", kThresholds},
-    {"units stand out in the moments", kThresholds},
-    {"thresholds are high", kThresholds},
-    {"the nonlinear part is small", kThresholds},
-    {"the set agrees with held-out labels", "Give more rows, or the number of halfspaces if you know it"},
+     "Allow more units (options hidden and features), or give rows that differ: equal rows with different "
+     "labels cannot be met",
+     kMemorized},
+    {"the inputs are Gaussian", kThresholds, kLowest | kHalfspaces},
+    {"units stand out in the moments", kThresholds, kLowest},
+    {"thresholds are high", kThresholds, kLowest},
+    {"the nonlinear part is small", kThresholds, kLowest},
+    {"the samples are enough", kMoreSamples, kLowest | kHalfspaces},
+    {"the set agrees with held-out labels",
+     "Give more rows, or the number of halfspaces if you know it (option hidden)", kHalfspaces},
+};
+
+unsigned kind_bit(const std::string& kind) {
+  constexpr std::pair<std::string_view, unsigned> kBits[] = {
+      {"network", kOneLayer},    {"deep network", kDeep},     {"extracted network", kExtracted},
+      {"lowest layer", kLowest}, {"halfspaces", kHalfspaces}, {"memorized network", kMemorized}};
+  for (const auto& [name, bit] : kBits) {
+    if (name == kind) return bit;
+  }
+  return kAny;
+}
+
+// A result and what was asked for.
+class Situation {
+ public:
+  explicit Situation(const Json& json)
+      : kind_(kind_bit(words(at(json, "kind")))),
+        route_(asked(json, "route")),
+        layers_(asked(json, "layers")),
+        hidden_(asked(json, "hidden")),
+        outputs_(number_of(at(json, "outputs"))),
+        units_(number_of(at(json, "hidden_units"))) {}
+
+  [[nodiscard]] unsigned kind() const { return kind_; }
+
+  // The advice as it fits here.
+  [[nodiscard]] std::vector<std::string> fitted(const char* advice) const {
+    const std::string_view said = advice;
+    if (said == kMoreTime && (hidden_.empty() || hidden_ == "auto")) return {kMoreTime, kNumber};
+    if (said == kOtherKind && kind_ == kDeep) return {kOtherDepth};
+    if (said == kOtherKind && layers_ == "auto") return {kOtherKindOfUnit};
+    // That route needs as many outputs as units, at least.
+    if (said == kOutliers && kind_ == kOneLayer && outputs_ >= units_ && !route_.starts_with("rectified"))
+      return {kSparseNoise};
+    if (said == kFewer && (hidden_.empty() || hidden_ == "auto")) return {};
+    return {advice};
+  }
+
+  // What helps whatever failed; nothing where it would be the command itself, or says nothing new.
+  [[nodiscard]] const char* always() const {
+    if (kind_ == kExtracted || kind_ == kMemorized) return nullptr;
+    if (kind_ == kLowest || kind_ == kHalfspaces) return nullptr;
+    return "Run inspect on these samples: it says in seconds which routes apply, why others do not, and what "
+           "would help";
+  }
+
+  // Where no check that failed has an advice of its own.
+  [[nodiscard]] std::vector<std::string> otherwise(const std::string& reason) const {
+    switch (kind_) {
+      case kExtracted:
+        if (reason.find("limit of") != std::string::npos ||
+            reason.find("time was over") != std::string::npos ||
+            reason.find("interrupted") != std::string::npos)
+          return {kMoreQueries, "A narrower domain (options low and high) has fewer kinks to follow"};
+        return {kRandomQueries};
+      case kMemorized:
+        return {
+            "Allow more layers or units (options layers, hidden and features), or perturb the rows a little "
+            "(option perturb)"};
+      case kLowest:
+      case kHalfspaces:
+        return {kMoreSamples, kThresholds};
+      default:
+        return {};
+    }
+  }
+
+ private:
+  static std::string asked(const Json& json, const char* name) {
+    const Json& value = at(at(json, "options"), name);
+    return value.is_string() ? words(value) : value.is_null() ? "" : to_line(value);
+  }
+
+  unsigned kind_;
+  std::string route_, layers_, hidden_;
+  double outputs_, units_;
 };
 
 }  // namespace
 
-std::vector<std::string> next_steps(Status status, const std::vector<std::string>& failed, bool samples) {
+std::vector<std::string> next_steps(const Json& certificate) {
   std::vector<std::string> steps;
-  if (stands(status)) return steps;
+  const std::string status = words(at(certificate, "status"));
+  if (status != to_string(Status::kUncertified) && status != to_string(Status::kRefused)) return steps;
+  const Situation here(certificate);
   const auto add = [&](std::string words) {
     if (std::find(steps.begin(), steps.end(), words) == steps.end()) steps.push_back(std::move(words));
   };
-  for (const std::string& name : failed) {
+  const Json& checks = at(certificate, "assumptions");
+  for (const Json& check : checks.is_array() ? checks : Json::array()) {
+    if (!is_true(at(check, "required")) || is_true(at(check, "holds"))) continue;
+    const std::string name = words(at(check, "name"));
+    std::string_view matched;  // the first rows that fit: all of one name
     for (const Advice& advice : kAdvice) {
-      if (!name.starts_with(advice.check)) continue;
-      add(advice.words);
-      break;
+      if ((advice.kinds & here.kind()) == 0 || !name.starts_with(advice.check)) continue;
+      if (!matched.empty() && advice.check != matched) break;
+      matched = advice.check;
+      for (std::string& words : here.fitted(advice.words)) add(std::move(words));
     }
   }
-  if (samples) {
-    add("Run inspect on these samples: it says in seconds which routes apply, why others do not, and what "
-        "would help");
+  if (steps.empty()) {
+    for (std::string& words : here.otherwise(words(at(certificate, "reason")))) add(std::move(words));
   }
+  if (const char* always = here.always()) add(always);
   return steps;
-}
-
-std::vector<std::string> next_steps(const Certificate& certificate) {
-  std::vector<std::string> failed;
-  for (const Assumption& a : certificate.assumptions) {
-    if (a.required && !a.holds) failed.push_back(a.name);
-  }
-  return next_steps(certificate.status, failed, !certificate.files.empty());
 }
 
 }  // namespace exhume

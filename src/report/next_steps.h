@@ -1,17 +1,16 @@
-// What to do about a result that is not certified: one sentence for every check that failed.
+// What to do about a result that is not certified: one sentence for every check that failed. Only options
+// that the command has, only routes that can apply to these samples, and nothing that was done already.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "exhume/certificate.h"
+#include "base/json.h"
 
 namespace exhume {
 
-// In the order of `failed`, the names of required checks that do not hold; nothing twice. What helps always
-// comes last, where there are `samples` to look at. Empty where the result stands.
-[[nodiscard]] std::vector<std::string> next_steps(Status status, const std::vector<std::string>& failed,
-                                                  bool samples = true);
-[[nodiscard]] std::vector<std::string> next_steps(const Certificate& certificate);
+// Of a certificate as written, for whatever command wrote it: in the order of its checks, nothing twice;
+// never empty where the result does not stand, and empty where it does.
+[[nodiscard]] std::vector<std::string> next_steps(const Json& certificate);
 
 }  // namespace exhume

@@ -82,14 +82,12 @@ std::string where_and_when(const Json& json) {
 std::string next_section(const Json& json) {
   const std::string status = words(at(json, "status"));
   if (status != "uncertified" && status != "refused") return "";
-  std::vector<std::string> failed;
   std::string table;
   if (at(json, "assumptions").is_array()) {
     for (const Json& check : at(json, "assumptions")) {
       if (!is_true(at(check, "required")) || is_true(at(check, "holds"))) continue;
-      failed.push_back(words(at(check, "name")));
       table += fmt::format("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-                           escape(failed.back()), pretty(number_of(at(check, "value"))),
+                           escape(words(at(check, "name"))), pretty(number_of(at(check, "value"))),
                            pretty(number_of(at(check, "threshold"))));
     }
   }
@@ -112,12 +110,9 @@ std::string next_section(const Json& json) {
                            "<li>If a difference of this size is fine, give it as the tolerance.</li>\n";
     return section("What to do next", "", content + "</ol>\n", "wide next");
   }
-  const bool samples = kind != "extracted network";
-  for (const std::string& step :
-       next_steps(status == "refused" ? Status::kRefused : Status::kUncertified, failed, samples)) {
-    content += "<li>" + typeset(step) + ".</li>\n";
-  }
-  return section("What failed, and what to do next", "", content + "</ol>\n", "wide next");
+  for (const std::string& step : next_steps(json)) content += "<li>" + typeset(step) + ".</li>\n";
+  return section(table.empty() ? "What to do next" : "What failed, and what to do next", "",
+                 content + "</ol>\n", "wide next");
 }
 
 std::string use_section(const Json& json) {

@@ -43,7 +43,7 @@ std::string brand(const std::string& kind) {
   if (kind == "extracted network") return "a network extracted by queries";
   if (kind == "comparison") return "are two networks the same?";
   if (kind == "memorized network") return "a network that fits given labels";
-  return "recovery of a two-layer ReLU network from its inputs and outputs";
+  return "a network of one hidden layer from its inputs and outputs";
 }
 
 std::string header(const Json& json) {

@@ -60,6 +60,7 @@ th, td { padding: 6px 14px 6px 0; border-bottom: 1px solid var(--p-edge); vertic
 td { overflow-wrap: break-word; }
 td:first-child { min-width: 2.5em; }
 td.name { white-space: nowrap; }
+td.name + td:not(.number) { overflow-wrap: anywhere; }
 tr:last-child td { border-bottom: 0; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 2px; }
@@ -200,6 +201,23 @@ std::string typeset(std::string_view text) {
   std::string out;
   std::size_t at = 0;
   while (at < text.size()) {
+    // "f <= 2^-3" as HTML; an exponent follows a number or a closing bracket.
+    if (const std::string_view two = text.substr(at, 2); two == "<=" || two == ">=") {
+      out += two == "<=" ? "≤" : "≥";
+      at += 2;
+      continue;
+    }
+    if (text[at] == '^' && at > 0 && (is_digit(text[at - 1]) || text[at - 1] == ']')) {
+      const std::size_t sign = at + 1 < text.size() && text[at + 1] == '-' ? 1 : 0;
+      const std::size_t stop = std::min(text.find_first_not_of("0123456789.", at + 1 + sign), text.size());
+      const std::size_t last = text[stop - 1] == '.' ? stop - 1 : stop;  // the end of a sentence
+      if (last > at + 1 + sign) {
+        out += fmt::format("<sup>{}{}</sup>", sign > 0 ? "−" : "",
+                           text.substr(at + 1 + sign, last - at - 1 - sign));
+        at = last;
+        continue;
+      }
+    }
     // A number begins where no word, name or path goes on.
     const bool starts = is_digit(text[at]) && (at == 0 || starts_number(text[at - 1]));
     const std::size_t end = starts ? number_end(text, at) : at;

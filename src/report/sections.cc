@@ -13,6 +13,7 @@ namespace {
 
 using svg::escape;
 
+constexpr std::size_t kRowsShown = 12;    // of a table; further ones are folded away
 constexpr std::size_t kMostColumns = 64;  // of a picture, whatever a certificate says
 
 Json rounded_list(const std::vector<double>& values) {
@@ -38,13 +39,21 @@ std::string draw_table(const Json& json) {
   const Json& rows = at(json, "rows");
   const bool named = !rows.empty() && rows[0].is_array() && !rows[0].empty() && rows[0][0].is_string();
   const auto kind = [named](bool first) { return named && first ? "name" : "number"; };
-  bool first = true;
+  bool first = true, folded = false;
   for (const Json& column : at(json, "columns")) {
     out += fmt::format("<th class=\"{}\">{}</th>", kind(first), escape(capitalised(words(column))));
     first = false;
   }
   out += "</tr>\n";
+  std::size_t drawn = 0;
   for (const Json& row : rows) {
+    // What is long is folded away after its first rows.
+    if (drawn++ == kRowsShown && rows.size() > kRowsShown + kRowsShown / 4) {
+      out += fmt::format(
+          "</table></div>\n<details><summary>{} more rows</summary>\n<div class=\"scroll\"><table>\n",
+          rows.size() - kRowsShown);
+      folded = true;
+    }
     out += "<tr>";
     first = true;
     for (const Json& cell : row) {
@@ -54,8 +63,8 @@ std::string draw_table(const Json& json) {
     }
     out += "</tr>\n";
   }
-  return section(words(at(json, "heading")), typeset(words(at(json, "text"))), out + "</table></div>\n",
-                 "wide long");
+  return section(words(at(json, "heading")), typeset(words(at(json, "text"))),
+                 out + "</table></div>\n" + (folded ? "</details>\n" : ""), "wide long");
 }
 
 std::string draw_chart(const Json& json) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "exhume/error.h"
 
 namespace exhume {
@@ -23,13 +24,15 @@ std::string outcome_words(const Fit& fit) {
   const Index units = fit.model.units();
   switch (fit.outcome) {
     case SearchOutcome::kExact:
-      return fmt::format("exact with {} units", units);
+      return "exact with " + counted(units, "unit");
     case SearchOutcome::kNoise:
-      return fmt::format("{} units leave {:.2g} of the variance, without structure", units, fit.relative_mse);
+      return fmt::format("{} leave{} {:.2g} of the variance, without structure", counted(units, "unit"),
+                         units == 1 ? "s" : "", fit.relative_mse);
     case SearchOutcome::kStuck:
       break;
   }
-  return fmt::format("{} units leave {:.2g} of the variance, with structure left{}", units, fit.relative_mse,
+  return fmt::format("{} leave{} {:.2g} of the variance, with structure left{}", counted(units, "unit"),
+                     units == 1 ? "s" : "", fit.relative_mse,
                      fit.out_of_time ? " when its time was up"
                      : fit.stalled   ? "; more units did not help"
                                      : "");
@@ -50,7 +53,8 @@ Applies many_outputs(const Job& job) {
     return {Applicable::kDoubtful, fmt::format("{} output{} too few", m, m == 1 ? " is" : "s are")};
   if (job.options.hidden() && *job.options.hidden() > m) {
     return {Applicable::kDoubtful,
-            fmt::format("there are {} outputs, fewer than the {} units asked for", m, *job.options.hidden())};
+            fmt::format("there {} {}, fewer than the {} units asked for", m == 1 ? "is" : "are",
+                        counted(m, "output"), *job.options.hidden())};
   }
   return {};
 }
@@ -66,11 +70,10 @@ void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& opti
   const auto needed = static_cast<Index>(
       std::ceil(kLeastEquations * static_cast<double>(unknowns) / static_cast<double>(m) / kTrainingShare));
   if (n < std::max(needed, kLeastRows)) {
-    throw DataError(
-        fmt::format("{} rows are too few: {} hidden unit{} with {} inputs and {} outputs have {} unknowns; "
-                    "give at least {} rows{}",
-                    n, k, k == 1 ? "" : "s", d, m, unknowns, std::max(needed, kLeastRows),
-                    options.hidden() ? " or ask for fewer units" : ""));
+    throw DataError(fmt::format(
+        "{} {} too few: {} with {} and {} make {} unknowns; give at least {} rows{}", counted(n, "row"),
+        n == 1 ? "is" : "are", counted(k, "hidden unit"), counted(d, "input"), counted(m, "output"), unknowns,
+        std::max(needed, kLeastRows), options.hidden() ? " or ask for fewer units" : ""));
   }
 }
 

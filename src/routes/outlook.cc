@@ -134,7 +134,7 @@ class Look {
       say("the inputs are not Gaussian: routes that rest on that are passed over, and a search takes longer; "
           "where "
           "inputs can be chosen, draw them from a normal distribution");
-    if (seen.repeated_rows) say("rows are repeated: repetitions tell nothing new and are left away");
+    if (seen.repeated_rows) say("rows are repeated: repetitions tell nothing new and are left out");
   }
 
   [[nodiscard]] Index rows_for(Index units) const {

@@ -2,6 +2,7 @@
 // asked of the inputs. Students, polish and pruning are in fit/smooth_search.h.
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "fit/smooth_search.h"
 #include "model/activation_table.h"
 #include "routes/fitted.h"
@@ -43,8 +44,8 @@ Applies looks_smooth(Job& job) {
 std::string in_words(const SmoothFound& found) {
   std::string words;
   for (const SmoothTrial& trial : found.trials) {
-    words += fmt::format("{}{} {:.1e} with {} units", words.empty() ? "" : ", ", trial.activation,
-                         trial.polished, trial.units);
+    words += fmt::format("{}{} {:.1e} with {}", words.empty() ? "" : ", ", trial.activation, trial.polished,
+                         counted(trial.units, "unit"));
   }
   return words;
 }
@@ -60,9 +61,9 @@ Found find_smooth_units(Job& job, const Start&) {
   Found found;
   found.fit = std::move(smooth.fit);
   found.outcome = found.fit.outcome;
-  found.said =
-      fmt::format("{} units of activation {} leave {:.2g} of the variance; tried: {}",
-                  found.fit.model.units(), smooth.activation, found.fit.relative_mse, in_words(smooth));
+  found.said = fmt::format("{} of activation {} leave {:.2g} of the variance; tried: {}",
+                           counted(found.fit.model.units(), "unit"), smooth.activation,
+                           found.fit.relative_mse, in_words(smooth));
   return found;
 }
 

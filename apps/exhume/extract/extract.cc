@@ -119,13 +119,16 @@ Examples:
 
  private:
   void announce(Index d) const {
+    complain(
+        fmt::format("{} input{}; the first query will show the number of outputs. With one output (more need "
+                    "fewer queries): "
+                    "about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 and 20 about "
+                    "{}, of 20, 10 "
+                    "and 10 about {}, and up to three times as many where an attempt fails",
+                    d, d == 1 ? "" : "s", estimate_queries(d, 32, 1), estimate_queries(d, 128, 1),
+                    estimate_deep_queries(d, {20, 20}, 1), estimate_deep_queries(d, {20, 10, 10}, 1)));
     complain(fmt::format(
-        "{} inputs, one output: about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 "
-        "and 20 about {}, of 20, 10 and 10 about {}, and up to three times as many where an attempt fails",
-        d, estimate_queries(d, 32, 1), estimate_queries(d, 128, 1), estimate_deep_queries(d, {20, 20}, 1),
-        estimate_deep_queries(d, {20, 10, 10}, 1)));
-    complain(fmt::format(
-        "ends after {:g} s (--budget), or {}; inputs are asked {}", budget_,
+        "ends after {:g} s (--budget), or {}; queries are made {}", budget_,
         options_.queries > 0
             ? fmt::format("{} queries", options_.queries)
             : fmt::format("twenty times the estimate for what its first line shows, {} queries at least "

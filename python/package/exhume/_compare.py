@@ -12,6 +12,7 @@ import numpy as np
 from . import _core
 from ._network import Network
 from ._options import seed_of
+from ._pages import in_notebook
 from ._progress import Progress, progress_callback
 from .oracles import Oracle, as_oracle
 
@@ -62,7 +63,8 @@ class Comparison:
         """The report."""
         return str(_core.report_html(self._json))
 
-    _repr_html_ = to_html
+    def _repr_html_(self) -> str:
+        return in_notebook(self.to_html())
 
     def save(self, folder: str | os.PathLike[str], *, sign: str | os.PathLike[str] | None = None) -> None:
         """Writes certificate.json, report.html and the boxes of the proof, which `exhume.verify` checks."""

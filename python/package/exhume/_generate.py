@@ -102,6 +102,9 @@ def generate(
         Adds that many times a standard normal to every entry of W.
     leak : float
         Slope of the units below zero.
+    activation : str
+        Units of the random network: "relu", as without it, "tanh", "sigmoid", "gelu", "silu", "softplus",
+        "elu", "erf" and others; of the layer with `model="threshold"`.
     distribution : str
         Of the inputs: "gaussian", "mixture", "random-mixture", "cube", "laplace", "t5", "exponential", or
         "rows".
@@ -143,6 +146,8 @@ def generate(
     if rows is not None:
         given["rows"] = _core.read_table(os.fspath(rows)) if is_path(rows) else as_rows(rows, "rows")
     _set(options, given)
+    if model == "network" and activation is not None:
+        options.activation, activation = activation, None
     layer = {"activation": activation, "threshold": threshold, "threshold_spread": threshold_spread}
     layer |= {"least_angle": least_angle, "upper": upper, "flips": flips, "biased": biased or None}
     if model == "threshold":

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
-import re
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -15,6 +13,7 @@ from . import _core
 from ._arrays import Floats, frozen
 from ._network import Network
 from ._options import shape_of
+from ._pages import in_notebook
 from ._rectified import RectifiedNetwork
 from ._tables import Names
 from ._weights import Coefficient, Effect, Weight, coefficients, effects_of, frame, tests_of, weights_of
@@ -316,11 +315,7 @@ class Result:
         return hash((self.status, self._network))
 
     def _repr_html_(self) -> str:
-        # The page's own styles must not reach the notebook, and none of its files lie beside that.
-        page = html.escape(re.sub(r'<a href="\./[^"]*"[^>]*>(.*?)</a>', r"\1", self.to_html()), quote=True)
-        return (
-            f'<iframe srcdoc="{page}" style="width:100%;height:42em;border:0" title="Exhume report"></iframe>'
-        )
+        return in_notebook(self.to_html())
 
     def __repr__(self) -> str:
         says = self._certificate

@@ -52,7 +52,7 @@ def as_oracle(f: Any, inputs: int | Sequence[int] | None = None) -> Oracle:
     if count is None and torch_module:
         count, shape = _torch_inputs(f)
     if count is None:
-        raise ValueError("inputs is missing: say how many numbers a query has, or their shape")
+        raise ValueError("inputs is missing: say how many numbers per query, or their shape")
     if torch_module:
         return _torch(f, int(count), shape)
     if not callable(f) and hasattr(f, "predict_proba"):

@@ -1,5 +1,7 @@
 """python -m exhume.serve MODEL: makes a model file an oracle for `exhume extract --command`.
 
+    exhume extract --command "python -m exhume.serve model.onnx" --out result
+
 MODEL is an .onnx file, or a network (.safetensors, .npz, .nnet). At first it writes one JSON line
 {"inputs": d}. For every batch one JSON line {"rows": n, "inputs": d} and n x d little-endian doubles come in;
 {"rows": n, "outputs": m} and n x m doubles go out.
@@ -32,9 +34,18 @@ def serve(oracle: Oracle) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    serve(as_oracle(sys.argv[1]))
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        print((__doc__ or "").rstrip())
+        return
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print("exhume.serve: give one model file; --help says more", file=sys.stderr)
+        raise SystemExit(2)
+    try:
+        oracle = as_oracle(sys.argv[1])
+    except Exception as error:  # of whatever reads the file: one line, no traceback
+        print(f"exhume.serve: {' '.join(str(error).split())}", file=sys.stderr)
+        raise SystemExit(4) from None
+    serve(oracle)
 
 
 if __name__ == "__main__":

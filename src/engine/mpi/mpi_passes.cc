@@ -16,7 +16,7 @@
 namespace exhume {
 namespace {
 
-constexpr Index kBlocksForRank = 2;                   // least blocks a rank for which a pass is worth sharing
+constexpr Index kBlocksForRank = 2;                   // below it a pass is not worth sharing
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // MPI counts with int
 
 class MpiPasses final : public RankPasses {

@@ -107,7 +107,7 @@ std::string least_seen(const DeepForm& form, std::size_t l, const SampleSource& 
 }
 
 // A network may answer all queries and still hold a weight that none of them sees: that of a unit on another
-// which bends where nobody asked.
+// which bends where no query was made.
 void check_weights(Checks& checks, const Network& network, bool plain, const SampleSource& logged,
                    const Control& control) {
   checks.require("no skip terms needed", plain ? 1 : 0, 1, plain,
@@ -199,10 +199,10 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   const double wished = std::min(kConfirm.wished_share, out.unseen_share / 2);
   const auto needed = static_cast<Index>(std::ceil(std::log(doubt) / std::log1p(-wished)));
   certificate.conclusion = fmt::format(
-      "{} this network gives the oracle's answer for at least {:.4g}% of them, at {:g}% confidence; of the "
-      "other {:.2g}% nobody knows, and hidden units that act only there may be missing, so there are at "
-      "least "
-      "as many hidden units as stated. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
+      "{} this network gives the oracle's answer for at least {:.4g}% of them, at {:g}% confidence. It may "
+      "be "
+      "wrong on the other {:.2g}%: hidden units that act only there may be missing, so the numbers of hidden "
+      "units are lower bounds. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
       domain, 100 * (1 - out.unseen_share), 100 * (1 - kConfirm.doubt), 100 * out.unseen_share, needed,
       out.fresh, 100 * out.unseen_share, 100 * wished,
       options.signs_identifiable

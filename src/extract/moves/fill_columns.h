@@ -15,7 +15,7 @@
 // About (k + m) / m points do, taken by pivoted QR of the sign patterns from candidates whose margins are
 // wide, until the matrix with columns of unit norm has no small singular value. Steps are as long as margins
 // allow: the error is that of the answers over h. Units that changed sign after all show in the solution; the
-// system is then solved again with their signs, and directions whose equations do not hold are asked about
+// system is then solved again with their signs, and directions whose equations do not hold are queried
 // again with shorter steps.
 //
 // These equations tell c_j W_ji, with one error for all units: where an amplitude is a thousandth of the

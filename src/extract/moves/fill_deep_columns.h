@@ -13,7 +13,7 @@
 //
 // linear in the k weights W_i of that direction: linear systems with one matrix. About k / m places do, taken
 // greedily from candidates with wide margins, so that the stacked S_p are well conditioned. Directions whose
-// equations do not hold are asked about again with shorter steps. At the end all layers are polished together
+// equations do not hold are queried again with shorter steps. At the end all layers are polished together
 // on random queries of the whole space.
 #pragma once
 

@@ -29,7 +29,7 @@ class MissedUnitFinder {
   Index run() {
     const Index before = model_.units();
     int lines = 0;
-    // Inputs that were asked about before, outside the subspace.
+    // Inputs that were queried before, outside the subspace.
     for (const LoggedBlock& block : space_.meter->history()) {
       if (!block.queries.plain) continue;
       append_rows(earlier_x_, block.queries.rows);

@@ -191,6 +191,7 @@ class InNoise {
       set_spread();
       quiet = V_.rows() > planes ? 0 : quiet + 1;
     }
+    if (V_.rows() == 0) return none("no plane of a first layer was found");
     int idle = 0;
     std::size_t most = 0, least_wrong = std::numeric_limits<std::size_t>::max();
     for (int round = 0; round < kInNoise.rounds && idle <= kInNoise.idle_rounds; ++round) {

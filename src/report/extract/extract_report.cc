@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/counted.h"
 #include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/report_page.h"
@@ -113,6 +114,8 @@ Json sections(const ExtractResult& result) {
       series.y.push_back(static_cast<double>(i + 1));
     }
     series.name = "kinks";
+    series.points = true;
+    series.line = false;
     chart.x.label = "position on the line";
     chart.y.label = "kinks so far";
     chart.series.push_back(std::move(series));
@@ -135,7 +138,7 @@ std::string verdict(const ExtractResult& result) {
     case Status::kEstimated:
       return fmt::format(
           "The network was extracted ({}) with {} queries; it answers all of them, {} of them fresh and "
-          "random, to {}. On {:.2g}% of the inputs nobody asked, and it may differ there.",
+          "random, to {}. It may differ from the black box on {:.2g}% of the inputs at most.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision, 100 * result.unseen_share);
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}", shape,
@@ -161,16 +164,16 @@ std::vector<Fact> facts(const ExtractResult& result) {
     list.push_back({"resumed", fmt::format("{}; {} made now", result.resumed, grouped(result.sent))});
   if (result.fresh == 0) {
     for (std::size_t l = 0; l < result.found.size(); ++l) {
-      list.push_back(
-          {fmt::format("layer {}", l + 1),
-           fmt::format("{} units found, {} of them whole", result.found[l].units, result.found[l].whole)});
+      list.push_back({fmt::format("layer {}", l + 1),
+                      fmt::format("{} found, {} of them whole", counted(result.found[l].units, "unit"),
+                                  result.found[l].whole)});
     }
   }
   if (result.certificate.status == Status::kRefused) return list;
   if (result.reading == "logits")
     list.push_back({"outputs", "logits up to a constant per row: log probabilities less their mean"});
   if (result.found_outside > 0)
-    list.push_back({"outside", fmt::format("{} units found beyond the subspace", result.found_outside)});
+    list.push_back({"outside", counted(result.found_outside, "unit") + " found beyond the subspace"});
   if (result.fresh == 0) return list;
   list.push_back({"hidden units", fmt::format("at least so many: others may act on less than {:.2g} of {}",
                                               result.unseen_share, domain_words(result))});

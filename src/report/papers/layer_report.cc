@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/rounded.h"
@@ -94,9 +95,9 @@ std::string unit_lines(const LowestLayer& layer) {
   std::string out;
   for (Index i = 0; i < std::min(kShown, layer.W.rows()); ++i) {
     const UnitFit& fit = layer.fits[static_cast<std::size_t>(i)];
-    out += fmt::format("{}{:>3}: threshold {:.5f}, size {:.4g}, angle error {:.2g}, {} rows",
+    out += fmt::format("{}{:>3}: threshold {:.5f}, size {:.4g}, angle error {:.2g}, {} row{}",
                        i == 0 ? "" : "\n", i + 1, layer.t(i), fit.size, fit.angle_error,
-                       svg::group_thousands(fmt::format("{}", fit.rows)));
+                       svg::group_thousands(fmt::format("{}", fit.rows)), plural(fit.rows));
   }
   if (layer.W.rows() > kShown) out += fmt::format("\nand {} more", layer.W.rows() - kShown);
   return out;
@@ -126,7 +127,7 @@ std::vector<Fact> facts(const LowestLayerResult& result) {
   const Index units = layer.W.rows();
   const auto grouped = [](Index rows) { return svg::group_thousands(fmt::format("{}", rows)); };
   std::vector<Fact> list = {
-      {"layer", fmt::format("{} inputs, {} unit{}, activation {}", layer.W.cols(), units, plural(units),
+      {"layer", fmt::format("{}, {}, activation {}", counted(layer.W.cols(), "input"), counted(units, "unit"),
                             to_string(layer.activation))},
       {"samples", fmt::format("{}, of which {} held out", grouped(result.certificate.samples),
                               grouped(result.certificate.held_out))}};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/counted.h"
 #include "certify/certificate_json.h"
 #include "report/report.h"
 #include "report/report_page.h"
@@ -131,13 +132,14 @@ std::vector<Fact> facts(const MemorizeResult& r) {
   const bool labels = r.labels != LabelKind::kReal;
   const bool closed = r.method == MemorizeMethod::kClosedForm;
   std::vector<Fact> list = {
-      {"network", fmt::format("{} inputs, {}{} quadratic units, {} output{}", r.inputs.cols(),
-                              r.layers == 3 ? fmt::format("{} random features to the power {}, ",
-                                                          r.network.features(), r.power)
-                                            : "",
-                              r.network.hidden(), r.network.outputs(), plural(r.network.outputs()))},
+      {"network",
+       fmt::format("{}, {}{}, {}", counted(r.inputs.cols(), "input"),
+                   r.layers == 3
+                       ? fmt::format("{} random features to the power {}, ", r.network.features(), r.power)
+                       : "",
+                   counted(r.network.hidden(), "quadratic unit"), counted(r.network.outputs(), "output"))},
       {"parameters",
-       fmt::format("{}, {:.2f} a sample", grouped(r.network.parameters()), parameters_per_sample(r))},
+       fmt::format("{}, {:.2f} per sample", grouped(r.network.parameters()), parameters_per_sample(r))},
       {"relative error", fmt::format("{:.2e}, at worst {:.1e} off", r.relative_error, r.worst_error)}};
   if (labels) {
     const auto right = static_cast<Index>(std::llround(r.accuracy * static_cast<double>(n)));
