@@ -42,8 +42,9 @@ class Compare final : public Command {
     tolerance_option_ =
         app->add_option("--tolerance", tolerance_,
                         "Largest difference of an output to accept over the domain [what rounding explains]");
-    app->add_option("--budget", asked_.options.budget,
-                    "Boxes that the proof may look at, of two files [ten seconds' worth, with --tolerance some minutes]");
+    app->add_option(
+        "--budget", asked_.options.budget,
+        "Boxes that the proof may look at, of two files [ten seconds' worth, with --tolerance some minutes]");
     app->add_option("--ratio", asked_.options.ratio,
                     "The proof ends where its upper end is at most this times the lower one [1.1]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
