@@ -136,9 +136,9 @@ TEST(DeepToRounding, AStudentThatHasMissedAUnit) {
   EXPECT_TRUE(out.left.empty());
 }
 
-// Which pair of units is tried first is decided by the last bits of sums, so that one network may come back on one machine
-// and not on another: those that come back are counted. Over twelve networks and two kinds of processor kernels
-// 16 of 24 did, so that fewer than two of seven would be one chance in 140.
+// Which pair of units is tried first is decided by the last bits of sums, so that one network may come back
+// on one machine and not on another: those that come back are counted. Over twelve networks and two kinds of
+// processor kernels 16 of 24 did, so that fewer than two of seven would be one chance in 140.
 TEST(DeepToRounding, TwoMissingUnitsActAlongDirectionsOfTheirOwn) {
   int exact = 0;
   for (const std::uint64_t seed : {57, 100, 200, 300, 400, 500, 600}) {

@@ -192,8 +192,8 @@ std::vector<WatchedUnit> changed_most(const Matching& pair) {
   return out;
 }
 
-// Boxes where none are given: ten seconds of one core, or, where a tolerance is to be decided and lies within the
-// interval so far, a few minutes.
+// Boxes where none are given: ten seconds of one core, or, where a tolerance is to be decided and lies within
+// the interval so far, a few minutes.
 Index usual_budget(const Matching& pair, bool decides) {
   constexpr double kOperations = 2e11, kMost = 200'000, kLonger = 20;
   if (!pair.same_units) return kUsualBoxes;

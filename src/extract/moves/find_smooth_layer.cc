@@ -17,9 +17,10 @@ namespace exhume {
 namespace {
 
 struct SmoothLayerLimits {
-  // Random queries of the first round: with the least a refusal stays below a thousand with the probe's. Where those
-  // would be no more than `scarce` times what the widest students have unknowns, `plenty` times that: of 20-16-3 tanh and erf,
-  // 650 queries gave none of three, 2,600 four of four. Every further round asks `growth` times as many in all.
+  // Random queries of the first round: with the least a refusal stays below a thousand with the probe's.
+  // Where those would be no more than `scarce` times what the widest students have unknowns, `plenty` times
+  // that: of 20-16-3 tanh and erf, 650 queries gave none of three, 2,600 four of four. Every further round
+  // asks `growth` times as many in all.
   Index least = 650, growth = 4, most = 12'000;
   double scarce = 1.5, plenty = 2.5;
   // More are asked where the first were too few for as many units as the search would try, and the best
@@ -56,7 +57,8 @@ OffLine off_line(const Eigen::Ref<const RowMatrix>& y) {
   return out;
 }
 
-// Queries of the first round: equations for students of the greatest width, as many units as fit/smooth_search.h goes up to.
+// Queries of the first round: equations for students of the greatest width, as many units as
+// fit/smooth_search.h goes up to.
 Index first_round(Index inputs, Index outputs) {
   const auto needed = static_cast<double>(equations_of_widest_smooth_students(inputs, outputs)) /
                       static_cast<double>(outputs);

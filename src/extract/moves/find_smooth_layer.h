@@ -2,9 +2,9 @@
 //
 //   needs     answers that curve everywhere: the probe tells it of doubles, curves_coarsely of single
 //             precision
-//   asks      random queries over the domain: 650, or, where inputs are many, 2.5 times the unknowns of the widest
-//             students; then four times as many and again, while what the best network leaves of fresh ones
-//             promises more; 12,000 at most
+//   asks      random queries over the domain: 650, or, where inputs are many, 2.5 times the unknowns of the
+//             widest students; then four times as many and again, while what the best network leaves of
+//             fresh ones promises more; 12,000 at most
 //   time      the search of fit/smooth_search.h on the answers
 //   changes   nothing: returns the network, which answers the queries to their precision, or why there is
 //             none
