@@ -52,10 +52,18 @@ TEST(Activation, SymmetriesAreAsStated) {
   for (const ActivationRow& row : activation_table()) {
     for (double z = 0.1; z < 5; z += 0.3) {
       const double p = row.parameter, f = row.value(z, p), g = row.value(-z, p);
-      if (row.symmetry == Symmetry::kOdd) EXPECT_NEAR(f + g, 2 * row.value(0, p), 1e-15) << row.name;
-      if (row.symmetry == Symmetry::kEven) EXPECT_EQ(f, g) << row.name;
-      if (row.symmetry == Symmetry::kHalf) EXPECT_NEAR(f - g, z, 1e-14) << row.name;
-      if (row.degree > 0) EXPECT_NEAR(row.value(3 * z, p), 3 * f, 1e-14) << row.name;
+      if (row.symmetry == Symmetry::kOdd) {
+        EXPECT_NEAR(f + g, 2 * row.value(0, p), 1e-15) << row.name;
+      }
+      if (row.symmetry == Symmetry::kEven) {
+        EXPECT_EQ(f, g) << row.name;
+      }
+      if (row.symmetry == Symmetry::kHalf) {
+        EXPECT_NEAR(f - g, z, 1e-14) << row.name;
+      }
+      if (row.degree > 0) {
+        EXPECT_NEAR(row.value(3 * z, p), 3 * f, 1e-14) << row.name;
+      }
     }
   }
 }

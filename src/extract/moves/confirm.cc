@@ -200,9 +200,8 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   const auto needed = static_cast<Index>(std::ceil(std::log(doubt) / std::log1p(-wished)));
   certificate.conclusion = fmt::format(
       "{} this network gives the oracle's answer for at least {:.4g}% of them, at {:g}% confidence. It may "
-      "be "
-      "wrong on the other {:.2g}%: hidden units that act only there may be missing, so the numbers of hidden "
-      "units are lower bounds. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
+      "be wrong on the other {:.2g}%: hidden units that act only there may be missing, so the numbers of "
+      "hidden units are lower bounds. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
       domain, 100 * (1 - out.unseen_share), 100 * (1 - kConfirm.doubt), 100 * out.unseen_share, needed,
       out.fresh, 100 * out.unseen_share, 100 * wished,
       options.signs_identifiable

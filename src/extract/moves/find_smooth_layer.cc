@@ -169,10 +169,8 @@ SmoothLayer find_smooth_layer(Meter& meter, const AnswerNoise& noise, std::uint6
   out.refusal = fmt::format(
       "outputs curve everywhere, as those of smooth units do, but no network of one hidden layer of tanh, "
       "sigmoid, GELU, SiLU, softplus, ELU or erf units answers the queries: the best one found ({} units, "
-      "{}) "
-      "leaves {:.1e} of the variance of queries that it did not see; several hidden layers of smooth units "
-      "and "
-      "other smooth functions are not extracted",
+      "{}) leaves {:.1e} of the variance of queries that it did not see; several hidden layers of smooth "
+      "units and other smooth functions are not extracted",
       best.fit.model.units(), best.activation.empty() ? "none" : best.activation, unseen);
   return out;
 }
