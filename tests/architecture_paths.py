@@ -2,8 +2,8 @@
 
 Checks that ARCHITECTURE.md is a page to read (at most MOST_LINES lines) and that every path it names in backticks with a
 '/' in it exists; that every folder of src has a README.md that says what it holds (at most MOST_README_LINES lines), and
-that the paths which it names in the same way exist, from the root, from src or beside it; and that no committed file names a place
-outside the repository.
+that the paths which it names in the same way exist, from the root, from src or beside it; that sources which the pages of docs
+name exist; and that no committed file names a place outside the repository.
 """
 
 import pathlib
@@ -13,6 +13,7 @@ import sys
 
 MOST_LINES = 150
 MOST_README_LINES = 25
+SOURCE = re.compile(r"`((?:src|include|apps|tests|scripts|bench|python|examples)/[\w/.-]+\.(?:h|cc|cu|py|sh))`")
 # Written in two halves, so that this file does not name them.
 FOREIGN = [b"/wo" + b"rk/", b"../sha" + b"red"]
 
@@ -59,6 +60,18 @@ def check_folders(root):
     return folders, problems
 
 
+def check_docs(root):
+    """Sources named in backticks, from the root, by the pages of docs."""
+    named, problems = 0, []
+    for page in sorted((root / "docs").rglob("*.md")):
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            for path in SOURCE.findall(line):
+                named += 1
+                if not (root / path).is_file():
+                    problems.append(f"{page.relative_to(root)}:{number}: {path} does not exist")
+    return named, problems
+
+
 def check_committed(root):
     names = committed_files(root)
     if names is None:
@@ -83,9 +96,10 @@ def main():
     named, problems = check_page(root, root / "ARCHITECTURE.md", MOST_LINES)
     folders, without = check_folders(root)
     files, foreign = check_committed(root)
-    problems += without + foreign
-    print("\n".join(problems) or f"{named} paths of ARCHITECTURE.md exist; {folders} folders say what they hold; "
-                                 f"{files} committed files are clean")
+    sources, missing = check_docs(root)
+    problems += without + missing + foreign
+    print("\n".join(problems) or f"{named} paths of ARCHITECTURE.md and {sources} of docs exist; {folders} folders "
+                                 f"say what they hold; {files} committed files are clean")
     return 1 if problems else 0
 
 

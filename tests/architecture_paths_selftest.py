@@ -22,7 +22,7 @@ GOOD = {
     "src/base/README.md": "Numbers, in `src/base/number.h`.\n",
     "src/shapes/round/circle.cc": "",
     "src/shapes/README.md": "Shapes; `round/circle.cc` is one.\n",
-    "docs/page.md": "",
+    "docs/page.md": "As in `src/front.cc`.\n",
 }
 
 
@@ -60,7 +60,7 @@ class ArchitecturePaths(unittest.TestCase):
         for git, words in ((True, "8 committed files are clean"), (False, "not a git checkout")):
             code, output = self.run_on(git=git)
             self.assertEqual(code, 0, output)
-            self.assertIn("2 paths of ARCHITECTURE.md exist; 2 folders", output)
+            self.assertIn("2 paths of ARCHITECTURE.md and 1 of docs exist; 2 folders", output)
             self.assertIn(words, output)
 
     def test_a_path_that_does_not_exist(self):
@@ -73,6 +73,9 @@ class ArchitecturePaths(unittest.TestCase):
     def test_a_folder_that_does_not_say_what_it_holds(self):
         self.refuse("src/colours/ has no README.md", files={"src/colours/red.cc": ""})
         self.refuse("src/colours/ has no README.md", files={"src/colours/warm/red.h": ""}, git=False)
+
+    def test_a_source_that_a_page_of_docs_names(self):
+        self.refuse("docs/page.md:1: src/back.cc does not exist", files={"docs/page.md": "As in `src/back.cc`.\n"})
 
     def test_pages_that_are_too_long(self):
         self.refuse("ARCHITECTURE.md: 151 lines, at most 150", files={"ARCHITECTURE.md": "a line\n" * 151})
