@@ -56,7 +56,8 @@ def test_several_outputs_and_constant_columns(planted):
 
 
 def test_several_hidden_layers_and_constant_columns():
-    planted = exhume.generate(inputs=4, layers=(4, 3), outputs=2, samples=5000, seed=4)
+    # Every unit of this network is on for 40 to 64% of the rows, so that the rows determine it.
+    planted = exhume.generate(inputs=4, layers=(4, 3), outputs=2, samples=5000, seed=1)
     x = np.insert(planted.x, 1, -2.0, axis=1)
     model = TwoLayerReLURegressor(layers=2).fit(x, planted.y)
     assert model.result_.status == "certified" and model.network_.widths == [4, 3]
