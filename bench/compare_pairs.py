@@ -116,28 +116,29 @@ def one_weight(rng, layers):
 
 
 def planted(rng, layers, rarity, layer=None):
-    """A unit in a random layer, on for about `rarity` of the inputs. Weights are drawn until there is such a unit: one with
-    weights below zero alone, on units that are all off somewhere, is on nowhere."""
+    """A unit in a random layer, its place, and the share of the inputs on which it is on: about `rarity`, counted on as many
+    inputs as four of them take. Weights are drawn until there is such a unit: one with weights below zero alone, on units
+    that are all off somewhere, is on nowhere."""
     l = int(rng.integers(0, len(layers) - 1)) if layer is None else layer
-    x = rng.uniform(-1, 1, (400_000, layers[0][0].shape[1]))
-    h = x
-    for W, b in layers[:l]:
-        h = np.maximum(h @ W.T + b, 0)
+    rows = max(400_000, int(round(4 / rarity)))
+    inputs = np.random.default_rng(rng.integers(1 << 62)).bit_generator.state
+
+    def preactivations(w):
+        drawn = np.random.default_rng()
+        drawn.bit_generator.state = inputs
+        for first in range(0, rows, 400_000):
+            h = drawn.uniform(-1, 1, (min(400_000, rows - first), layers[0][0].shape[1]))
+            for W, b in layers[:l]:
+                h = np.maximum(h @ W.T + b, 0)
+            yield h @ w
+
     while True:
-        w = rng.standard_normal(h.shape[1])
-        z = h @ w
-        order = np.argsort(z)
-        top = best_of(layers[:l], w, x[order[-8:]])
-        if rarity > 1e-4:
-            b = -z[order[-max(1, int(rarity * len(z)))]]
-        else:  # beyond the samples: by an exponential tail fitted to the last thousandth
-            q = z[order[-int(1e-3 * len(z))]]
-            tail = z[z > q] - q
-            if len(tail) == 0:
-                continue
-            b = -min(q + np.mean(tail) * np.log(1e-3 / rarity), q + 0.98 * (top - q))
+        w = rng.standard_normal(layers[l][0].shape[1])
+        z = np.concatenate(list(preactivations(w)))
+        on = int(round(rarity * rows))
+        b = -np.partition(z, -on - 1)[-on - 1]
         share = float(np.mean(z + b > 0))
-        if top + b > 0 and (rarity < 1e-4 or 0.3 * rarity < share < 3 * rarity):
+        if 0.3 * rarity < share < 3 * rarity:
             break
     out = [(W.copy(), c.copy()) for W, c in layers]
     W, c = out[l]
@@ -146,24 +147,6 @@ def planted(rng, layers, rarity, layer=None):
     U, c = out[l + 1]
     out[l + 1] = (np.hstack([U, rng.standard_normal((len(c), 1))]), c)
     return out, (l, len(out[l][1]) - 1), share
-
-
-def best_of(below, w, starts):
-    def z(x):
-        for W, b in below:
-            x = np.maximum(x @ W.T + b, 0)
-        return x @ w
-
-    best = -np.inf
-    for x in starts:
-        x = x.copy()
-        for _ in range(4):
-            for i in range(len(x)):
-                tries = np.repeat(x[None], 5, 0)
-                tries[:, i] = [-1, -0.5, 0, 0.5, 1]
-                x = tries[np.argmax(z(tries))] if z(tries).max() > z(x[None])[0] else x
-        best = max(best, z(x[None])[0])
-    return best
 
 
 def quantised(rng, layers):

@@ -235,6 +235,34 @@ TEST(Compare, ABlackBoxIsToldFromRounding) {
   EXPECT_GT(changed.worst_difference, 0);
 }
 
+// Noise is as rough as the rounding of int8, and no arithmetic of the file.
+TEST(Compare, NoiseIsNoRounding) {
+  const Network f = random_relus(14, {6, 14, 9, 2});
+  std::uint64_t asked = 0;
+  const auto noisy = [&](const Eigen::Ref<const RowMatrix>& x) {
+    RowMatrix noise(x.rows(), 2);
+    Stream(++asked, "noise of a black box").fill_normal(0, noise);
+    return RowMatrix(evaluate(f, x) + 1e-3 * noise);
+  };
+  CompareOptions options = within(-1, 1);
+  options.queries = 3000;
+  const ComparedModel box{"a service", {}, function_oracle(noisy, 6, "a service")};
+  for (const ComparedModel& other : {model(f), ComparedModel{"another", {}, network_oracle(f)}}) {
+    options.tolerance.reset();
+    const CompareResult found = compare(other, box, options);
+    EXPECT_EQ(found.verdict, CompareVerdict::kUndecided) << found.reason;
+    EXPECT_NE(found.reason.find("a service answers the same query differently, by up to 0.00"),
+              std::string::npos)
+        << found.reason;
+    options.tolerance = 0.02;
+    EXPECT_EQ(compare(other, box, options).verdict, CompareVerdict::kSameFunction);
+  }
+  options.tolerance.reset();
+  Network g = f;
+  g.layers[1].W(2, 3) += 1;  // far beyond the noise
+  EXPECT_EQ(compare(model(g), box, options).verdict, CompareVerdict::kDifferent);
+}
+
 TEST(Compare, TwoBlackBoxes) {
   const Network f = random_relus(16, {5, 9, 2}), g = perturbed(f, 2, 1e-3);
   const auto box = [](const Network& network) {

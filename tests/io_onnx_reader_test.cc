@@ -11,6 +11,7 @@
 #include "corruption.h"
 #include "exhume/error.h"
 #include "io/onnx.h"
+#include "io/onnx_units.h"
 #include "io/protobuf_reader.h"
 #include "io/protobuf_writer.h"
 #include "property.h"
@@ -145,6 +146,60 @@ TEST(IoOnnxReader, SinglePrecisionAndTypedData) {
   EXPECT_EQ(found.layers[0].b, Vector{{0.5}});
 }
 
+// 1.5 and -2 in 16 bits, as raw bytes and as int32_data, which onnx.helper.make_tensor writes.
+TEST(IoOnnxReader, WeightsOfSixteenBits) {
+  struct Case {
+    int type;
+    std::uint16_t bits[2];
+  };
+  for (const Case& each : {Case{10, {0x3e00, 0xc000}}, Case{16, {0x3fc0, 0xc000}}}) {
+    for (const bool raw : {false, true}) {
+      ProtobufMessage weights, node, graph, x, y, model;
+      weights.integer(1, 2);
+      weights.integer(1, 1);
+      weights.integer(2, each.type);
+      weights.bytes(8, "W");
+      if (raw) {
+        weights.bytes(9, std::string_view(reinterpret_cast<const char*>(each.bits), sizeof each.bits));
+      } else {
+        for (const std::uint16_t bits : each.bits) weights.integer(5, bits);
+      }
+      for (const char* name : {"x", "W"}) node.bytes(1, name);
+      node.bytes(2, "y");
+      node.bytes(4, "MatMul");
+      x.bytes(1, "x");
+      y.bytes(1, "y");
+      graph.message(1, node);
+      graph.message(5, weights);
+      graph.message(11, x);
+      graph.message(12, y);
+      model.message(7, graph);
+      EXPECT_EQ(parse_onnx(model.str(), "n.onnx").layers[0].W, (Matrix{{1.5, -2}})) << each.type << raw;
+    }
+  }
+}
+
+// PyTorch writes approximate="none" for the exact function.
+TEST(IoOnnxReader, AnExactGeluIsNotTheOneByTanh) {
+  for (const char* way : {"none", "tanh"}) {
+    ProtobufMessage node, graph, model;
+    node.bytes(1, "z");
+    node.bytes(2, "h");
+    node.bytes(4, "Gelu");
+    ProtobufMessage attribute;
+    attribute.bytes(1, "approximate");
+    attribute.bytes(4, way);
+    attribute.integer(20, 3);
+    node.message(5, attribute);
+    graph.message(1, node);
+    model.message(7, graph);
+    const OnnxModel parts = parse_onnx_model(model.str(), "n.onnx");
+    const std::optional<Vector> values = followed(parts.nodes.at(0), unit_arguments());
+    ASSERT_TRUE(values);
+    EXPECT_EQ(recognised_unit(*values), way == std::string("tanh") ? "gelu_tanh" : "gelu");
+  }
+}
+
 TEST(IoOnnxReader, LayersWithoutUnitsAreTheSameFunction) {
   for (const std::vector<Index>& sizes :
        {std::vector<Index>{2, 0, 3, 1}, {2, 3, 0, 2}, {2, 0, 0, 1}, {3, 2, 0, 2, 1}}) {
@@ -187,9 +242,9 @@ TEST(IoOnnxReader, GraphsThatAreNoChainOfLayers) {
   refuse(with([&](OnnxGraph& g) { g.node("Add", {"b", "b"}, "y"); }), {"two constants"});
   refuse(with([&](OnnxGraph& g) { g.node("Flatten", {"x"}, "y", {{"axis", One{0}}}); }), {"Flatten"});
   refuse(with([&](OnnxGraph& g) {
-           g.node("Cast", {"x"}, "y", {{"to", One{10}}});
+           g.node("Cast", {"x"}, "y", {{"to", One{7}}});
          }),
-         {"Cast", "float or double"});
+         {"Cast", "whole numbers"});
   refuse(with([&](OnnxGraph& g) { g.node("Transpose", {"x"}, "y"); }), {"Transpose"});
   refuse(with([&](OnnxGraph& g) { g.node("Identity", {"x"}, "y"); }), {"its inputs"});
   refuse(with([&](OnnxGraph&) {}), {"nothing computes its output 'y'"});
@@ -225,7 +280,7 @@ TEST(IoOnnxReader, GraphsThatAreNoChainOfLayers) {
            g.constant("whole", std::vector<One>{1, 2});
            g.node("Gemm", {"x", "W", "whole"}, "y", {turned});
          }),
-         {"'whole' is neither float nor double"});
+         {"'whole' is not of a type of real numbers", "float16"});
   refuse(with([&](OnnxGraph& g) {
            g.constant("bad", Matrix(Matrix::Constant(2, 3, NAN)));
            g.node("Gemm", {"x", "bad"}, "y", {turned});

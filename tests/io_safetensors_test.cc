@@ -91,6 +91,17 @@ TEST(IoSafetensors, SinglePrecisionAnyOrderAndGeneralShapes) {
   EXPECT_EQ(tensors.find("other"), nullptr);
 }
 
+TEST(IoSafetensors, SixteenBits) {
+  const TempDir dir;
+  const std::string json = R"({"W":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
+                           R"("b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]}})";
+  const auto path =
+      dir.put("t.safetensors", file(json, raw<std::uint16_t>({0x3e00, 0xc000, 0x3fc0, 0xc000})));
+  const Tensors tensors = read_safetensors(path);
+  EXPECT_EQ(tensors.find("W")->data, (std::vector<double>{1.5, -2}));
+  EXPECT_EQ(tensors.find("b")->data, (std::vector<double>{1.5, -2}));
+}
+
 TEST(IoSafetensors, WriterRefusesWhatCannotBeRead) {
   Tensors tensors;
   tensors.add("a", Vector(Vector::Ones(2)));
@@ -163,7 +174,7 @@ TEST_F(IoSafetensorsRefusals, OffsetsWithGapsOverlapsOrWrongLengths) {
 }
 
 TEST_F(IoSafetensorsRefusals, EntriesOfTheWrongForm) {
-  refuse_entry(R"({"dtype":"BF16","shape":[4],"data_offsets":[0,8]})", {"'W' has dtype BF16", "F64 or F32"});
+  refuse_entry(R"({"dtype":"I64","shape":[1],"data_offsets":[0,8]})", {"'W' has dtype I64", "F16 or BF16"});
   refuse_entry(R"({"dtype":"F64","shape":[1]})", {"lacks"});
   refuse_entry(R"({"dtype":"F64","shape":[1],"data_offsets":[0,8],"x":1})", {"unknown field 'x'"});
   refuse_entry(R"({"dtype":"F64","shape":[1],"data_offsets":[0]})", {"two data_offsets"});

@@ -34,7 +34,10 @@ std::string units(const std::vector<ComparedUnit>& list, const char* name, bool 
     if (u.first_row >= 0 && u.second_row >= 0 && u.second_row != u.first_row)
       out += fmt::format(" (row {} of the second)", u.second_row + 1);
     if (!u.weight.empty()) out += ": " + u.weight;
-    if (u.change > 0) out += fmt::format(" is {:.6g} and {:.6g}", u.first_weight, u.second_weight);
+    if (u.change > 0) {
+      const auto [p, q] = told_apart(u.first_weight, u.second_weight);
+      out += fmt::format(" is {} and {}", p, q);
+    }
     if (u.weights.size() > 0 && (u.first_row >= 0 || u.second_row >= 0)) {
       out += !u.acts        ? ": off in the domain as far as was found"
              : u.share == 0 ? ": on at none of the random inputs"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "terminal.h"
 #include "wrap.h"
@@ -60,7 +61,9 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
   for (const Assumption& a : certificate.assumptions) {
     // What only tells which theory applies is no condition of the route that was taken.
     if (a.holds || !a.required || failed++ >= kFailed) continue;
-    out += line("does not hold", fmt::format("{} ({:.4g}, threshold {:.4g})", a.name, a.value, a.threshold));
+    const std::string numbers =
+        std::isfinite(a.value) ? fmt::format(" ({:.4g}, threshold {:.4g})", a.value, a.threshold) : "";
+    out += line("does not hold", a.name + numbers);
   }
   if (!stands(certificate.status)) {
     for (std::size_t i = 0; i < std::min(certificate.tried.size(), kTried); ++i) {

@@ -82,10 +82,10 @@ class Verify final : public Command {
     app->add_flag("--network-only", options_.network_only,
                   "Leave the certificate beside the network alone: the samples are others than its own");
     add_file(*app, "--key", options_.key, "Public key: the certificate must be signed with its private one");
-    app->footer(R"(The relative mse is the mean squared error over the variance of the outputs. Plain loops
-in long double. Where a certificate.json lies beside the model it is checked too: its digest, the files it
-names, the model's bytes, and every number that network and samples give again. What cannot be checked is
-said. Exit code 0 if all agrees and it is certified, 3 if not.
+    app->footer(R"(The relative mse is the mean squared error over the variance of the outputs. Errors
+are computed by plain loops in long double. A certificate.json beside the model is checked too: its digest,
+the files it names, the model's bytes, and every number that network and samples give again. What cannot be
+checked is listed. Exit code 0 if all agrees and it is certified, 3 if not.
 
 Examples:
   exhume verify result

@@ -69,3 +69,48 @@ def test_helper(network):
     assert assert_same_function(network, network.canonical(), tolerance=1e-9).same
     with pytest.raises(AssertionError, match="different by .* worst input"):
         assert_same_function(network, changed(network), tolerance=1e-9, low=-1, high=1)
+
+
+def test_a_file_in_half_precision(network, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    network.to_onnx(tmp_path / "single.onnx", single=True)
+    model = onnx.load(tmp_path / "single.onnx")
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            half = onnx.numpy_helper.to_array(tensor).astype(np.float16)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(half, tensor.name))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    onnx.save(model, tmp_path / "half.onnx")
+    found = exhume.compare(tmp_path / "single.onnx", tmp_path / "half.onnx", low=-1, high=1)
+    assert found.verdict == "rounding" and found.to_dict()["arithmetic"] == "float16"
+    served = exhume.oracles.onnx(tmp_path / "half.onnx")
+    assert exhume.compare(network, served, low=-1, high=1, queries=2000).verdict == "rounding"
+
+
+def test_what_cannot_be_compared_is_said_in_a_sentence(network, tmp_path):
+    network.save(tmp_path / "a.safetensors")
+    exhume.generate(inputs=6, hidden=4, outputs=2, samples=10, seed=3).network.save(tmp_path / "six.safetensors")
+    found = exhume.compare(tmp_path / "a.safetensors", tmp_path / "six.safetensors")
+    assert found.verdict == "different"
+    assert found.reason.startswith("different: ") and found.reason.endswith("a.safetensors has 5 inputs, "
+                                                                            f"{tmp_path / 'six.safetensors'} has 6")  # fmt: skip
+    for path in ("nowhere.onnx", "nowhere.safetensors"):
+        with pytest.raises(exhume.DataError, match="does not exist"):
+            exhume.compare(network, tmp_path / path)
+    with pytest.raises(exhume.DataError, match=r"answered \d+ queries with an array of shape \(2,\)"):
+        exhume.compare(network, lambda x: network(x)[0])
+    with pytest.raises(exhume.DataError, match="answers with 1 output, expected 2"):
+        exhume.compare(network, lambda x: network(x)[:, :1])
+
+
+def test_a_noisy_model_is_neither_rounded_nor_the_same(network):
+    random = np.random.default_rng(1)
+
+    def noisy(x):
+        return network(x) + 1e-3 * random.standard_normal((len(x), 2))
+
+    found = exhume.compare(network, noisy, queries=3000)
+    assert found.verdict == "undecided" and "answers the same query differently" in found.reason
+    assert exhume.compare(network, noisy, queries=3000, tolerance=0.02).verdict == "same_function"

@@ -6,7 +6,7 @@
 // it on the input distribution has these weights up to order and scale, to that precision.
 //
 // Estimated. Without replicates nobody can tell a small deviation of f from noise, so with noise every
-// statement is conditional: nothing in the residuals speaks against a network of k units plus independent
+// statement is conditional: no test of the residuals contradicts a network of k units plus independent
 // noise (certify/residual_look.h), held-out rows leave as much as training rows do, signs and weights are
 // determined at the size of the noise, and every unit is needed. Intervals and bounds hold if that is so.
 //

@@ -296,6 +296,8 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
     return out;
   }
   if (!rough) return out;
+  // The one whose errors are closest in size.
+  double closest = std::numeric_limits<double>::infinity();
   for (const Arithmetic all : {Arithmetic::kFloat16, Arithmetic::kBfloat16, Arithmetic::kInt8}) {
     const RowMatrix same = evaluate_in(all, f, x) - plain;
     const double ratio = gap.norm() / std::max(same.norm(), kTiny);
@@ -303,9 +305,10 @@ Explained arithmetic_that_explains(const Network& f, const RowMatrix& x, const R
     // Rounding is everywhere: one row that is far off is no rounding of the others.
     const double usual = median_row(gap), expected = median_row(same);
     if (usual > kAlike * expected || kAlike * usual < expected) continue;
+    if (std::abs(std::log(ratio)) >= closest) continue;
+    closest = std::abs(std::log(ratio));
     out.arithmetic = to_string(all);
     out.share = 4 * std::max(share(gap), share(same));
-    return out;
   }
   return out;
 }

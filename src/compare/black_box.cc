@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "compare/arithmetic.h"
 #include "compare/sensitivity.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr Index kFirst = 256;     // random inputs that tell the arithmetic
 constexpr double kFarOut = 1000;  // times the size of the domain
 constexpr int kBisections = 48;   // to a place on a line
+constexpr double kCoarse = 4;     // times the error of int8 that is simulated
 // Answers (rows times outputs) of which the covariance is taken (sensitivity.h): a tenth of a second, and
 // one.
 constexpr Index kFewEntries = 1024, kManyEntries = 2560;
@@ -32,6 +34,7 @@ class Asked {
 
   [[nodiscard]] Index left() const { return limit_ - count_; }
   [[nodiscard]] Index count() const { return count_; }
+  [[nodiscard]] std::string name() const { return oracle_.name(); }
   RowMatrix operator()(const RowMatrix& x) {
     RowMatrix y(x.rows(), std::max<Index>(outputs_, 0));
     for (Index at = 0; at < x.rows();) {
@@ -44,8 +47,8 @@ class Asked {
         y.resize(x.rows(), outputs_);
       }
       if (part.cols() != outputs_) {
-        throw DataError(
-            fmt::format("{} answers with {} outputs, expected {}", oracle_.name(), part.cols(), outputs_));
+        throw DataError(fmt::format("{} answers with {}, expected {}", oracle_.name(),
+                                    counted(part.cols(), "output"), outputs_));
       }
       y.middleRows(at, rows) = part;
       at += rows;
@@ -97,8 +100,34 @@ RowMatrix line_inputs(const Vector& low, const Vector& high, Index lines, Index 
   return x;
 }
 
+// The largest difference of two answers to the same queries, where it is more than the order of sums explains
+// in single precision; zero otherwise. `size` is rounding_size (search.h).
+double unsteadiness(const RowMatrix& y, const RowMatrix& again, const RowMatrix& size) {
+  constexpr double kOrderOfSums = 64 * kSingleRoundoff;
+  const RowMatrix gap = (y - again).cwiseAbs();
+  return (gap.array() > kOrderOfSums * size.array()).any() ? gap.maxCoeff() : 0;
+}
+
 bool within(const Vector& x, const Vector& low, const Vector& high) {
   return (x.array() >= low.array()).all() && (x.array() <= high.array()).all();
+}
+
+// Two answers of `name` to the same query differ by `unsteady`. Without a tolerance, a difference that is not
+// far beyond that decides nothing: returns true, with verdict and reason.
+bool undecided_by_noise(double unsteady, const std::string& name, CompareResult& out) {
+  constexpr double kFarBeyond = 20;
+  if (!(unsteady > 0)) return false;
+  const std::string said =
+      fmt::format("{} answers the same query differently, by up to {:.3g}", name, unsteady);
+  if (out.tolerance || out.worst_difference > kFarBeyond * unsteady) {
+    out.remarks.push_back(fmt::format("{}.", said));
+    return false;
+  }
+  out.verdict = CompareVerdict::kUndecided;
+  out.reason = fmt::format(
+      "undecided: {}, and the largest difference found, {:.3g}, may be such noise; give a tolerance", said,
+      out.worst_difference);
+  return true;
 }
 
 // The comparison of one file with one black box.
@@ -122,8 +151,9 @@ class Hunt {
       if (!found()) far_queries();
     }
     if (out_.worst_difference > 0 && beyond_) ascend();
-    if (beyond_) attribute();
-    if (beyond_ && std::isfinite(out_.worst_difference) && ask_.left() > 2 * low_.size() + 1) {
+    const bool steady = unsteady_ == 0;
+    if (beyond_ && steady) attribute();
+    if (beyond_ && steady && std::isfinite(out_.worst_difference) && ask_.left() > 2 * low_.size() + 1) {
       add_simple_input(
           options_.rows,
           [&](const RowMatrix& x) {
@@ -152,6 +182,10 @@ class Hunt {
     const RowMatrix own = evaluate(f_, x), gap = (y - own).cwiseAbs();
     const RowMatrix rest = how_.reference ? RowMatrix((y - reference(x)).cwiseAbs()) : gap;
     const RowMatrix size = rounding_size(f_, x);
+    // The scale of int8 may be that of the batch: a row among larger ones is rounded as coarsely as they are.
+    double coarse = 0;
+    if (!how_.reference && how_.arithmetic == to_string(Arithmetic::kInt8))
+      coarse = kCoarse * (evaluate_in(Arithmetic::kInt8, f_, x) - own).cwiseAbs().maxCoeff();
     Vector over(x.rows());
     for (Index r = 0; r < x.rows(); ++r) {
       const bool good = y.row(r).allFinite();
@@ -160,7 +194,8 @@ class Hunt {
       double ratio = worst <= limit ? 0 : std::numeric_limits<double>::infinity();
       // Without a tolerance: beyond rounding. With one: above it, and not by rounding alone.
       if (ratio > 0 && good && explained_ && !out_.tolerance)
-        ratio = ((rest.row(r).array() - 1e-300) / (how_.share * size.row(r).array() + 1e-300)).maxCoeff();
+        ratio = ((rest.row(r).array() - 1e-300) / ((how_.share * size.row(r).array()).max(coarse) + 1e-300))
+                    .maxCoeff();
       over(r) = ratio;
       const Vector place = x.row(r);
       if (!within(place, low_, high_)) continue;
@@ -185,6 +220,13 @@ class Hunt {
       return;
     }
     how_ = arithmetic_that_explains(f_, x, y, is_rough());
+    // Noise is as rough as rounding. Where no arithmetic explains the answers to the digits of single
+    // precision, the same queries are made once more, in the same batches: int8 may be scaled by the batch.
+    const bool exact = how_.reference || how_.arithmetic == "double" || how_.arithmetic == "float32";
+    if (!exact) {
+      unsteady_ = unsteadiness(y, ask_(x), rounding_size(f_, x));
+      if (unsteady_ > 0) how_ = {};
+    }
     explained_ = !how_.arithmetic.empty() || out_.tolerance.has_value();
     if (!how_.arithmetic.empty() && how_.arithmetic != "double") out_.arithmetic = how_.arithmetic;
     if (!explained_) beyond_ = true;
@@ -193,7 +235,7 @@ class Hunt {
   }
 
   // Second differences of y - f over steps of a hundredth of the domain: as large as itself where it is
-  // rounding, nothing where it is piecewise linear.
+  // rounding, nothing where it is linear.
   bool is_rough() {
     constexpr Index kPlaces = 24;
     if (ask_.left() < 3 * kPlaces) return false;
@@ -207,8 +249,12 @@ class Hunt {
     for (Index i = 0; i < low_.size(); ++i) x.col(i) = x.col(i).cwiseMax(low_(i)).cwiseMin(high_(i));
     const RowMatrix gap = ask_(x) - evaluate(f_, x);
     const auto a = gap.topRows(kPlaces), b = gap.middleRows(kPlaces, kPlaces), c = gap.bottomRows(kPlaces);
-    // Of all places together: where the difference is small it may be rounding beside a change.
-    return (a - 2 * b + c).norm() > 0.2 * (a.norm() + b.norm());
+    const Vector bend = (a - 2 * b + c).rowwise().norm(), size = a.rowwise().norm() + c.rowwise().norm();
+    // Whether most of the difference is rough. Not at most places: where a changed unit is off, rounding
+    // alone is left. Nor in the sum of squares: one place where a changed unit switches would decide it.
+    double rough = 0;
+    for (Index r = 0; r < kPlaces; ++r) rough += bend(r) > 0.2 * size(r) ? size(r) : 0;
+    return rough > size.sum() / 2;
   }
 
   [[nodiscard]] Index part(double share) const {
@@ -500,6 +546,7 @@ class Hunt {
     out_.confidence = options_.confidence;
     out_.lower = out_.worst_difference;
     const bool found = beyond_;
+    if (undecided_by_noise(unsteady_, ask_.name(), out_)) return;
     // No difference in N random inputs: the share p of those that show one has (1 - p)^N >= 1 - confidence.
     if (!found)
       out_.unseen_share =
@@ -538,7 +585,7 @@ class Hunt {
           "around one input say, would be missed by the {} random ones with a chance above {:.2g}{}.",
           out_.unseen_share, out_.random_queries, 1 - options_.confidence,
           all_corners_
-              ? "; every corner of the box was asked: one further unit of the first layer that reaches the "
+              ? "; every corner of the box was queried: one further unit of the first layer that reaches the "
                 "outputs would have shown at one of them, several that cancel each other would not"
               : ""));
     }
@@ -553,6 +600,7 @@ class Hunt {
   Explained how_;
   bool explained_ = false, beyond_ = false, all_corners_ = false;
   Index outside_ = 0;
+  double unsteady_ = 0;  // what two answers to the same query differ by, beyond single precision
   Vector plane_, plane_place_;
 };
 
@@ -578,6 +626,23 @@ void compare_two_black_boxes(Oracle& first, Oracle& second, const CompareOptions
       line_inputs(out.low, out.high, quarter / 32, 32, options.seed)};
   if (options.rows.rows() > 0) sets.push_back(options.rows.topRows(std::min(options.rows.rows(), quarter)));
   double scale = 0;
+  const RowMatrix few = random.topRows(std::min<Index>(half, std::max<Index>(1, options.queries / 32)));
+  const RowMatrix first_answers = f(few), second_answers = g(few);
+  double unsteady = 0;
+  std::string unsteady_name;
+  if (!out.tolerance && first_answers != second_answers) {
+    const auto twice = [&](Asked& ask, const RowMatrix& answers) {
+      const RowMatrix size =
+          RowMatrix::Constant(answers.rows(), answers.cols(), answers.cwiseAbs().maxCoeff());
+      const double by = unsteadiness(answers, ask(few), size);
+      if (by > unsteady) {
+        unsteady = by;
+        unsteady_name = ask.name();
+      }
+    };
+    twice(f, first_answers);
+    twice(g, second_answers);
+  }
   for (std::size_t k = 0; k < sets.size(); ++k) {
     if (sets[k].rows() == 0) continue;
     const RowMatrix a = f(sets[k]), b = g(sets[k]);
@@ -598,6 +663,7 @@ void compare_two_black_boxes(Oracle& first, Oracle& second, const CompareOptions
   out.confidence = options.confidence;
   out.lower = out.worst_difference;
   const double accepted = out.tolerance.value_or(kSingle * scale);
+  if (undecided_by_noise(unsteady, unsteady_name, out)) return;
   if (out.worst_difference > accepted) {
     out.verdict = CompareVerdict::kDifferent;
     return;

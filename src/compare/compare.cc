@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/stage_clock.h"
 #include "compare/arithmetic.h"
 #include "compare/black_box.h"
@@ -121,22 +122,24 @@ std::string unit_words(const ComparedUnit& unit, bool second, Index depth) {
                             : fmt::format("output {}", row + 1);
 }
 
-// "32 units match, 1 is extra (unit 33 of layer 1)"
+// "32 units match, 1 is extra in the second (unit 33 of layer 1)"
 std::string units_sentence(const CompareResult& out, Index depth) {
   std::string text =
       fmt::format("{} {}", number_words(static_cast<std::size_t>(out.matched), "unit", "units"),
                   out.matched == 1 ? "matches" : "match");
   if (out.black_box) text.clear();
+  constexpr const char* kMost = "most of all";  // changed ones stand in that order
   const auto add = [&](const std::vector<ComparedUnit>& list, const char* one, const char* more,
-                       bool second) {
+                       const char* which, bool second) {
     if (list.empty()) return;
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {}", list.size(), list.size() == 1 ? one : more);
     if (list[0].first_row >= 0 || list[0].second_row >= 0)
-      text += fmt::format(" ({}{})", list.size() == 1 ? "" : "first ", unit_words(list[0], second, depth));
+      text += fmt::format(" ({}{})", list.size() == 1 ? "" : fmt::format("{}: ", which),
+                          unit_words(list[0], second, depth));
   };
   if (out.black_box) {
-    add(out.changed, "unit has other weights", "units have other weights", false);
+    add(out.changed, "unit has other weights", "units have other weights", kMost, false);
     return text;
   }
   // The outputs are rows too, but no units.
@@ -145,10 +148,10 @@ std::string units_sentence(const CompareResult& out, Index depth) {
     if (unit.layer >= depth) outputs.push_back(unit);
     return unit.layer >= depth;
   });
-  add(units, "of them has other weights", "of them have other weights", false);
-  add(outputs, "output has other weights", "outputs have other weights", false);
-  add(out.missing, "is missing in the second", "are missing in the second", false);
-  add(out.extra, "is extra in the second", "are extra in the second", true);
+  add(units, "of them has other weights", "of them have other weights", kMost, false);
+  add(outputs, "output has other weights", "outputs have other weights", kMost, false);
+  add(out.missing, "is missing in the second", "are missing in the second", "the first", false);
+  add(out.extra, "is extra in the second", "are extra in the second", "the first", true);
   return text;
 }
 
@@ -310,7 +313,10 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   switch (out.verdict) {
     case CompareVerdict::kSameNetwork:
       out.reason = sentence(
-          {fmt::format("the same network: {}, weights agree to {:.1e}", units, pair.worst_change), bound});
+          {fmt::format("the same network: {}, {}", units,
+                       pair.worst_change > 0 ? fmt::format("weights agree to {:.1e}", pair.worst_change)
+                                             : "their weights are equal"),
+           bound});
       break;
     case CompareVerdict::kSameFunction:
       out.reason = sentence({fmt::format("the same function to {:.3g}: {}", out.accepted, bound), units});
@@ -338,31 +344,40 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   out.certificate.timings = clock.laps();
 }
 
+// How answers are explained, up to the number that says how far they are off.
+std::string rounding_words(const CompareResult& out, Index depth) {
+  if (depth < 0) return fmt::format("the answers agree to {}, off by", out.arithmetic);
+  if (out.arithmetic.rfind("weights", 0) == 0)
+    return fmt::format("the answers are those of the file with {}, off by", out.arithmetic);
+  return fmt::format("the answers differ from the file's as evaluation in {} does, by", out.arithmetic);
+}
+
+// depth: of the file; -1 where both are black boxes.
 void black_box_words(CompareResult& out, Index depth) {
   const std::string asked =
       out.kink_queries > 0 ? fmt::format("{} queries, {} of them random and {} beside the file's kinks",
                                          out.queries, out.random_queries, out.kink_queries)
                            : fmt::format("{} queries, {} of them random", out.queries, out.random_queries);
   const std::string unseen =
-      fmt::format("if they differ anywhere, then with confidence {:g} on less than {:.2g} of the domain",
-                  out.confidence, out.unseen_share);
+      fmt::format("if they differ {}anywhere, then with confidence {:g} on less than {:.2g} of the domain",
+                  out.tolerance ? fmt::format("by more than {:g} ", *out.tolerance) : "", out.confidence,
+                  out.unseen_share);
   switch (out.verdict) {
     case CompareVerdict::kDifferent:
       out.reason =
           std::isfinite(out.worst_difference)
               ? fmt::format("different by {:.3g} at the worst input found, with {}", out.worst_difference,
                             asked)
-              : fmt::format("different: an answer is no finite number at the worst input found, with {}",
+              : fmt::format("different: an answer is not a finite number at the worst input found, with {}",
                             asked);
       if (!out.changed.empty()) out.reason += fmt::format("; {}", units_sentence(out, depth));
       break;
     case CompareVerdict::kRounding:
-      out.reason =
-          fmt::format("only rounding: {}, off by {:.3g} at most in {}; {}",
-                      out.kink_queries > 0 ? fmt::format("the answers are the file's in {}", out.arithmetic)
-                                           : fmt::format("the answers agree to {}", out.arithmetic),
-                      out.worst_difference, asked, unseen);
+      out.reason = fmt::format("only rounding: {} {:.3g} at most in {}; {}", rounding_words(out, depth),
+                               out.worst_difference, asked, unseen);
       break;
+    case CompareVerdict::kUndecided:
+      break;  // said where it was found
     default:
       out.reason = fmt::format("the same function as far as queries show: off by {:.3g} at most in {}; {}",
                                out.worst_difference, asked, unseen);
@@ -444,24 +459,21 @@ CompareResult compare(const ComparedModel& first, const ComparedModel& second, c
   out.accepted = options.tolerance.value_or(0);
   out.black_box = !first.network || !second.network;
   const Index inputs = inputs_of(first);
-  set_domain(options, inputs, out);
-  if (inputs != inputs_of(second)) {
+  const bool files = first.network && second.network;
+  const auto other_shape = [&](Index p, Index q, const char* what) {
     out.verdict = CompareVerdict::kDifferent;
     out.worst_difference = std::numeric_limits<double>::infinity();
-    out.reason = fmt::format("different: {} has {} inputs, {} has {}", first.name, inputs, second.name,
-                             inputs_of(second));
-    if (first.network && second.network)
-      out.parameters = compare_parameters(*first.network, *second.network, options.free_signs);
-  } else if (first.network && second.network) {
-    if (first.network->outputs() != second.network->outputs()) {
-      out.verdict = CompareVerdict::kDifferent;
-      out.worst_difference = std::numeric_limits<double>::infinity();
-      out.reason = fmt::format("different: {} has {} outputs, {} has {}", first.name,
-                               first.network->outputs(), second.name, second.network->outputs());
-      out.parameters = compare_parameters(*first.network, *second.network, options.free_signs);
-    } else {
-      compare_networks(*first.network, *second.network, options, control, out);
-    }
+    out.reason = fmt::format("different: {} has {}, {} has {}", first.name, counted(p, what), second.name, q);
+    if (files) out.parameters = compare_parameters(*first.network, *second.network, options.free_signs);
+    certify(options, out);
+    return out;
+  };
+  if (inputs != inputs_of(second)) return other_shape(inputs, inputs_of(second), "input");
+  if (files && first.network->outputs() != second.network->outputs())
+    return other_shape(first.network->outputs(), second.network->outputs(), "output");
+  set_domain(options, inputs, out);
+  if (files) {
+    compare_networks(*first.network, *second.network, options, control, out);
   } else if (first.network || second.network) {
     const Network& file = first.network ? *first.network : *second.network;
     compare_black_box(file, *(first.network ? second : first).oracle, options, control, out);
@@ -469,7 +481,7 @@ CompareResult compare(const ComparedModel& first, const ComparedModel& second, c
     black_box_words(out, file.depth());
   } else {
     compare_two_black_boxes(*first.oracle, *second.oracle, options, control, out);
-    black_box_words(out, 0);
+    black_box_words(out, -1);
   }
   certify(options, out);
   return out;

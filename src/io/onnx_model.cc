@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "exhume/error.h"
+#include "io/narrow_floats.h"
 #include "io/protobuf_reader.h"
 #include "io/random_access_file.h"
 #include "io/shape.h"
@@ -79,6 +80,13 @@ std::string numbers_elsewhere(const OtherPlace& place, std::uint64_t expected, c
   return bytes;
 }
 
+// 0: a type that is not read.
+std::size_t bytes_per_number(std::int64_t type) {
+  if (type == kOnnxDouble || type == kOnnxInt64) return 8;
+  if (type == kOnnxFloat) return 4;
+  return type == kOnnxHalf || type == kOnnxBfloat ? 2 : 0;
+}
+
 std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const std::string& file,
                                                   const std::filesystem::path& folder) {
   OnnxConstant constant;
@@ -95,7 +103,7 @@ std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const 
     if (field.number == 1) append_integers(field, file, dims);
     if (field.number == 2) constant.type = field.integer();
     if (field.number == 4) append_numbers<float>(field, floats);
-    if (field.number == 7) append_integers(field, file, wholes);
+    if (field.number == 5 || field.number == 7) append_integers(field, file, wholes);
     if (field.number == 13) add_entry(bytes_of(field, file), file, place);
     if (field.number == 8) name = bytes_of(field, file);
     if (field.number == 9) raw = bytes_of(field, file);
@@ -112,9 +120,10 @@ std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const 
           fmt::format("{}: '{}' has an extent of {}; save the model again", file, shown(name), extent));
     constant.shape.push_back(extent);
   }
-  if (constant.type != kOnnxFloat && constant.type != kOnnxDouble && constant.type != kOnnxInt64)
-    return {name, constant};
-  const std::size_t size = constant.type == kOnnxFloat ? sizeof(float) : sizeof(double);
+  const std::size_t size = bytes_per_number(constant.type);
+  if (size == 0) return {name, constant};
+  const bool half = constant.type == kOnnxHalf, brain = constant.type == kOnnxBfloat;
+  const auto narrow = half ? from_half : from_bfloat;
   const auto expected = array_bytes(constant.shape, size);
   if (elsewhere) {
     if (!expected)
@@ -125,12 +134,18 @@ std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const 
   if (constant.type == kOnnxFloat) constant.data = std::move(floats);
   if (constant.type == kOnnxDouble) constant.data = std::move(doubles);
   if (constant.type == kOnnxInt64) constant.data.assign(wholes.begin(), wholes.end());
+  if (half || brain)  // typed, their bits stand among the whole numbers
+    for (const std::int64_t bits : wholes) constant.data.push_back(narrow(static_cast<std::uint16_t>(bits)));
   if (raw) {
     constant.data.clear();
     const ProtobufField run{9, 2, 0, *raw};
     if (constant.type == kOnnxFloat) append_numbers<float>(run, constant.data);
     if (constant.type == kOnnxDouble) append_numbers<double>(run, constant.data);
     if (constant.type == kOnnxInt64) append_numbers<std::int64_t>(run, constant.data);
+    if (half || brain) {
+      append_numbers<std::uint16_t>(run, constant.data);
+      for (double& number : constant.data) number = narrow(static_cast<std::uint16_t>(number));
+    }
   }
   const std::size_t found = raw ? raw->size() : constant.data.size() * size;
   if (!expected || *expected != found) {
@@ -153,6 +168,7 @@ ParsedAttribute parse_attribute(std::string_view bytes, const std::string& file)
     if (field.number == 1) parsed.name = bytes_of(field, file);
     if (field.number == 2) parsed.attribute.real = field.single();
     if (field.number == 3) parsed.attribute.whole = field.integer();
+    if (field.number == 4) parsed.attribute.text = bytes_of(field, file);
     if (field.number == 5) parsed.tensor = bytes_of(field, file);
     if (field.number == 8) append_integers(field, file, parsed.attribute.whole_list);
   }

@@ -1,10 +1,10 @@
 // An ONNX file taken apart: its nodes, constants, inputs and outputs, before anyone asks what they compute.
 //
-// Constants are initialisers and Constant nodes, FLOAT, DOUBLE or INT64, as raw_data or typed; sizes are
-// those of the bytes that are there, never those that a shape claims. Constants of other types are kept by
-// name and refused only where something needs their numbers. Numbers in a second file (as PyTorch's
-// exporter leaves them) are read from the same folder, by a plain name, as far as the file goes. Refused:
-// sparse weights.
+// Constants are initialisers and Constant nodes, FLOAT, DOUBLE, FLOAT16, BFLOAT16 or INT64, as raw_data or
+// typed; sizes are those of the bytes that are there, never those that a shape claims. Constants of other
+// types are kept by name and refused only where something needs their numbers. Numbers in a second file (as
+// PyTorch's exporter leaves them) are read from the same folder, by a plain name, as far as the file goes.
+// Refused: sparse weights.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace exhume {
 
 struct OnnxConstant {
   std::vector<Index> shape;
-  std::vector<double> data;  // row-major, product of the shape; empty for other types than these three
+  std::vector<double> data;  // row-major, product of the shape; empty for types that are not read
   std::int64_t type = 0;     // TensorProto.DataType
 };
 
@@ -28,6 +28,7 @@ struct OnnxAttribute {
   std::int64_t whole = 0;
   float real = 0;
   std::vector<std::int64_t> whole_list;
+  std::string text;
 };
 
 struct OnnxNode {
@@ -44,7 +45,8 @@ struct OnnxModel {
   std::map<std::string, std::vector<Index>> shapes;
 };
 
-inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt64 = 7, kOnnxDouble = 11;
+inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt64 = 7, kOnnxHalf = 10, kOnnxDouble = 11,
+                              kOnnxBfloat = 16;
 
 // What a file calls a part of itself, cut short for messages.
 [[nodiscard]] std::string shown(const std::string& name);

@@ -226,9 +226,11 @@ class GraphReader {
     if (found == model_.constants.end()) refuse(node, "with weights that are not constants");
     const OnnxConstant& numbers = found->second;
     const std::string name = shown(found->first);
-    if (numbers.type != kOnnxFloat && numbers.type != kOnnxDouble) {
-      throw DataError(
-          fmt::format("{}: '{}' is neither float nor double; save the model in one of them", file_, name));
+    if (numbers.type != kOnnxFloat && numbers.type != kOnnxDouble && numbers.type != kOnnxHalf &&
+        numbers.type != kOnnxBfloat) {
+      throw DataError(fmt::format(
+          "{}: '{}' is not of a type of real numbers; save the model in double, float, float16 or bfloat16",
+          file_, name));
     }
     const std::size_t bad = first_not_finite(numbers.data.data(), numbers.data.size());
     if (bad < numbers.data.size()) {
@@ -540,9 +542,11 @@ class GraphReader {
 
   void cast(const OnnxNode& node) {
     const std::int64_t to = whole(node, "to", 0);
-    if (to != kOnnxFloat && to != kOnnxDouble) refuse(node, "to another type than float or double");
+    const bool narrow = to == kOnnxHalf || to == kOnnxBfloat;
+    if (to != kOnnxFloat && to != kOnnxDouble && !narrow) refuse(node, "to a type of whole numbers");
     same(node);
     if (!is_constant(node.outputs[0])) return;
+    if (narrow) refuse(node, "of constants to 16 bits");
     (void)constant(node, 0);
     OnnxConstant& numbers = model_.constants.at(node.outputs[0]);
     numbers.type = to;

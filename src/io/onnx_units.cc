@@ -90,7 +90,11 @@ std::optional<Vector> followed(const OnnxNode& node, const Vector& values) {
   if (op == "Cos") return map([](double v) { return std::cos(v); });
   if (op == "Sqrt") return map([](double v) { return std::sqrt(v); });
   if (op == "Reciprocal") return map([](double v) { return 1 / v; });
-  if (op == "Gelu") return map(of_row(node.attributes.count("approximate") > 0 ? "gelu_tanh" : "gelu"));
+  if (op == "Gelu") {
+    const auto way = node.attributes.find("approximate");
+    const bool by_tanh = way != node.attributes.end() && way->second.text == "tanh";
+    return map(of_row(by_tanh ? "gelu_tanh" : "gelu"));
+  }
   return std::nullopt;
 }
 

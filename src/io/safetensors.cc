@@ -13,6 +13,7 @@
 #include "exhume/error.h"
 #include "io/atomic_file.h"
 #include "io/finite.h"
+#include "io/narrow_floats.h"
 #include "io/random_access_file.h"
 #include "io/safetensors_header.h"
 #include "io/shape.h"
@@ -70,17 +71,23 @@ FileLayout read_header(const RandomAccessFile& file) {
   return {parse_safetensors_header(json, name), sizeof length + length};
 }
 
+// 0: a type that is not read.
+std::size_t bytes_per_number(const std::string& dtype) {
+  return dtype == "F64" ? 8 : dtype == "F32" ? 4 : dtype == "F16" || dtype == "BF16" ? 2 : 0;
+}
+
 // Throws unless the entries, in the order of their offsets, cover the buffer without gap or overlap and each
 // is as long as its shape and type say.
 void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t buffer, const std::string& name) {
   std::uint64_t expected = 0;
   for (const TensorEntry& entry : entries) {
-    if (entry.dtype != "F64" && entry.dtype != "F32") {
-      throw DataError(
-          fmt::format("{}: '{}' has dtype {}; save it as F64 or F32", name, entry.name, entry.dtype));
+    const std::size_t size = bytes_per_number(entry.dtype);
+    if (size == 0) {
+      throw DataError(fmt::format("{}: '{}' has dtype {}; save it as F64, F32, F16 or BF16", name, entry.name,
+                                  entry.dtype));
     }
-    const auto bytes = array_bytes(entry.shape, entry.dtype == "F64" ? 8 : 4);
-    if (!bytes || !array_bytes(entry.shape, 8)) {  // single precision is held as double
+    const auto bytes = array_bytes(entry.shape, size);
+    if (!bytes || !array_bytes(entry.shape, 8)) {  // all are held as double
       throw DataError(
           fmt::format("{}: '{}' claims a shape that no memory can hold, {}; save the network again", name,
                       entry.name, show_shape(entry.shape)));
@@ -117,10 +124,16 @@ StoredTensor read_tensor(const RandomAccessFile& file, std::uint64_t start, Tens
   if (entry.dtype == "F64") {
     tensor.data.resize(bytes / 8);
     file.read(start + entry.begin, tensor.data.data(), bytes);
-  } else {
+  } else if (entry.dtype == "F32") {
     std::vector<float> single(bytes / 4);
     file.read(start + entry.begin, single.data(), bytes);
     tensor.data.assign(single.begin(), single.end());
+  } else {
+    std::vector<std::uint16_t> narrow(bytes / 2);
+    file.read(start + entry.begin, narrow.data(), bytes);
+    const auto number = entry.dtype == "F16" ? from_half : from_bfloat;
+    tensor.data.resize(narrow.size());
+    std::transform(narrow.begin(), narrow.end(), tensor.data.begin(), number);
   }
   const std::size_t bad = first_not_finite(tensor.data.data(), tensor.data.size());
   if (bad < tensor.data.size()) {

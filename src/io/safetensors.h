@@ -8,7 +8,7 @@
 // header padded with spaces to a multiple of 8. The same tensors give the same bytes. Read strictly: N at
 // most 100,000,000 and within the file (before anything is allocated); no key twice; extents and offsets
 // whole numbers below 2^63; offsets that cover the buffer from 0 to its end without gap or overlap; lengths
-// that fit shape and type. F64 and F32 are read. Anything else is a DataError.
+// that fit shape and type. F64, F32, F16 and BF16 are read. Anything else is a DataError.
 #pragma once
 
 #include <filesystem>

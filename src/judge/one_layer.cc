@@ -286,15 +286,17 @@ class OneLayer final : public JudgedNetwork {
   // Time ended the search: that says nothing about the data.
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
+    // No number was compared with another.
+    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
     const std::string found =
         fmt::format("{} unit{}{}", fit_.model.units(), fit_.model.units() == 1 ? "" : "s",
                     fit_.last_improvement > kStillFalls ? ", while the residual was still falling" : "");
     if (searches_ended(control_)) {
-      checks.require("search not interrupted", spent_, budget, false,
+      checks.require("search not interrupted", kNothing, kNothing, false,
                      fmt::format("interrupted after {:.3g} s with {}", spent_, found));
       return;
     }
-    checks.require("search finished within its budget", spent_, budget, false,
+    checks.require("search finished within its budget", kNothing, kNothing, false,
                    fmt::format("stopped after {:.3g} s with {}; give a time limit of {:.0f} s{}", spent_,
                                found, std::max(1.0, std::ceil(5 * budget)),
                                options_.hidden() ? "" : " or the number of hidden units"));

@@ -179,15 +179,18 @@ void add_units(const char* heading, const char* text, const std::vector<Compared
     const ComparedUnit& u = units[i];
     const auto row = [](Index r) { return r < 0 ? std::string("none") : fmt::format("{}", r + 1); };
     std::string what = u.weight;
-    if (u.change > 0) what += fmt::format(": {:.6g}, {:.6g}", u.first_weight, u.second_weight);
+    if (u.change > 0) {
+      const auto [p, q] = told_apart(u.first_weight, u.second_weight);
+      what += fmt::format(": {} and {}", p, q);
+    }
     if (u.weights.size() > 0) {
       what += what.empty() ? "" : "; ";
       what += !u.acts        ? std::string("off in the domain as far as was found")
               : u.share == 0 ? std::string("on at none of the random inputs")
                              : fmt::format("on at {:.3g}% of random inputs", 100 * u.share);
     }
-    rows.push_back(
-        {fmt::format("{}", u.layer + 1), row(u.first_row), row(u.second_row), what, entries_words(u.input)});
+    rows.push_back({fmt::format("{}", u.layer + 1), row(u.first_row), row(u.second_row), what,
+                    u.input.size() > 0 ? fmt::format("({})", entries_words(u.input)) : std::string()});
   }
   list.push_back(table_section(
       heading, text, {"layer", "row in first", "row in second", "what", "set off by"}, std::move(rows)));
@@ -200,20 +203,25 @@ void add_heat_maps(const CompareResult& found, Json& list) {
     if (change.size() == 0 || change.isZero(0)) continue;
     const std::string layer =
         l + 1 < found.weight_changes.size() ? fmt::format("layer {}", l + 1) : "outputs";
-    list.push_back(heat_map_section("Weight changes, " + layer,
-                                    "Second less first, units as matched; stronger is larger.", change));
+    list.push_back(
+        heat_map_section("Weight changes, " + layer,
+                         "Second minus first, units as matched. The deeper the colour, the larger.", change));
   }
 }
 
 Json sections_of(const CompareResult& found) {
   Json list = Json::array();
-  list.push_back(facts_section(facts(found)));
+  std::vector<Fact> shown = facts(found);
+  if (const Index inputs = found.random_differences.size(); inputs > 0 && found.random_differences.isZero(0))
+    shown.push_back({"random inputs", fmt::format("at none of {} is there a difference",
+                                                  grouped(static_cast<double>(inputs)))});
+  list.push_back(facts_section(shown));
   if (found.worst_input.size() > 0) {
     Json rows = Json::array();
     for (Index o = 0; o < std::min(found.first_outputs.size(), kInputsShown); ++o) {
       const double gap = found.second_outputs(o) - found.first_outputs(o);
-      rows.push_back({fmt::format("{}", o + 1), fmt::format("{:.9g}", found.first_outputs(o)),
-                      fmt::format("{:.9g}", found.second_outputs(o)), fmt::format("{:.3g}", gap)});
+      const auto [p, q] = told_apart(found.first_outputs(o), found.second_outputs(o));
+      rows.push_back({fmt::format("{}", o + 1), p, q, fmt::format("{:.3g}", gap)});
     }
     std::string text = fmt::format("x = ({}).", entries_words(found.worst_input));
     if (found.simple_input.size() > 0 && found.simple_input != found.worst_input)
@@ -233,6 +241,15 @@ Json sections_of(const CompareResult& found) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> told_apart(double a, double b) {
+  constexpr int kUsualDigits = 6, kMostDigits = 17;
+  for (int digits = kUsualDigits;; ++digits) {
+    std::pair<std::string, std::string> shown{fmt::format("{:.{}g}", a, digits),
+                                              fmt::format("{:.{}g}", b, digits)};
+    if (shown.first != shown.second || a == b || digits == kMostDigits) return shown;
+  }
+}
 
 Json comparison_json(const CompareResult& found) {
   Json json = {{"verdict", to_string(found.verdict)}, {"reason", found.reason}};

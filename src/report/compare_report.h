@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -18,6 +19,8 @@ namespace exhume {
 [[nodiscard]] Document make_document(const CompareResult& found);
 [[nodiscard]] std::string verdict(const CompareResult& found);
 [[nodiscard]] std::vector<Fact> facts(const CompareResult& found);
+// Two numbers with as many digits as show that they differ, six at least.
+[[nodiscard]] std::pair<std::string, std::string> told_apart(double a, double b);
 
 //   boxes.txt   the tree of boxes behind a proof
 [[nodiscard]] std::vector<ResultFile> result_files(const CompareResult& found);

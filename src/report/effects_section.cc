@@ -54,6 +54,7 @@ Json effects_section(const Result& result) {
     lines[{e.unit < 0 ? result.network.hidden() : e.unit, e.output, e.input}].emplace(e.kind, e);
   }
   if (lines.empty() || lines.size() > kMostLines) return nullptr;
+  const bool several = result.network.outputs() > 1;
   Json rows = Json::array();
   for (const auto& [at, kinds] : lines) {
     const auto& [unit, output, input] = at;
@@ -64,21 +65,24 @@ Json effects_section(const Result& result) {
     };
     const auto hinge = hinges.find({unit, input});
     const Effect& tested = of_unit ? kinds.at("bend") : kinds.begin()->second;
-    rows.push_back({of_unit ? fmt::format("unit {}", unit + 1) : "linear",
-                    name_of(certificate.output_names, "output", output),
-                    input < 0 ? "constant" : name_of(certificate.input_names, "input", input),
-                    hinge == hinges.end() ? "" : with_interval(hinge->second),
-                    of_unit ? cell("before") : cell(input < 0 ? "constant" : "slope"), cell("after"),
-                    cell("bend"),
-                    tested.error > 0 ? fmt::format("{:.2f}", tested.value / tested.error) : "-"});
+    Json row = {of_unit ? fmt::format("{}", unit + 1) : "linear"};
+    if (several) row.push_back(name_of(certificate.output_names, "output", output));
+    for (const std::string& text :
+         {input < 0 ? std::string("constant") : name_of(certificate.input_names, "input", input),
+          hinge == hinges.end() ? std::string() : with_interval(hinge->second),
+          of_unit ? cell("before") : cell(input < 0 ? "constant" : "slope"), cell("after"), cell("bend"),
+          tested.error > 0 ? fmt::format("{:.2f}", tested.value / tested.error) : std::string("-")})
+      row.push_back(text);
+    rows.push_back(std::move(row));
   }
+  std::vector<std::string> columns = {"Unit", "Along", "Hinge", "Slope before", "Slope after", "Bend", "t"};
+  if (several) columns.insert(columns.begin() + 1, "Output");
   return table_section("Slopes and hinges",
                        "In the data's own units, with 95% intervals. A unit bends where its hinge is (along "
                        "this input, the others "
                        "at their means); before it the unit is off, after it on, and its bend is the "
                        "difference of the slopes.",
-                       {"Unit", "Output", "Along", "Hinge", "Slope before", "Slope after", "Bend", "t"},
-                       std::move(rows));
+                       std::move(columns), std::move(rows));
 }
 
 }  // namespace exhume

@@ -168,9 +168,9 @@ std::string verdict(const Result& result) {
               : fmt::format("it is off by {:.2g} at most (root mean square)",
                             std::sqrt(errors.functional_error_bound)));
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", network, certificate.reason);
+      return fmt::format("A network was found ({}) but is not certified: {}.", network, certificate.reason);
     case Status::kRefused:
-      return fmt::format("No network was returned: {}", certificate.reason);
+      return fmt::format("No network was returned: {}.", certificate.reason);
   }
   return certificate.reason;
 }

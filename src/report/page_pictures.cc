@@ -36,8 +36,8 @@ std::string singular_values_text(const Json& json, const std::vector<double>& va
   if (hidden == units) {
     text += ", as many as there are hidden units.";
   } else if (hidden > units) {
-    text +=
-        fmt::format("; of the {} hidden units the others were found in what these leave.", grouped(hidden));
+    text += fmt::format("; the other {} of {} hidden units were found in the residual.",
+                        grouped(hidden - units), grouped(hidden));
   } else {
     text += ".";
   }

@@ -102,12 +102,15 @@ std::string next_section(const Json& json) {
   const std::string kind = words(at(json, "kind"));
   if (kind == "comparison") {
     const bool undecided = words(at(json, "comparison")) == "undecided";
-    content += undecided ? "<li>Give a larger budget, a smaller domain or a larger tolerance.</li>\n"
-                         : "<li>Run both models at the worst input below: it is the shortest way to see the "
-                           "difference.</li>\n"
-                           "<li>Units that are changed, missing or extra are listed below, with inputs that "
-                           "set them off.</li>\n"
-                           "<li>If a difference of this size is fine, give it as the tolerance.</li>\n";
+    const bool box = at(json, "confidence").is_number();
+    content += undecided && box ? "<li>Give a tolerance above what two answers differ by.</li>\n"
+               : undecided
+                   ? "<li>Give a larger budget, a smaller domain or a larger tolerance.</li>\n"
+                   : "<li>Run both models at the worst input below: it is the shortest way to see the "
+                     "difference.</li>\n"
+                     "<li>Units that are changed, missing or extra are listed below, with inputs that "
+                     "set them off.</li>\n"
+                     "<li>If a difference of this size is fine, give it as the tolerance.</li>\n";
     return section("What to do next", "", content + "</ol>\n", "wide next");
   }
   for (const std::string& step : next_steps(json)) content += "<li>" + typeset(step) + ".</li>\n";

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "report/report_page.h"
 #include "report/rounded.h"
@@ -33,16 +35,33 @@ std::string draw_facts(const Json& facts) {
   return section("What was found", "", "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n");
 }
 
+// Words with a space between them, or a list in parentheses: set to the left, and broken into lines.
+bool is_phrase(const Json& cell) {
+  if (!cell.is_string()) return false;
+  const std::string& text = cell.get_ref<const std::string&>();
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const bool words =
+      text.find(' ') != std::string::npos && std::count_if(text.begin(), text.end(), letter) > 2;
+  return words || (!text.empty() && text.front() == '(');
+}
+
 std::string draw_table(const Json& json) {
   std::string out = "<div class=\"scroll\"><table>\n<tr>";
-  // The first column names the rows where it holds words; all others are numbers.
+  // The first column names the rows where it holds words; the others are phrases or numbers.
   const Json& rows = at(json, "rows");
   const bool named = !rows.empty() && rows[0].is_array() && !rows[0].empty() && rows[0][0].is_string();
-  const auto kind = [named](bool first) { return named && first ? "name" : "number"; };
-  bool first = true, folded = false;
+  const auto kind = [&](std::size_t column) {
+    if (named && column == 0) return "name";
+    const bool phrases = std::any_of(rows.begin(), rows.end(), [column](const Json& row) {
+      return row.is_array() && column < row.size() && is_phrase(row[column]);
+    });
+    return phrases ? "phrase" : "number";
+  };
+  std::vector<const char*> kinds;
+  bool folded = false;
   for (const Json& column : at(json, "columns")) {
-    out += fmt::format("<th class=\"{}\">{}</th>", kind(first), escape(capitalised(words(column))));
-    first = false;
+    kinds.push_back(kind(kinds.size()));
+    out += fmt::format("<th class=\"{}\">{}</th>", kinds.back(), escape(capitalised(words(column))));
   }
   out += "</tr>\n";
   std::size_t drawn = 0;
@@ -55,11 +74,11 @@ std::string draw_table(const Json& json) {
       folded = true;
     }
     out += "<tr>";
-    first = true;
+    std::size_t column = 0;
     for (const Json& cell : row) {
-      out += fmt::format("<td class=\"{}\">{}</td>", kind(first),
+      out += fmt::format("<td class=\"{}\">{}</td>", column < kinds.size() ? kinds[column] : "number",
                          cell.is_number() ? pretty(cell.get<double>()) : typeset(words(cell)));
-      first = false;
+      ++column;
     }
     out += "</tr>\n";
   }
@@ -137,7 +156,7 @@ std::string draw_heat_map(const Json& json) {
   svg::HeatMap map;
   map.title = words(at(json, "heading"));
   map.row_label = "units";
-  map.column_label = "what they read";
+  map.column_label = "inputs, or units below";
   const Json& rows = at(json, "values");
   if (!rows.is_array() || rows.empty() || !rows[0].is_array()) return "";
   map.values = Matrix::Zero(static_cast<Index>(rows.size()), static_cast<Index>(rows[0].size()));

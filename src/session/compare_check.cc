@@ -86,7 +86,7 @@ class ComparisonCheck {
     check_worst(networks, box);
     if (box) {
       add("queries", Outcome::kUnchecked,
-          "the black box was not asked again: what it answered is as stated or not");
+          "the black box was not queried again, so its answers are not checked");
     } else if (networks[1].inputs() == networks[0].inputs() &&
                networks[1].outputs() == networks[0].outputs()) {
       check_boxes(networks[0], networks[1]);

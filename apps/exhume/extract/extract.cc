@@ -60,7 +60,7 @@ class Extract final : public Command {
         R"(One hidden layer of ReLUs, leaky ReLUs, absolute values or smooth units (tanh, GELU, ...), or
 several hidden layers of ReLUs; depth and widths are found. Query only models that are yours or that
 you may query. One hidden layer takes about 1.3 (hidden + outputs) / outputs x inputs queries,
-several about 12 for every weight between hidden layers besides.
+several take about 12 more for every weight between hidden layers.
 
 The program of --command may begin with one JSON line {"inputs": d, "outputs": m}, and "batch": n for at most
 n rows at once; then --inputs is not needed. For every batch it reads one JSON line {"rows": n, "inputs": d}

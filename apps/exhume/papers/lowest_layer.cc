@@ -36,7 +36,7 @@ Examples:
   exhume generate --model threshold -d 12 -k 8 -m 1 -n 1000000 --threshold 2 --upper deep --out deep
   exhume lowest-layer deep/x.npy deep/y.npy --hidden 8 --out first
   exhume recover first/features.npy deep/y.npy --out rest
-  exhume recover x.npy y.npy --first-layer first/units.safetensors --out whole    (two layers of ReLUs)
+  exhume recover x.npy y.npy --first-layer first/units.safetensors --out whole
   exhume generate --model threshold --activation sigmoid --threshold 5 --upper linear --biased -d 10 -k 10 \
       -m 1 -n 200000 --out kept
   exhume lowest-layer kept/x.npy kept/y.npy --activation sigmoid --biased --hidden 10)");

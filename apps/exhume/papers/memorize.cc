@@ -58,7 +58,7 @@ class Memorize final : public Command {
                "Folder for network.safetensors, network.onnx, inputs.npy and labels.npy (the rows "
                "memorised), certificate.json and report.html");
     app->footer(R"(The relative error is the mean squared error over the variance of the labels. With
---perturb or --normalize the network fits the rows in inputs.npy: check it with exhume verify DIR Exit code
+--perturb or --normalize the network fits the rows in inputs.npy: exhume verify DIR checks it. Exit code
 0: memorised; 3: not to the tolerance; 4: no such network exists (labels that disagree, too many rows).
 
 Examples:

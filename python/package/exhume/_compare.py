@@ -82,7 +82,7 @@ def _subject(model: Any, inputs: int | None) -> tuple[str, Network | None, Oracl
         try:
             return path, Network.load(path), None, path
         except _core.DataError:
-            if not path.endswith(".onnx"):
+            if not path.endswith(".onnx") or not os.path.isfile(path):
                 raise
         return path, None, as_oracle(path, inputs), None
     oracle = as_oracle(model, inputs)
@@ -125,6 +125,8 @@ def _tflite(path: str) -> Oracle:
 def _answers(oracle: Oracle) -> Any:
     def answer(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         y = np.asarray(oracle.query(x), dtype=np.float64)
+        if y.ndim == 0 or len(y) != len(x):
+            raise _core.DataError(f"{oracle.name} answered {len(x)} queries with an array of shape {y.shape}")
         return np.ascontiguousarray(y.reshape(len(x), -1))
 
     return answer

@@ -94,7 +94,7 @@ def onnx(path: str | os.PathLike[str]) -> Oracle:
         names = ", ".join(each.name for each in session.get_inputs())
         raise _core.DataError(f"{os.fspath(path)} has several inputs ({names}); give a function that makes them of one")
     (given,) = session.get_inputs()
-    kind = np.float64 if given.type == "tensor(double)" else np.float32
+    kind = {"tensor(double)": np.float64, "tensor(float16)": np.float16}.get(given.type, np.float32)
     shape: list[Any] = list(given.shape) if given.shape else [None]
     rows, row = shape[0], shape[1:]
     if not row or not all(isinstance(extent, int) and extent > 0 for extent in row):

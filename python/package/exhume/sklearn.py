@@ -1,7 +1,7 @@
 """Estimators for scikit-learn: they go into pipelines, grid searches and cross-validation, pickle and clone.
 
-Data from which no network can be recovered are no error: `fit` warns with `exhume.RecoveryWarning` and keeps
-the best fit it has.
+Where no network can be recovered, `fit` does not raise: it warns with `exhume.RecoveryWarning` and keeps the best
+fit it has.
 """
 
 from __future__ import annotations

@@ -141,10 +141,10 @@ std::string verdict(const ExtractResult& result) {
           "random, to {}. It may differ from the black box on {:.2g}% of the inputs at most.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision, 100 * result.unseen_share);
     case Status::kUncertified:
-      return fmt::format("A network was found ({}) but is not certified: {}", shape,
+      return fmt::format("A network was found ({}) but is not certified: {}.", shape,
                          result.certificate.reason);
     case Status::kRefused:
-      return fmt::format("No network was returned: {}", result.certificate.reason);
+      return fmt::format("No network was returned: {}.", result.certificate.reason);
   }
   return result.certificate.reason;
 }

@@ -109,16 +109,16 @@ std::string verdict(const LowestLayerResult& result) {
   const Certificate& certificate = result.certificate;
   const Index units = result.layer.W.rows();
   if (certificate.status == Status::kRefused)
-    return fmt::format("No lowest layer was returned: {}", certificate.reason);
+    return fmt::format("No lowest layer was returned: {}.", certificate.reason);
   const bool certified = certificate.status == Status::kCertified;
   if (result.set) {
     const std::string set = fmt::format("{} of {} halfspace{}", kind_of(*result.set), units, plural(units));
-    if (!certified) return fmt::format("An {} was found but is not certified: {}", set, certificate.reason);
+    if (!certified) return fmt::format("An {} was found but is not certified: {}.", set, certificate.reason);
     return fmt::format("The {} was found; it agrees with {:.4f}% of the held-out labels.", set,
                        100 * result.set->agreement);
   }
   if (certified) return fmt::format("The lowest layer was found: {}.", certificate.reason);
-  return fmt::format("A lowest layer of {} unit{} was found but is not certified: {}", units, plural(units),
+  return fmt::format("A lowest layer of {} unit{} was found but is not certified: {}.", units, plural(units),
                      certificate.reason);
 }
 
