@@ -235,6 +235,30 @@ TEST(Compare, ABlackBoxIsToldFromRounding) {
   EXPECT_GT(changed.worst_difference, 0);
 }
 
+// Where a changed unit switches the difference jumps: at one place of the few that are looked at it is rough.
+TEST(Compare, OneKinkDoesNotMakeAChangeRough) {
+  for (int seed = 1; seed <= 60; ++seed) {
+    const Network f = random_relus(seed, {6, 5, 5});
+    Network g = f;
+    g.layers[0].W(2, 3) *= 1.001;
+    CompareOptions options = within(-1, 1);
+    options.queries = 2000;
+    const CompareResult found = compare(model(f), {"a function", {}, network_oracle(g)}, options);
+    EXPECT_EQ(found.verdict, CompareVerdict::kDifferent) << "seed " << seed << ": " << found.reason;
+  }
+}
+
+// Int8 whose scale is that of the batch: coarser for a row among larger ones, at corners and far out.
+TEST(Compare, Int8MayBeScaledByTheBatch) {
+  for (int seed = 1; seed <= 12; ++seed) {
+    const Network f = seed % 2 == 0 ? random_relus(seed, {8, 43, 1}) : random_relus(seed, {4, 30, 40, 2});
+    const OraclePtr oracle =
+        function_oracle([&](const auto& x) { return evaluate_in(Arithmetic::kInt8, f, x); }, f.inputs());
+    const CompareResult found = compare(model(f), {"a function", {}, oracle}, within(-1, 1));
+    EXPECT_EQ(found.verdict, CompareVerdict::kRounding) << "seed " << seed << ": " << found.reason;
+  }
+}
+
 // Noise is as rough as the rounding of int8, and no arithmetic of the file.
 TEST(Compare, NoiseIsNoRounding) {
   const Network f = random_relus(14, {6, 14, 9, 2});

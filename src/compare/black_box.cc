@@ -252,8 +252,10 @@ class Hunt {
     const Vector bend = (a - 2 * b + c).rowwise().norm(), size = a.rowwise().norm() + c.rowwise().norm();
     // Whether most of the difference is rough. Not at most places: where a changed unit is off, rounding
     // alone is left. Nor in the sum of squares: one place where a changed unit switches would decide it.
+    // The features of int8 bend it by a few tenths of the error of its weights, a smooth unit by a hundredth.
+    constexpr double kBent = 0.05;
     double rough = 0;
-    for (Index r = 0; r < kPlaces; ++r) rough += bend(r) > 0.2 * size(r) ? size(r) : 0;
+    for (Index r = 0; r < kPlaces; ++r) rough += bend(r) > kBent * size(r) ? size(r) : 0;
     return rough > size.sum() / 2;
   }
 
