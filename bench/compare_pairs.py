@@ -169,6 +169,13 @@ def compared(exhume, folder, *options):
     return json.loads(done.stdout)
 
 
+def column(where, queries):
+    """Of results/compare.json, which names the usual number of queries once."""
+    if queries == 10000:
+        return "black box, " + ("unit in layer 1" if where == "layer 1" else where)
+    return f"{where}, {queries:,}" + (" queries" if queries == 300 else "")
+
+
 def curve(exhume, seed, networks):
     """Rows of results/compare.json: planted units found against rarity and queries, as JSON."""
     rows = {}
@@ -190,7 +197,7 @@ def curve(exhume, seed, networks):
                     np.savez(folder / "g.npz", **{f"W{i}": W for i, (W, b) in enumerate(g)}, **{f"b{i}": b for i, (W, b) in enumerate(g)})
                     ways = {"two files": ["g.safetensors"]}
                     for queries in (300, 1000, 3000, 10000):
-                        ways[f"{where}, {queries:,} queries"] = ["--command", f"{sys.executable} server.py g.npz float64", "--queries", str(queries)]
+                        ways[column(where, queries)] = ["--command", f"{sys.executable} server.py g.npz float64", "--queries", str(queries)]
                     for way, more in ways.items():
                         count = row.setdefault(way, [0, 0])
                         count[0] += compared(exhume, folder, *more)["verdict"] == "different"

@@ -140,7 +140,10 @@ def renew(program: str, names: list[str]) -> int:
                 continue
             print(f"{name}: {table['title']}", flush=True)
             command = [sys.executable, str(ROOT / table["renew"].split()[0]), program, *table["renew"].split()[1:]]
-            table["rows"] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            if lacking := {column for figures in rows.values() for column in table["columns"] if column not in figures}:
+                raise SystemExit(f"{table['renew']} prints nothing for {', '.join(sorted(lacking))}")
+            table["rows"] = rows
             table.update(machine=machine(), date=datetime.date.today().isoformat(), version=version)
         (STORE / f"{name}.json").write_text(json.dumps(topic, indent=1, ensure_ascii=False) + "\n")
     return write_pages()

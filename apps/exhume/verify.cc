@@ -31,7 +31,7 @@ std::string headline(const VerifyResult& result) {
     return toned(Tone::kGood, "Agrees, as the estimate that it is,");
   if (result.verified) return toned(Tone::kGood, "Agrees");
   return fmt::format(
-      "{} ({}): what the certificate says of the files is so",
+      "{} ({}): the files agree with the certificate",
       toned(Tone::kWarn, result.status == to_string(Status::kRefused) ? "Refused" : "Not certified"),
       printable(result.reason));
 }

@@ -58,7 +58,7 @@ table { border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-
 th { text-align: left; font-weight: 600; color: var(--c-soft); font-size: 13px; }
 th, td { padding: 6px 14px 6px 0; border-bottom: 1px solid var(--p-edge); vertical-align: top; }
 td { overflow-wrap: break-word; }
-td.phrase { min-width: 9em; overflow-wrap: anywhere; }
+td.phrase { min-width: 6em; overflow-wrap: anywhere; }
 td:first-child { min-width: 2.5em; }
 td.name { white-space: nowrap; }
 td.name + td:not(.number) { overflow-wrap: anywhere; }
@@ -92,6 +92,7 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   dl.facts dd { font-size: 17px; }
   .chart text { font-size: 14.5px; }
   table { font-size: 13.5px; }
+  th.number { white-space: normal; }
   .lines pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 }
 @media print {
