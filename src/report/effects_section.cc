@@ -75,7 +75,8 @@ Json effects_section(const Result& result) {
       row.push_back(text);
     rows.push_back(std::move(row));
   }
-  std::vector<std::string> columns = {"Unit", "Along", "Hinge", "Slope before", "Slope after", "Bend", "t value"};
+  std::vector<std::string> columns = {"Unit",        "Along", "Hinge",  "Slope before",
+                                      "Slope after", "Bend",  "t value"};
   if (several) columns.insert(columns.begin() + 1, "Output");
   return table_section("Slopes and hinges",
                        "In the data's own units, with 95% intervals. A unit bends where its hinge is (along "
