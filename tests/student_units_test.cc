@@ -9,6 +9,7 @@
 #include "base/ended.h"
 #include "base/random.h"
 #include "exhume/recover.h"
+#include "fit/smooth_search.h"
 #include "planted_data.h"
 
 namespace exhume::student_units_test {
@@ -69,6 +70,30 @@ TEST(Student, LearnsWithUnitsOfAnotherKind) {
   options.unit = &tanh_unit();
   options.hard_rows = false;
   EXPECT_LT(train(random_student(3, 1, {12}, 1), data, options, {}).relative_mse, 1e-4);
+}
+
+// ReLUs that were trained on a smooth function: a few smooth units are closer to them than as few ReLUs.
+TEST(StudentUnits, FindReLUsThatLookSmooth) {
+  const Index d = 8, n = 20'000;
+  RowMatrix x(n, d);
+  Stream(3, "inputs").fill_uniform(0, x);
+  x = (std::sqrt(12.0) * (x.array() - 0.5)).matrix().eval();
+  const Matrix slopes = Stream(4, "slopes").normal_matrix(d, 3) / std::sqrt(static_cast<double>(d));
+  const RowMatrix z = x * slopes;
+  const RowMatrix smooth = ((2 * z.col(0)).array().sin() + z.col(1).array() * z.col(2).array()).matrix();
+  StudentOptions training;
+  training.steps = 3000;
+  training.hard_rows = false;
+  const StudentData data(*memory_samples(x, smooth), 0, {});
+  const Form form = train(random_student(d, 1, {24}, 1), data, training, {}).form;
+  const RowMatrix q = x * form.V[0].leftCols(d).transpose() + form.V[0].col(d).transpose().replicate(n, 1);
+  const RowMatrix y = q.cwiseAbs() * form.C.topRows(24);
+  const SamplePtr samples = memory_samples(x, y);
+  const SmoothScreen seen = screen_units(*samples, 1, {});
+  EXPECT_FALSE(seen.clearly_smooth()) << seen.smooth << " " << seen.piecewise;
+  const Result result = recover(samples, {});
+  EXPECT_EQ(result.certificate.route, "any_inputs");
+  EXPECT_LT(result.errors.heldout_relative_mse, 1e-24);
 }
 
 // Of 32 units a growth of one by one ended at half of them.

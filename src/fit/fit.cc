@@ -93,6 +93,7 @@ class Fitter {
       if (fit_.outcome != SearchOutcome::kExact && !control_.out_of_time()) {
         if (gives_up()) return;
         const Matrix many = options_.many_units();
+        if (gives_up()) return;  // the kind may be told by what many units leave
         Form students = one_layer(many);
         if (many.rows() > 0 &&
             fit_linear_part(students, *subset_, options_.polish, control_) < kBetterStart * search_mse_) {

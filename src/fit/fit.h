@@ -50,8 +50,8 @@ struct FitOptions {
   // Rough units by other means than growth, for data that a handful of units does not explain: asked for
   // once, where the growth has ended at that. Empty: the growth goes on.
   std::function<Matrix()> many_units;
-  // Do the samples look like another kind of function? Asked once, where a first search was not exact; then
-  // the fit is given up. Empty: no.
+  // Do the samples look like another kind of function? Asked where a first search was not exact, and after
+  // many_units; then the fit is given up. Empty: no.
   std::function<bool()> another_kind;
   std::optional<RoundingNoise> rounding;  // where outputs are stored in less than double precision
   PolishOptions polish;

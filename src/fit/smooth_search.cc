@@ -21,7 +21,12 @@ struct SmoothLimits {
   // Screening: steps, and of the second look, which polishes too.
   Index screen_steps = 600, second_steps = 1500, screen_batch = 256, screen_width = 24;
   int screen_polish = 10;
-  double clearly = 0.8, open = 12;  // smooth error over that of ReLUs: below, and up to where to look again
+  // Smooth error over that of ReLUs: below which smooth units made the rows, below which they may have, and
+  // above which ReLUs did.
+  double clearly = 0.3, rather = 0.8, open = 12;
+  double near_kinks = 1e-4;  // that a few smooth units leave of many ReLUs at least: they cannot follow kinks
+  // Operations of a step of the polish: with which every screening may end, and at most (fewer units then).
+  double cheap_look = 3e9, longest_look = 1e10;
   // Students: rows at most, steps of the short and of the long ones.
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
@@ -515,9 +520,14 @@ class SmoothSearch {
 
 }  // namespace
 
-bool SmoothScreen::looks_smooth() const { return smooth < kSmooth.clearly * piecewise; }
+bool SmoothScreen::looks_smooth() const { return smooth < kSmooth.rather * piecewise; }
+bool SmoothScreen::clearly_smooth() const {
+  return smooth < std::min(kSmooth.clearly * piecewise, kSmooth.near_kinks);
+}
+bool SmoothScreen::open() const { return !clearly_smooth() && smooth < kSmooth.open * piecewise; }
 
-SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, const Control& control) {
+SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, const Control& control,
+                          bool only_cheap) {
   const UnitStudentData data(standard, kSmooth.student_rows, seed);
   SmoothScreen out;
   UnitStudentOptions options;
@@ -526,6 +536,7 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   options.seed = seed;
   Control alone = control;
   alone.threads = 1;
+  std::string closest;  // of the smooth ones
   const auto look = [&](Index steps, const std::vector<std::string>& names, const SampleSource* polished_on) {
     options.steps = steps;
     std::vector<double> errors(names.size(), 1);
@@ -540,19 +551,28 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
       errors[at] = polish(form, *polished_on, quick_polish(kSmooth.screen_polish, 1e-4), alone).relative_mse;
     });
     out.piecewise = errors[0];
-    out.smooth = *std::min_element(errors.begin() + 1, errors.end());
+    const auto least = std::min_element(errors.begin() + 1, errors.end());
+    out.smooth = *least;
+    closest = names[static_cast<std::size_t>(least - errors.begin())];
   };
   look(kSmooth.screen_steps, {"abs", "tanh", "gelu"}, nullptr);
   // How fast gradient steps fall differs from kind to kind, and a short training may favour the wrong one.
   // Steps of second order tell: the kind that made the rows goes on falling.
-  if (!out.looks_smooth() && out.smooth < kSmooth.open * out.piecewise) {
+  if (!out.open()) return out;
+  Index count = 0;
+  const auto step = [&] {
     const auto unknowns = static_cast<double>(options.width * (standard.inputs() + 1 + standard.outputs()));
     const auto wanted =
         static_cast<Index>(kSmooth.rows_per_unknown * unknowns / static_cast<double>(standard.outputs()));
-    const SamplePtr rows =
-        spread_subset(standard, std::min(standard.rows(), std::max(kSmooth.least_rows, wanted)));
-    look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"}, rows.get());
-  }
+    count = std::min(standard.rows(), std::max(kSmooth.least_rows, wanted));
+    return static_cast<double>(count) * unknowns * unknowns;
+  };
+  if (only_cheap && step() > kSmooth.cheap_look) return out;
+  while (step() > kSmooth.longest_look && options.width > kSmooth.first_width) --options.width;
+  const SamplePtr rows = spread_subset(standard, count);
+  std::vector<std::string> names{"abs", "tanh", "gelu", "elu"};
+  if (out.looks_smooth()) names = {"abs", closest};
+  look(kSmooth.second_steps, names, rows.get());
   return out;
 }
 

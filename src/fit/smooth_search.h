@@ -56,13 +56,21 @@ struct SmoothFound {
 };
 
 // Do the samples look as if smooth units had made them? Students of a few hundred steps, sign-free ReLUs
-// against smooth ones; where that does not tell, longer ones and a few steps of the polish.
+// against smooth ones; where that does not tell, longer ones and a few steps of the polish, and with
+// `only_cheap` these only where they cost little.
+//
+// Few units say little of many: ReLUs that were trained on a smooth function are closer to a few smooth units
+// than to as few ReLUs (less than 0.3 to 0.85 of the error). Smooth units are told where little is left as well, less
+// than units without kinks leave of kinks.
 struct SmoothScreen {
   double piecewise = 1, smooth = 1;  // relative errors
   [[nodiscard]] bool looks_smooth() const;
+  [[nodiscard]] bool clearly_smooth() const;
+  // Neither kind is out of the question: what many units leave tells.
+  [[nodiscard]] bool open() const;
 };
 [[nodiscard]] SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed,
-                                        const Control& control);
+                                        const Control& control, bool only_cheap = false);
 
 [[nodiscard]] SmoothFound search_smooth_units(const SamplePtr& standard, const SmoothSearchOptions& options,
                                               const Control& control);

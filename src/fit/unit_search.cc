@@ -28,8 +28,12 @@ constexpr Index kManyInputs = 256, kBendsOfAnOutput = 24;
 constexpr Index kSearchBlock = 512;  // rows per task: subsets are small
 // Share of the variance above which a unit of an exact fit is certainly not a doubled or idle one.
 constexpr double kPlainlyNeeded = 1e-9;
-// Cosine of (w, b) above which two units of an exact fit are tried as one.
-constexpr double kMightBeOne = 0.9;
+// Rows between the hinges of two units of an exact fit, per unknown of a unit, up to which they are tried as
+// one: more rows could not be fitted by two where one is the truth.
+constexpr double kBetweenPerUnknown = 2;
+// A hinge is seen where as many rows as a unit has unknowns lie within this many standard deviations on
+// either side.
+constexpr double kNearHinge = 0.1;
 // Stalling. Flops (some half a minute on two cores), and a multiple of the longest polish, in which the least
 // residual has to fall to kProgress of what it was.
 constexpr double kPatientWork = 1e12, kPatientPolishes = 4;
@@ -117,6 +121,32 @@ struct CandidateSums {
     squares += other.squares;
   }
 };
+
+// Where the hinges lie among the rows.
+struct HingeSums {
+  Matrix same;  // k x k: rows on the same side of two hinges less those on different sides
+  Matrix near;  // k x 2: rows close to a hinge, by side
+  void merge(const HingeSums& other) {
+    same += other.same;
+    near += other.near;
+  }
+};
+
+HingeSums hinge_sums(const Matrix& V, const SampleSource& samples, const Control& control) {
+  const Index k = V.rows(), d = V.cols() - 1;
+  const Eigen::RowVectorXd reach = kNearHinge * V.leftCols(d).rowwise().norm().transpose();
+  return reduce_blocks(
+      samples, HingeSums{Matrix::Zero(k, k), Matrix::Zero(k, 2)}, control, "",
+      [&](HingeSums& to, const SampleBlock& block) {
+        const Matrix Q = (block.x() * V.leftCols(d).transpose()).rowwise() + V.col(d).transpose();
+        const Matrix sides = (Q.array() < 0).select(Matrix::Constant(Q.rows(), k, -1), 1.0);
+        to.same.noalias() += sides.transpose() * sides;
+        const auto close = Q.array().abs() <= reach.array().replicate(Q.rows(), 1);
+        to.near.col(0) += (close && Q.array() >= 0).cast<double>().matrix().colwise().sum().transpose();
+        to.near.col(1) += (close && Q.array() < 0).cast<double>().matrix().colwise().sum().transpose();
+      },
+      kSearchBlock);
+}
 
 Matrix drop_row(const Matrix& V, Index row) {
   Matrix out(V.rows() - 1, V.cols());
@@ -433,12 +463,13 @@ class Search {
   // exact fit with such a pair as one, if there is one.
   bool join_pair(Polished& current) {
     const Matrix& V = current.form.V[0];
-    const Vector norms = V.rowwise().norm();
+    const Matrix same = hinge_sums(V, samples_, control_).same;
+    const double most = kBetweenPerUnknown * static_cast<double>(V.cols());
     for (Index i = 0; i < V.rows(); ++i) {
       for (Index j = 0; j < i; ++j) {
-        const double cosine = V.row(i).dot(V.row(j)) / (norms(i) * norms(j));
-        if (std::abs(cosine) < kMightBeOne || control_.out_of_time()) continue;
-        const double sign = cosine > 0 ? 1 : -1;
+        const double between = (static_cast<double>(samples_.rows()) - std::abs(same(i, j))) / 2;
+        if (between > most || control_.out_of_time()) continue;
+        const double sign = same(i, j) > 0 ? 1 : -1;
         Form joined = current.form;
         const double wi = current.form.C.row(i).norm(), wj = current.form.C.row(j).norm();
         joined.V[0].row(j) = (wj * V.row(j) + sign * wi * V.row(i)) / std::max(wi + wj, kTiny);
@@ -452,15 +483,21 @@ class Search {
     return false;
   }
 
+  // Rows close to it on either side fix a hinge, whatever values some columns take.
+  [[nodiscard]] bool hinges_are_seen(const Matrix& V) const {
+    return V.rows() > 0 && hinge_sums(V, samples_, control_).near.minCoeff() >= static_cast<double>(V.cols());
+  }
+
   // Finds an exact fit with one unit less, if there is one close by.
   bool drop_one(Polished& current) {
     const Vector worth = unit_worth(current.form, samples_, control_);
     const std::vector<Index> order = increasing_order(worth);
-    const size_t tries = options_.thorough_pruning ? std::min<size_t>(order.size(), 4) : 1;
+    const bool thorough = options_.thorough_pruning && !hinges_are_seen(current.form.V[0]);
+    const size_t tries = thorough ? std::min<size_t>(order.size(), 4) : 1;
     for (size_t i = 0; i < tries; ++i) {
       // A unit that rounded outputs do not ask for is worth no more than their rounding.
       const bool doubtful = worth(order[i]) <= std::max(kPlainlyNeeded, 100 * options_.exact_relative);
-      if (!doubtful && !options_.thorough_pruning) return false;
+      if (!doubtful && !thorough) return false;
       Form smaller = current.form;
       smaller.V[0] = drop_row(current.form.V[0], order[i]);
       Polished tried = doubtful ? still_exact(smaller) : polished(smaller, options_.polish.max_iterations);

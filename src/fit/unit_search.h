@@ -43,8 +43,8 @@ struct SearchOptions {
   int most_restarts = 40;
   int most_repairs = 6;  // attempts to leave one local minimum, before a restart
   // An exact fit on continuous inputs sheds units that are doubled or idle. On inputs with discrete
-  // columns other units may be superfluous too: try without each of the weakest, and repair, before
-  // settling for a size.
+  // columns other units may be superfluous too, where few rows lie close to some hinge: try without each of
+  // the weakest, and repair, before settling for a size.
   bool thorough_pruning = false;
   bool noise_is_final = true;  // stop where no structure is left; otherwise go on for an exact fit
   PolishOptions polish;

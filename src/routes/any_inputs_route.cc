@@ -35,6 +35,7 @@ Matrix units_of_students(Job& job) {
   const StudentUnits found = student_units(*standard, options, job.control);
   job.clock.lap("students");
   // Noise, another kind of function, or no time: what there is, unless it is too much to be worth a polish.
+  if (!found.trained && !job.named) static_cast<void>(settled_kind(job));
   if (!found.trained)
     return found.V.rows() <= kMostRough || job.control.out_of_time() ? found.V : Matrix(0, found.V.cols());
   RoundsOptions rounds;

@@ -85,7 +85,10 @@ Found finish_by_fit(Job& job, const Start& start, int restarts, Matrix (*many_un
   options.thorough_pruning = job.data.inspection().discrete;
   options.noise_is_final = job.noise_is_final;
   options.rounding = job.data.rounding();
-  options.another_kind = [&] { return !job.named && kind_of_units(job).smooth; };
+  // Where many ReLUs come next they may learn what small networks of them do not.
+  options.another_kind = [&, many_units] {
+    return !job.named && (many_units != nullptr ? kind_of_units(job) : settled_kind(job)).smooth;
+  };
   if (many_units != nullptr) options.many_units = [&] { return many_units(job); };
   Found found;
   found.fit = fit_units(start.V, job.data.standard(), options, job.control);

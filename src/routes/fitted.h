@@ -16,8 +16,10 @@ inline constexpr double kFitShare = 0.88;
 [[nodiscard]] Applies many_outputs(const Job& job);
 
 // Small networks of smooth units against small ones of ReLUs, trained for a moment; the first call looks. A
-// search for ReLUs that was not exact asks, before it goes on.
+// search for ReLUs that was not exact asks, before it goes on. Where small networks do not tell, the kind
+// stays open, and counts as ReLUs, until settled_kind() is asked for.
 [[nodiscard]] const UnitKind& kind_of_units(Job& job);
+[[nodiscard]] const UnitKind& settled_kind(Job& job);
 
 // Throws DataError unless there are rows enough for the unknowns of a fit.
 void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& options);

@@ -29,6 +29,7 @@ struct LowestLayerOptions;
 // Whether the samples look as if smooth units had made them (routes/fitted.h), and the reason in words.
 struct UnitKind {
   bool smooth = false;
+  bool open = false;  // not settled: it is looked at again where many ReLUs do not learn the function
   std::string why;
 };
 

@@ -18,17 +18,17 @@ bool smooth_units_named(const RecoverOptions& options) {
 // Fewer rows tell nothing about the kind of a unit.
 constexpr Index kLeastScreenRows = 500;
 
-UnitKind look_at_units(Job& job) {
-  if (job.options.activation != "auto") return {false, "the units are piecewise linear, as asked"};
-  if (job.options.leak != 0) return {false, "a slope below zero is that of leaky ReLUs"};
+UnitKind look_at_units(Job& job, bool settle) {
+  if (job.options.activation != "auto") return {false, false, "the units are piecewise linear, as asked"};
+  if (job.options.leak != 0) return {false, false, "a slope below zero is that of leaky ReLUs"};
   const SamplePtr& rows = job.data.standard();
-  if (rows->distant()) return {false, "rows of other processes are not read here"};
+  if (rows->distant()) return {false, false, "rows of other processes are not read here"};
   if (rows->rows() < kLeastScreenRows)
-    return {false, fmt::format("{} rows are too few to tell smooth units", rows->rows())};
-  const SmoothScreen seen = screen_units(*rows, job.options.seed, job.control);
+    return {false, false, fmt::format("{} rows are too few to tell smooth units", rows->rows())};
+  const SmoothScreen seen = screen_units(*rows, job.options.seed, job.control, !settle);
   job.clock.lap("kind of units");
   return {
-      seen.looks_smooth(),
+      settle ? seen.looks_smooth() : seen.clearly_smooth(), !settle && seen.open(),
       fmt::format(
           "small networks of ReLUs leave {:.1e} of the variance after a short training, smooth ones {:.1e}",
           seen.piecewise, seen.smooth)};
@@ -37,7 +37,7 @@ UnitKind look_at_units(Job& job) {
 Applies looks_smooth(Job& job) {
   if (smooth_units_named(job.options)) return {};
   if (job.named && job.options.activation == "auto" && job.options.leak == 0) return {};
-  const UnitKind& kind = kind_of_units(job);
+  const UnitKind& kind = settled_kind(job);
   return kind.smooth ? Applies{} : Applies{Applicable::kNo, kind.why};
 }
 
@@ -70,7 +70,12 @@ Found find_smooth_units(Job& job, const Start&) {
 }  // namespace
 
 const UnitKind& kind_of_units(Job& job) {
-  if (!job.kind) job.kind = look_at_units(job);
+  if (!job.kind) job.kind = look_at_units(job, false);
+  return *job.kind;
+}
+
+const UnitKind& settled_kind(Job& job) {
+  if (!job.kind || job.kind->open) job.kind = look_at_units(job, true);
   return *job.kind;
 }
 

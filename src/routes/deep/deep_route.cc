@@ -37,7 +37,7 @@ DeepFound search_layers(Job& job, const DeepSearchOptions& options) {
   const SampleSource& rows = *job.data.standard();
   const ActivationRow* row = find_activation(job.options.activation);
   if (row != nullptr && row->smooth) return search_smooth_layers(rows, row->name, options, job.control);
-  if (job.options.first_layer.rows() > 0 || !kind_of_units(job).smooth)
+  if (job.options.first_layer.rows() > 0 || !settled_kind(job).smooth)
     return deep_search(rows, options, job.control);
   DeepFound found = deep_search(rows, options, job.control.within(job.control.seconds_left() / 4));
   if (found.exact || found.noise || job.control.out_of_time()) return found;
