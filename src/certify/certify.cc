@@ -188,9 +188,10 @@ void check_residual(const ResidualLook& look, Checks& checks) {
                  fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
                              "unit that is seldom active",
                              look.kurtosis));
-  checks.require("noise of one size everywhere", look.spread, 1, look.spread <= 1,
-                 "what is left is larger in some places than in others: noise in the inputs, or noise that "
-                 "depends on them; standard errors and bounds would be wrong");
+  checks.require(
+      "noise of one size everywhere", look.spread, 1, look.spread <= 1,
+      "what is left is larger in some places than in others: the noise depends on the inputs, or the "
+      "inputs are noisy themselves; the bound would be wrong");
 }
 
 std::string check_noisy(const Evidence& evidence, Checks& checks) {
@@ -250,7 +251,7 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       "every unit needed: worth over its price", support.worth, 1, support.worth >= 1,
       fmt::format(
           "{} explains no more than noise does: leave the number of units to be found, or ask for fewer",
-          k == 1 ? "the unit" : fmt::format("of the {} units one", k)));
+          k == 1 ? "the unit" : fmt::format("one of the {} units", k)));
   const double least =
       std::max(std::min(kLeastBeside, kShareBeside * static_cast<double>(evidence.training_rows)),
                kRowsForParameter * static_cast<double>(d + m));

@@ -59,14 +59,14 @@ struct SmoothFound {
 // against smooth ones; where that does not tell, longer ones and a few steps of the polish, and with
 // `only_cheap` these only where they cost little.
 //
-// Few units say little of many: ReLUs that were trained on a smooth function are closer to a few smooth units
-// than to as few ReLUs (less than 0.3 to 0.85 of the error). Smooth units are told where little is left as well, less
-// than units without kinks leave of kinks.
+// Few units say little about many: ReLUs that were trained on a smooth function are fitted better by a few
+// smooth units than by as few ReLUs (0.3 to 0.85 of the error). So units are called smooth only if the smooth
+// fit also leaves little: less than smooth units can leave of a function with kinks.
 struct SmoothScreen {
   double piecewise = 1, smooth = 1;  // relative errors
   [[nodiscard]] bool looks_smooth() const;
   [[nodiscard]] bool clearly_smooth() const;
-  // Neither kind is out of the question: what many units leave tells.
+  // Neither kind is excluded: fits of many units decide.
   [[nodiscard]] bool open() const;
 };
 [[nodiscard]] SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed,

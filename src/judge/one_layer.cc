@@ -211,9 +211,10 @@ class OneLayer final : public JudgedNetwork {
           "(root mean square, confidence {})",
           counted(k, "unit"), errors.noise_sd,
           errors.max_standard_error > 0
-              ? fmt::format("every weight lies within {:.3g} of its standard errors ({:.2g} at most) of the "
-                            "stated one with confidence 0.95, ",
-                            errors.reach, errors.max_standard_error)
+              ? fmt::format(
+                    "each weight by itself has a 95% interval of {:.3g} standard errors to either side "
+                    "(no standard error is above {:.2g}), ",
+                    errors.reach, errors.max_standard_error)
               : "",
           std::sqrt(errors.functional_error_bound), errors.confidence);
       certificate.assumed = {
@@ -225,13 +226,15 @@ class OneLayer final : public JudgedNetwork {
               "variance would not be seen, so their number is a lower bound",
               counted(k, "unit"), errors.unseen_unit)};
     } else {
-      const std::string weights = errors.identifiability ? fmt::format("these weights to within {:.2g}",
-                                                                       errors.identifiability->delta)
-                                                         : "these weights";
+      const std::string weights =
+          errors.identifiability
+              ? fmt::format("these weights to within {:.2g} (to first order)", errors.identifiability->delta)
+              : "these weights";
       certificate.conclusion = fmt::format(
-          "The samples are those of this network; any network of at most {} that agrees with it on the "
-          "input distribution to within {:.2g} (root mean square) has {}, up to the order and the {} of "
-          "its units",
+          "The samples are those of this network; any network of at most {} near this one that agrees with "
+          "it "
+          "on the input distribution to within {:.2g} (root mean square) has {}, up to the order and the {} "
+          "of its units",
           counted(k, "unit"), std::sqrt(errors.functional_error_bound), weights, smooth_ ? "signs" : "scale");
     }
     certificate.assumed.insert(

@@ -152,8 +152,8 @@ std::string verdict(const Result& result) {
     case Status::kCertified: {
       const bool exact = result.precision == "double precision" || result.precision.empty();
       return fmt::format(
-          "The network was recovered ({}{}): on {} rows that were never used for fitting it leaves a "
-          "fraction {:.1e} of the outputs' variance.",
+          "The network was recovered ({}{}): on {} held-out rows its mean squared error is {:.1e} of the "
+          "outputs' variance.",
           network, exact ? "" : "; to " + result.precision,
           svg::group_thousands(fmt::format("{}", certificate.held_out)), errors.heldout_relative_mse);
     }
@@ -212,8 +212,8 @@ std::vector<Fact> facts(const Result& result) {
                                         errors.reach, 100 * errors.coverage)});
     if (errors.unseen_unit > 0 && !deep)
       list.push_back(
-          {"units", fmt::format("at least these: a further one is seen from {:.2g} of the outputs' "
-                                "variance on",
+          {"units", fmt::format("a lower bound: a further one that explains less than {:.2g} of the outputs' "
+                                "variance would not be seen",
                                 errors.unseen_unit)});
   }
   if (!deep) return list;
@@ -221,7 +221,7 @@ std::vector<Fact> facts(const Result& result) {
     list.push_back({"determined", fmt::format("smallest singular value by layer {:.2g}",
                                               fmt::join(errors.smallest_singular, ", "))});
   }
-  list.push_back({"students", fmt::format("{} trained or peeled", result.diagnostics.students.size())});
+  list.push_back({"students", fmt::format("{} trained", result.diagnostics.students.size())});
   return list;
 }
 

@@ -115,7 +115,7 @@ constexpr Advice kAdvice[] = {
     {"training entries reproduced", kOtherKind, kRecovered},
     {"held-out entries reproduced", kMoreRows, kRecovered},
     {"training rows reproduced to rounding",
-     "This route needs outputs without noise; the route auto tries those that do not", kRecovered},
+     "This route needs outputs without noise; the route auto also tries those that allow for it", kRecovered},
     {"entries as given reproduced", kOutliers, kRecovered},
     {"signs decided", kMoreRows, kRecovered},
     {"answers every logged", "Ask for another precision or domain: the oracle rounds more than it seemed to",

@@ -77,7 +77,7 @@ void demand_one_output(const SampleSource& samples, const RecoverOptions& /*opti
 
 void require(Checks& checks, const std::string& name, double value, double threshold, bool holds) {
   checks.require(name, value, threshold, holds,
-                 fmt::format("it is not so that {} ({:.4g}, threshold {:.4g})", name, value, threshold));
+                 fmt::format("this check failed: {} ({:.4g}, threshold {:.4g})", name, value, threshold));
 }
 
 void require_high_and_apart(Checks& checks, const LowestLayer& layer, const LowestLayerOptions& options) {

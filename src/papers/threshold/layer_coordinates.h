@@ -28,7 +28,7 @@ struct StandardRows {
 // One output, two inputs or more, and rows enough for moments of order 4; throws DataError.
 void demand_one_output(const SampleSource& samples, const RecoverOptions& options);
 
-// A check whose name is what it asserts: it reads "it is not so that <name>" where it fails.
+// A check whose name is what it asserts: it reads "this check failed: <name>" where it fails.
 void require(Checks& checks, const std::string& name, double value, double threshold, bool holds);
 // least_threshold and least_angle of the layer, and the number of units.
 void require_high_and_apart(Checks& checks, const LowestLayer& layer, const LowestLayerOptions& options);

@@ -138,7 +138,9 @@ std::string verdict(const ExtractResult& result) {
     case Status::kEstimated:
       return fmt::format(
           "The network was extracted ({}) with {} queries; it answers all of them, {} of them fresh and "
-          "random, to {}. It may differ from the black box on {:.2g}% of the inputs at most.",
+          "random, to {}. At 99.9% confidence it differs from the black box on at most {:.2g}% of inputs "
+          "drawn "
+          "like these.",
           shape, grouped(result.queries), grouped(result.fresh), result.precision, 100 * result.unseen_share);
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}.", shape,

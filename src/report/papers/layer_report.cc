@@ -83,7 +83,7 @@ Json sections(const LowestLayer& layer, const std::vector<Fact>& known, const Un
   list.push_back(facts_section(known));
   if (!profiles.empty()) {
     list.push_back(chart_section(
-        kProfileTitle, "A unit that is one bends or jumps where its direction meets its threshold, at 0.",
+        kProfileTitle, "The curve of a true unit bends or jumps at its threshold, which is drawn at 0.",
         profile_chart(profiles)));
   }
   if (layer.W.rows() > 0) list.push_back(unit_section(layer));
