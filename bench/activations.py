@@ -298,7 +298,7 @@ def trained(arguments):
                 units = int(rng.integers(6, 21))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    net = MLPRegressor((units,), activation=activation, random_state=seed, max_iter=1000).fit(rows, target)
+                    net = MLPRegressor(hidden_layer_sizes=(units,), activation=activation, random_state=seed, max_iter=1000).fit(rows, target)
                 layers = [(net.coefs_[0].T, net.intercepts_[0]), (net.coefs_[1].T, net.intercepts_[1])]
                 if seed % 2:
                     x = rng.standard_normal((100_000, rows.shape[1]))

@@ -95,6 +95,27 @@ TEST(Extract, ADeadlineEndsItAndIsNamed) {
       << result.certificate.reason;
 }
 
+// On one side steps, on the other a network: most places do not jump, but one jump is no network of ReLUs.
+TEST(Extract, OneJumpIsRefusedHoweverManyBendsThereAre) {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const OraclePtr oracle = function_oracle(
+        [](const Eigen::Ref<const RowMatrix>& x) -> RowMatrix {
+          RowMatrix y(x.rows(), 1);
+          for (Index i = 0; i < x.rows(); ++i)
+            y(i) =
+                x(i, 0) < 0 ? std::floor(5 * x(i, 0)) + std::floor(3 * x(i, 1)) : std::abs(x(i, 1)) + x(i, 0);
+          return y;
+        },
+        2);
+    ExtractOptions options;
+    options.seed = seed;
+    const ExtractResult result = extract(oracle, options);
+    EXPECT_EQ(result.certificate.status, Status::kRefused) << seed;
+    EXPECT_NE(result.certificate.reason.find("jump"), std::string::npos) << result.certificate.reason;
+    EXPECT_LT(result.queries, 1000) << seed;
+  }
+}
+
 TEST(Extract, SaysWhichMovesItMadeAndWhy) {
   const ExtractResult result = extract(network_oracle(planted(30, 8, 1, 1)), {});
   ASSERT_GE(result.moves.size(), 4u);

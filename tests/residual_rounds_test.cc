@@ -77,6 +77,41 @@ TEST(ResidualRounds, FindsUnitsAHundredfoldApart) {
   }
 }
 
+// Rounds of ReLUs follow other functions for long: after a few it is asked whether they are of another kind.
+TEST(ResidualRounds, EndWhereTheUnitsAreOfAnotherKind) {
+  const Index d = 12, k = 24;
+  const Matrix W = Stream(1, "W").normal_matrix(k, d) / 2, b = Stream(1, "b").normal_matrix(k, 1);
+  RowMatrix x(40000, d);
+  Stream(1, "x").fill_normal(0, x);
+  const Matrix z = (x * W.transpose()).rowwise() + b.transpose().row(0);
+  RowMatrix y = z.array().tanh().matrix() * Stream(1, "A").normal_matrix(k, 1);
+  y.array() -= y.mean();
+  y /= std::sqrt(y.squaredNorm() / static_cast<double>(y.rows()));
+  const SamplePtr samples = memory_samples(x, y);
+  RoundsOptions options;
+  int asked = 0;
+  options.another_kind = [&] { return ++asked > 0; };
+  const SpectralStart start = stacked_start(samples, {}, two_threads());
+  const Rounds rounds = residual_rounds(start.V, samples, options, two_threads());
+  EXPECT_EQ(asked, 1);
+  EXPECT_NE(rounds.end, RoundsEnd::kExact);
+  EXPECT_GT(rounds.relative_mse, options.exact);
+}
+
+TEST(ResidualRounds, NetworksOfReLUsAreExactBeforeItIsAsked) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    const SamplePtr samples = samples_of(trained_like(12, 12, seed), 40000, seed);
+    RoundsOptions options;
+    options.another_kind = [] {
+      ADD_FAILURE() << "asked";
+      return false;
+    };
+    const SpectralStart start = stacked_start(samples, {}, two_threads());
+    EXPECT_EQ(residual_rounds(start.V, samples, options, two_threads()).end, RoundsEnd::kExact);
+  }
+}
+
 // Where rows lie on a device and inputs are many, units are polished on more of them before moments are
 // taken.
 TEST(ResidualRounds, FindTheSameUnitsOnADevice) {

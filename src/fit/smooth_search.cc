@@ -36,8 +36,9 @@ struct SmoothLimits {
   double spare = 3;         // times the student's error that they may cost
   double race_flops = 2e9;  // that a polish within the race may cost per activation
   Index first_width = 20, most_width = 240;
-  // Times the first width: if twice the units become exact under no activation of the table, the function is
-  // of another kind (a unit that is none, several layers), and more of them would only approximate it better.
+  // Times the first width: if twice the units become exact under no activation of the table, the function
+  // is of another kind (a unit that is none, several layers), and more of them would only approximate it
+  // better.
   Index most_widening = 2;
   double equations_per_unknown = 1.6;
   // Rows for a polish: per unknown and output, and at least.
@@ -53,6 +54,11 @@ struct SmoothLimits {
   double tried_singly = 1e-9;  // worth below which a unit of an exact fit is tried for removal
   Index fresh_rows = 20'000, noisy_rows = 8'000;
   double no_gain = 0.7;  // error of twice the units over that of as many, above which none is left to gain
+  // Units of least worth that are tried the other way round, how often one may be turned, and the share
+  // of the error that it has to leave at most. Tried on four networks of ELU units.
+  std::size_t tried_turned = 4;
+  int most_turned = 6;
+  double turned_gain = 0.5;
 };
 constexpr SmoothLimits kSmooth;
 
@@ -258,8 +264,8 @@ class SmoothSearch {
     return unknowns * unknowns * static_cast<double>(rows_for(form.units())->rows());
   }
 
-  // The form without units that the others replace: with C solved, unit j is worth |C_j|^2 / ((F^T F)^-1)_jj,
-  // and the least goes while the error stays below `allowed`. No pass over the rows but one.
+  // The form without units that the others replace: with C solved, unit j is worth |C_j|^2 / ((F^T
+  // F)^-1)_jj, and the least goes while the error stays below `allowed`. No pass over the rows but one.
   [[nodiscard]] Form without_spare_units(Form form, double allowed) const {
     const SamplePtr rows = rows_for(form.units());
     LinearSums sums = linear_sums(form, *rows, kBlockRows, control_);
@@ -316,6 +322,7 @@ class SmoothSearch {
     for (Candidate& one : list) {
       if (one.now.relative_mse <= exact_ || one.now.relative_mse > kSmooth.worth_going_on * best) continue;
       one.now = polish(one.now.form, *one.rows, quick_polish(kSmooth.long_polish, 1e-5), control_);
+      turn_units(one);
       if (one.now.relative_mse <= exact_) break;
     }
     std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
@@ -337,6 +344,35 @@ class SmoothSearch {
     found_.trials.push_back(
         {candidate.name, candidate.trained, candidate.now.relative_mse, candidate.now.form.units()});
     keep_best(candidate.name, candidate.now);
+  }
+
+  // A unit without symmetry that was met with the wrong sign cannot turn round in small steps: it fades
+  // into a linear function or moves out of the rows, and others take its place badly. So the units that
+  // are worth least are tried against their direction, in a usual size.
+  void turn_units(Candidate& one) const {
+    if (find_activation(one.name)->symmetry != Symmetry::kNone) return;
+    for (int turned = 0; turned < kSmooth.most_turned; ++turned)
+      if (one.now.relative_mse <= exact_ || !turn_one(one)) return;
+  }
+
+  bool turn_one(Candidate& one) const {
+    const Index d = one.now.form.inputs, k = one.now.form.units();
+    const Vector worth = linearised_worth(one.now.form, *one.rows, control_);
+    std::vector<Index> order(static_cast<std::size_t>(k));
+    for (Index j = 0; j < k; ++j) order[static_cast<std::size_t>(j)] = j;
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+    order.resize(std::min(order.size(), kSmooth.tried_turned));
+    for (const Index j : order) {
+      if (control_.out_of_time()) return false;
+      Form form = with_linear_term(one.now.form.V[0], one.now.form.rectifier);
+      form.V[0].row(j) *= -1 / std::max(form.V[0].row(j).head(d).norm(), kTiny);
+      form.V[0](j, d) = std::clamp(form.V[0](j, d), -1.0, 1.0);
+      Polished now = polish(form, *one.rows, quick_polish(kSmooth.long_polish, 1e-3), control_);
+      if (!(now.relative_mse < kSmooth.turned_gain * one.now.relative_mse)) continue;
+      one.now = std::move(now);
+      return true;
+    }
+    return false;
   }
 
   // Drops units while what is left stays as small or falls.

@@ -96,7 +96,12 @@ Start orders2to4(Job& job) {
                           });
   RoundsOptions rounds;
   rounds.spectral = depth2_options(job);
+  if (!job.named) rounds.another_kind = [&] { return settled_kind(job).smooth; };
   Rounds found = residual_rounds(start.V, job.data.standard(), rounds, job.control);
+  if (job.kind && job.kind->smooth) {
+    start.usable = false;
+    start.said = job.kind->why;
+  }
   start.V = std::move(found.V);
   start.descent = std::move(found.descent);
   job.clock.lap("rounds on the residual");

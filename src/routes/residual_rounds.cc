@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/blas.h"
 #include "base/in_time.h"
@@ -64,7 +65,9 @@ class Rounder {
       polish_units();
       if (!over() || too_many()) drop_worthless();
       if (result_.end == RoundsEnd::kExact) drop_idle();
+      if (round == 0) first_mse_ = result_.relative_mse;
       if (over() || is_noise(round) || round == options_.most_rounds) break;
+      if (round == options_.rounds_before_asking && of_another_kind()) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
       // Few units are missing: trying many shows them for less than moments cost. Those that moments do not
@@ -78,6 +81,9 @@ class Rounder {
       all << model_.V[0], more;
       model_.V[0] = std::move(all);
     }
+    // Ended before.
+    if (result_.end == RoundsEnd::kStalled || result_.end == RoundsEnd::kNoise)
+      static_cast<void>(of_another_kind());
     result_.V = model_.V[0];
     return result_;
   }
@@ -133,6 +139,14 @@ class Rounder {
                   : control_.out_of_time()               ? RoundsEnd::kTime
                                                          : RoundsEnd::kStalled;
     return result_.end != RoundsEnd::kStalled;
+  }
+
+  // Asked once, and only where rounds were slow.
+  bool of_another_kind() {
+    if (asked_ || !options_.another_kind || !(result_.relative_mse > options_.slow * first_mse_))
+      return false;
+    asked_ = true;
+    return options_.another_kind();
   }
 
   [[nodiscard]] bool too_many() const {
@@ -270,8 +284,10 @@ class Rounder {
   const RoundsOptions& options_;
   const Control& control_;
   Form model_;
-  double weakest_ = 0;  // worth of the weakest unit that was kept
-  Candidates tried_;    // by the last test for noise, for model_
+  double weakest_ = 0;                                          // worth of the weakest unit that was kept
+  double first_mse_ = std::numeric_limits<double>::infinity();  // what the first polish left
+  bool asked_ = false;
+  Candidates tried_;  // by the last test for noise, for model_
   Rounds result_;
 };
 

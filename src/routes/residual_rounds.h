@@ -38,6 +38,13 @@ struct RoundsOptions {
   double exact = 1e-24;         // relative mean square at which the fit is exact
   // Units that explain some of the residual, where moments are not to be taken.
   std::function<Matrix(const SampleSource& residual, int round)> look;
+  // Asked once, where the rounds after the first took too little or brought nothing: true where the rows
+  // are not those of ReLUs. The rounds then end as stalled. Three rounds after the first left 0.001 to
+  // 0.018 of its residual in seven networks of ReLUs (20 to 64 inputs, amplitudes up to a hundredfold
+  // apart), and 0.24 to 0.44 of tanh, sigmoid and softplus units.
+  std::function<bool()> another_kind;
+  int rounds_before_asking = 3;
+  double slow = 0.1;
   int most_rounds = 16;
   int patience = 3;  // rounds in a row without progress before giving up
 };

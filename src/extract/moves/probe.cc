@@ -85,7 +85,7 @@ std::string why_not(const Shapes& seen, AnswerNoise& noise) {
     return seen.told() >= kProbe.told && places >= kProbe.most * seen.told();
   };
   if (most(seen.curves)) return kCurves;
-  if (most(seen.steps)) {
+  if (most(seen.steps) || seen.jumps > 0) {
     return "outputs jump from one number to another along short steps, as those of decision trees, boosting "
            "and "
            "nearest neighbours do, and of inputs or outputs that are rounded, as by int8 and half precision: "

@@ -14,14 +14,19 @@ namespace {
 
 struct ShapeLimits {
   Index places = 8, points = 9;
-  // Half lengths of the segments over the size of inputs: the first, which is short beside what noise hides,
-  // for doubles and for coarser answers, and the longest.
+  // Half lengths of the segments over the size of inputs: the first, which is short beside what noise
+  // hides, for doubles and for coarser answers, and the longest.
   double first_fine = 1e-6, first_coarse = 1e-4, longest = 0.5, factor = 4;
   double coarse = 1e-12;
   double bent = 60;     // noises off a line: a parabola is then 15 off a bend, so that the two are told apart
   double little = 0.3;  // of what the other fits leave
   double falls = 0.5;   // of what was left before, where a segment half as long shows less: it is not rough
   int halvings = 5;
+  // Steps that are halved, how often, and the share of the change that a jump keeps: half of it at least,
+  // but for the slopes beside it.
+  std::size_t halved_steps = 2;
+  int step_halvings = 30;
+  double stays = 0.3;
 };
 constexpr ShapeLimits kShape;
 
@@ -77,6 +82,47 @@ Shape shape_of(const Fits& fits, double noise) {
   return Shape::kUnclear;
 }
 
+// The two neighbours among places in a row between which answers change most.
+struct Step {
+  Vector from, to, at_from, at_to;
+  double height = 0;
+};
+
+Step highest_step(const RowMatrix& places, const RowMatrix& answers) {
+  Step out;
+  for (Index i = 1; i < places.rows(); ++i) {
+    const double change = (answers.row(i) - answers.row(i - 1)).cwiseAbs().maxCoeff();
+    if (change <= out.height) continue;
+    out = {places.row(i - 1), places.row(i), answers.row(i - 1), answers.row(i), change};
+  }
+  return out;
+}
+
+// How many of them are jumps: as high on ever shorter intervals.
+int jumps_among(std::vector<Step> steps, Meter& meter) {
+  if (steps.empty()) return 0;
+  RowMatrix u(static_cast<Index>(steps.size()), steps.front().from.size());
+  for (int halving = 0; halving < kShape.step_halvings; ++halving) {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      u.row(static_cast<Index>(i)) = (steps[i].from + steps[i].to).transpose() / 2;
+    const RowMatrix y = meter.ask(QueryStage::kProbe, plain_rows(u));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      Step& step = steps[i];
+      const Vector middle = u.row(static_cast<Index>(i)), answer = y.row(static_cast<Index>(i));
+      if ((answer - step.at_from).cwiseAbs().maxCoeff() > (step.at_to - answer).cwiseAbs().maxCoeff()) {
+        step.to = middle;
+        step.at_to = answer;
+      } else {
+        step.from = middle;
+        step.at_from = answer;
+      }
+    }
+  }
+  return static_cast<int>(std::count_if(steps.begin(), steps.end(), [](const Step& step) {
+    return (step.at_to - step.at_from).cwiseAbs().maxCoeff() > kShape.stays * step.height;
+  }));
+}
+
 struct PlaceLook {
   Vector at, along;
   double length = 0, straight = 0;  // the segment that is asked, and the longest that was straight
@@ -105,6 +151,7 @@ Shapes tell_shapes(Meter& meter, const AnswerNoise& noise, std::uint64_t seed) {
     looks.push_back({x.row(i).transpose(), along, first, 0, 0, 0, false});
   }
   Shapes out;
+  std::vector<Step> steps;
   std::vector<double> roughness;
   for (;;) {
     std::vector<PlaceLook*> open;
@@ -146,13 +193,18 @@ Shapes tell_shapes(Meter& meter, const AnswerNoise& noise, std::uint64_t seed) {
       each.done = true;
       if (shape == Shape::kBend) ++out.bends;
       if (shape == Shape::kCurve) ++out.curves;
-      if (shape == Shape::kStep) ++out.steps;
+      if (shape == Shape::kStep) {
+        ++out.steps;
+        if (steps.size() < kShape.halved_steps)
+          steps.push_back(highest_step(u.middleRows(static_cast<Index>(i) * points, points), some));
+      }
       if (shape == Shape::kUnclear && each.left > kShape.falls * before) {
         ++out.rough;
         roughness.push_back(each.left);
       }
     }
   }
+  out.jumps = jumps_among(std::move(steps), meter);
   if (!roughness.empty()) {
     std::nth_element(roughness.begin(), roughness.begin() + static_cast<std::ptrdiff_t>(roughness.size() / 2),
                      roughness.end());
