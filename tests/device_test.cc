@@ -65,9 +65,10 @@ TEST(Device, ProductsInSharesOfTheirRows) {
     upload(*device, A.data(), 105, a.view());
     upload(*device, B.data(), 105, b.view());
     device->fill(c.view(), 1.0);
-    for (int batch = 0; batch < 6; ++batch)
+    for (int batch = 0; batch < 6; ++batch) {
       device->finish_products(
           device->start_products({{a.view(), b.view(), c.view().columns(0, 4), kParts, 20}}, 2));
+    }
     Matrix C(5, 4 * kParts);
     download(*device, c.view(), C.data(), 5);
     const Matrix sum = C.leftCols(4) + C.middleCols(4, 4) + C.rightCols(4);

@@ -101,9 +101,10 @@ TEST(Extract, OneJumpIsRefusedHoweverManyBendsThereAre) {
     const OraclePtr oracle = function_oracle(
         [](const Eigen::Ref<const RowMatrix>& x) -> RowMatrix {
           RowMatrix y(x.rows(), 1);
-          for (Index i = 0; i < x.rows(); ++i)
+          for (Index i = 0; i < x.rows(); ++i) {
             y(i) =
                 x(i, 0) < 0 ? std::floor(5 * x(i, 0)) + std::floor(3 * x(i, 1)) : std::abs(x(i, 1)) + x(i, 0);
+          }
           return y;
         },
         2);

@@ -76,10 +76,11 @@ Examples:
   [[nodiscard]] bool certifies() const override { return true; }
 
   int run(const Session& session) override {
-    if ((low_->count() == 0) != (high_->count() == 0))
+    if ((low_->count() == 0) != (high_->count() == 0)) {
       throw std::invalid_argument(fmt::format("--{} was given without --{}; give both",
                                               low_->count() > 0 ? "low" : "high",
                                               low_->count() > 0 ? "high" : "low"));
+    }
     if (tolerance_option_->count() > 0) asked_.options.tolerance = tolerance_;
     Delivery delivery(delivery_options(session, out_));
     CompareResult found = compare(asked_, session.control);

@@ -77,9 +77,10 @@ std::string compare_text(const CompareResult& found) {
   if (!found.same() && found.worst_input.size() > 0) {
     out += fmt::format("worst input   {}: {} and {}\n", entries(found.worst_input),
                        entries(found.first_outputs), entries(found.second_outputs));
-    if (found.simple_input.size() > 0 && found.simple_input != found.worst_input)
+    if (found.simple_input.size() > 0 && found.simple_input != found.worst_input) {
       out += fmt::format("simpler       {}: {:.3g} apart ({})\n", entries(found.simple_input),
                          found.simple_difference, found.simple_words);
+    }
   }
   out += units(found.extra, "extra", true) + units(found.missing, "missing", false) +
          units(found.changed, "changed", false);

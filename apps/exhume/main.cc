@@ -50,9 +50,10 @@ void join_job(const Command& command, Session& session) {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr) size = std::getenv("PMI_SIZE");
   if (size == nullptr || std::string_view(size) == "1") return;
-  if (!command.shares())
+  if (!command.shares()) {
     throw std::invalid_argument(
         "this command is the work of one process; run it without a launcher such as mpirun");
+  }
   session.ranks = open_mpi(session.control.should_stop);
   session.control.passes = session.ranks;
   if (session.leads()) return;

@@ -57,9 +57,10 @@ void StandardInput::copy(int to, const Control& control) {
     control.check();
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
+    if (got < 0) {
       throw DataError(
           fmt::format("standard input cannot be read: {}", std::generic_category().message(errno)));
+    }
     if (got == 0) break;
     if (total == 0) refuse_other_formats({piece.data(), static_cast<std::size_t>(got)});
     total += static_cast<std::uint64_t>(got);

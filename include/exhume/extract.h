@@ -114,7 +114,7 @@ struct ExtractResult {
                                     const Control& control = {});
 
 // The same extraction from a finished log alone: no query is asked.
-[[nodiscard]] ExtractResult replay_extraction(const std::string& log, const Control& control = {});
+[[nodiscard]] ExtractResult replay_extraction(const std::string& bytes, const Control& control = {});
 
 }  // namespace exhume
 #pragma GCC visibility pop

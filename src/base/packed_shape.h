@@ -82,9 +82,10 @@ bool same_shape(const T& value, const T& like) {
 // The value, if it has these shapes; throws DataError otherwise: a sum of a checkpoint that was changed.
 template <class T>
 [[nodiscard]] T of_shape(T value, const T& like) {
-  if (!same_shape(value, like))
+  if (!same_shape(value, like)) {
     throw DataError(
         "a sum has other shapes than these samples give; it was changed, or made by another program");
+  }
   return value;
 }
 

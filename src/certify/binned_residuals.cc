@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,7 @@ std::vector<double> edges(const Eigen::Ref<const Vector>& along, Index rows) {
        share * static_cast<double>(rows) >= kLeastInBin && share * static_cast<double>(along.size()) >= 4;
        share /= 4)
     tails.push_back(share);
-  for (auto share = tails.rbegin(); share != tails.rend(); ++share) add(*share);
+  for (double& tail : std::ranges::reverse_view(tails)) add(tail);
   for (Index b = 1; b < bins; ++b) add(static_cast<double>(b) * width);
   for (const double share : tails) add(1 - share);
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -110,9 +111,10 @@ Largest judge(const BinSums& sums, Index directions, Index bins, Index group, do
       if (freedom > 0)
         out.means = std::max(out.means, means / chi_squared_limit(freedom, false_alarm, tests));
       // A quarter on top: sums of squares have longer tails than the normal law.
-      if (spread_freedom > 1)
+      if (spread_freedom > 1) {
         out.variances = std::max(out.variances,
                                  variances / (1.25 * chi_squared_limit(spread_freedom, false_alarm, tests)));
+      }
     }
   }
   return out;

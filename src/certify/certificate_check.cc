@@ -201,9 +201,10 @@ class Check {
                                  : layer != nullptr   ? layer->activation
                                  : network != nullptr ? network->activation
                                                       : "relu";
-    if (!memorized && !activation.empty() && activation != of_model)
+    if (!memorized && !activation.empty() && activation != of_model) {
       find("certificate", false,
            fmt::format("it states units of activation {}, but the file has {}", activation, of_model));
+    }
   }
 
   // A certificate claims that all it requires holds, and one that is none names what does not.

@@ -133,9 +133,10 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
         to);
     checks.require("weights determined by the function: smallest singular value", weights->smallest_singular,
                    kDetermined, weights->smallest_singular >= kDetermined, others);
-    if (rounded)
+    if (rounded) {
       checks.require("weights determined at the stored precision", weights->delta, kMostDelta,
                      weights->delta <= kMostDelta, others);
+    }
   }
   return fmt::format("a network of {} reproduces all {} samples {}, {} of them held out",
                      units_in_words(fit.model.units()), evidence.training_rows + evidence.held_out_rows, to,

@@ -39,9 +39,10 @@ double stretches(const OrderSums& sums, Index group, double false_alarm) {
       total += std::pow(sums.first.col(o).segment(s, size).sum(), 2) / second;
       ++freedom;
     }
-    if (freedom > 1)
+    if (freedom > 1) {
       largest =
           std::max(largest, total / chi_squared_limit(freedom, false_alarm, static_cast<double>(3 * m)));
+    }
   }
   return largest;
 }

@@ -193,9 +193,10 @@ class Hunt {
       const double limit = out_.tolerance ? *out_.tolerance : 0;
       double ratio = worst <= limit ? 0 : std::numeric_limits<double>::infinity();
       // Without a tolerance: beyond rounding. With one: above it, and not by rounding alone.
-      if (ratio > 0 && good && explained_ && !out_.tolerance)
+      if (ratio > 0 && good && explained_ && !out_.tolerance) {
         ratio = ((rest.row(r).array() - 1e-300) / ((how_.share * size.row(r).array()).max(coarse) + 1e-300))
                     .maxCoeff();
+      }
       over(r) = ratio;
       const Vector place = x.row(r);
       if (!within(place, low_, high_)) continue;
@@ -550,9 +551,10 @@ class Hunt {
     const bool found = beyond_;
     if (undecided_by_noise(unsteady_, ask_.name(), out_)) return;
     // No difference in N random inputs: the share p of those that show one has (1 - p)^N >= 1 - confidence.
-    if (!found)
+    if (!found) {
       out_.unseen_share =
           1 - std::pow(1 - options_.confidence, 1.0 / static_cast<double>(out_.random_queries));
+    }
     if (found) {
       out_.verdict = CompareVerdict::kDifferent;
       if (plane_.size() > 0) {
@@ -626,7 +628,8 @@ void compare_two_black_boxes(Oracle& first, Oracle& second, const CompareOptions
   std::vector<RowMatrix> sets = {
       random, corner_inputs(out.low, out.high, quarter / 2, options.seed, "compare corners"),
       line_inputs(out.low, out.high, quarter / 32, 32, options.seed)};
-  if (options.rows.rows() > 0) sets.push_back(options.rows.topRows(std::min(options.rows.rows(), quarter)));
+  if (options.rows.rows() > 0)
+    sets.emplace_back(options.rows.topRows(std::min(options.rows.rows(), quarter)));
   double scale = 0;
   const RowMatrix few = random.topRows(std::min<Index>(half, std::max<Index>(1, options.queries / 32)));
   const RowMatrix first_answers = f(few), second_answers = g(few);

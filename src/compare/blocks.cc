@@ -142,7 +142,7 @@ std::vector<Vector> feature_radius(const BlockNetwork& network, std::size_t l, c
     Vector most = layer.b.cwiseAbs() + layer.b_slack;
     for (std::size_t s = 0; s <= u; ++s)
       if (layer.from[s].size() != 0) most += (layer.from[s].cwiseAbs() + slack_of(layer, s)) * of[s];
-    of.push_back(1.01 * most);
+    of.emplace_back(1.01 * most);
   }
   return of;
 }
@@ -231,9 +231,10 @@ std::vector<RowMatrix> features(const BlockNetwork& network, const Eigen::Ref<co
 }
 
 RowMatrix slopes(const BlockNetwork& network, const std::vector<RowMatrix>& features, std::size_t layer) {
-  if (network.piecewise_linear())
+  if (network.piecewise_linear()) {
     return (features[layer + 1].array() > 0)
         .select(RowMatrix::Ones(features[0].rows(), features[layer + 1].cols()), 0.0);
+  }
   const BlockLayer& own = network.layers[layer];
   RowMatrix z = own.b.transpose().replicate(features[0].rows(), 1);
   for (std::size_t s = 0; s <= layer; ++s)

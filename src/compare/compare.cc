@@ -134,9 +134,10 @@ std::string units_sentence(const CompareResult& out, Index depth) {
     if (list.empty()) return;
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {}", list.size(), list.size() == 1 ? one : more);
-    if (list[0].first_row >= 0 || list[0].second_row >= 0)
+    if (list[0].first_row >= 0 || list[0].second_row >= 0) {
       text += fmt::format(" ({}{})", list.size() == 1 ? "" : fmt::format("{}: ", which),
                           unit_words(list[0], second, depth));
+    }
   };
   if (out.black_box) {
     add(out.changed, "unit has other weights", "units have other weights", kMost, false);

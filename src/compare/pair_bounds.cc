@@ -213,19 +213,20 @@ PairBounds::PairBounds(BlockNetwork f, BlockNetwork g) : f_(std::move(f)), g_(st
       const bool changed = any && !M.isZero(0);
       change.M.push_back(changed ? M : Matrix());
       change.M_size.push_back(changed ? Matrix(M.cwiseAbs()) : Matrix());
-      change.other_size.push_back(q.from[s].cwiseAbs());
+      change.other_size.emplace_back(q.from[s].cwiseAbs());
       change.slack.push_back(any && !slack.isZero(0) ? slack * (1 + 4 * kRounding) : Matrix());
       change.f_slack.push_back(q.slack[s]);
-      change.f_above.push_back(p.from[s].cwiseMax(0.0));
-      change.f_below.push_back(p.from[s].cwiseMin(0.0));
-      change.g_above.push_back(q.from[s].cwiseMax(0.0));
-      change.g_below.push_back(q.from[s].cwiseMin(0.0));
+      change.f_above.emplace_back(p.from[s].cwiseMax(0.0));
+      change.f_below.emplace_back(p.from[s].cwiseMin(0.0));
+      change.g_above.emplace_back(q.from[s].cwiseMax(0.0));
+      change.g_below.emplace_back(q.from[s].cwiseMin(0.0));
     }
     for (Index i = 0; i < p.units(); ++i) {
       bool empty = q.b(i) == 0 && q.b_slack(i) == 0;
-      for (std::size_t s = 0; s <= l && empty; ++s)
+      for (std::size_t s = 0; s <= l && empty; ++s) {
         empty = (q.from[s].size() == 0 || q.from[s].row(i).isZero(0)) &&
                 (q.slack[s].size() == 0 || q.slack[s].row(i).isZero(0));
+      }
       change.g_empty.push_back(empty);
     }
     change.b = q.b - p.b;
@@ -431,8 +432,8 @@ UnitRanges unit_ranges(const BlockNetwork& network, const Vector& low, const Vec
   for (std::size_t l = 0; l < network.depth(); ++l) {
     Form z = pass(network.layers[l], h, l + 1, h.back().G.cols());
     const Vector half = reach(z);
-    out.low.push_back(z.c - half);
-    out.high.push_back(z.c + half);
+    out.low.emplace_back(z.c - half);
+    out.high.emplace_back(z.c + half);
     NewNoise noise;
     for (Index i = 0; i < half.size(); ++i) {
       const double zl = z.c(i) - half(i), zu = z.c(i) + half(i);

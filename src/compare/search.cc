@@ -39,7 +39,7 @@ struct Summit {
 };
 
 // Steps along the gradient and along its signs, as long as they gain.
-Summit climb(const Objective& objective, Vector x, double value, const Vector& low, const Vector& high,
+Summit climb(const Objective& objective, const Vector& x, double value, const Vector& low, const Vector& high,
              int steps) {
   Summit out{x, value, 0};
   const Vector width = high - low;
@@ -221,9 +221,10 @@ RowMatrix corner_inputs(const Vector& low, const Vector& high, Index rows, std::
                         const char* purpose) {
   RowMatrix x(rows, low.size());
   Stream(seed, purpose).fill_uniform(0, x);
-  for (Index i = 0; i < x.cols(); ++i)
+  for (Index i = 0; i < x.cols(); ++i) {
     x.col(i) =
         (x.col(i).array() < 0.5).select(Vector::Constant(rows, low(i)), Vector::Constant(rows, high(i)));
+  }
   return x;
 }
 
@@ -353,9 +354,10 @@ RowMatrix rounding_size(const Network& network, const RowMatrix& x) {
       if (layer.from[s].size() != 0)
         sum.noalias() += (E[s] + h[s].cwiseAbs()) * layer.from[s].cwiseAbs().transpose();
     }
-    if (blocks.sigma && l < blocks.depth())
+    if (blocks.sigma && l < blocks.depth()) {
       sum =
           2 * (slopes(blocks, h, l).cwiseAbs().cwiseMax(kLeastSlope).cwiseProduct(sum) + h[l + 1].cwiseAbs());
+    }
     E.push_back(std::move(sum));
   }
   return E.back();
@@ -378,9 +380,10 @@ DifferenceResult find_difference(const BlockNetwork& f, const BlockNetwork& g, c
                                  const Control& control) {
   DifferenceResult out;
   double weights = 0;
-  for (const BlockNetwork* network : {&f, &g})
+  for (const BlockNetwork* network : {&f, &g}) {
     for (const BlockLayer& layer : network->layers)
       for (const Matrix& block : layer.from) weights += static_cast<double>(block.size());
+  }
   const double row_cost = 2 * std::max(weights, 1.0);
   const auto random = static_cast<Index>(
       std::max(256.0, std::min(static_cast<double>(options.random), options.work / (8 * row_cost))));

@@ -1,5 +1,6 @@
 #include "compare/sensitivity.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
@@ -67,10 +68,12 @@ Matrix Sensitivity::covariance() const {
       squares = squares.cwiseMax(row);
       const Matrix units_kernel = B * (kStored * kStored * row).asDiagonal() * B.transpose();
       const Matrix inputs_kernel = h_[s] * h_[s].transpose();
-      for (Index p = 0; p < r_.cols(); ++p)
-        for (Index q = 0; q < r_.cols(); ++q)
+      for (Index p = 0; p < r_.cols(); ++p) {
+        for (Index q = 0; q < r_.cols(); ++q) {
           S.block(p * rows, q * rows, rows, rows) +=
               units_kernel.block(p * rows, q * rows, rows, rows).cwiseProduct(inputs_kernel);
+        }
+      }
     }
     S.noalias() += B * (kStored * kStored * squares).asDiagonal() * B.transpose();
     const Matrix whole = B.cwiseProduct(z.replicate(r_.cols(), 1));
@@ -85,9 +88,10 @@ std::vector<Sensitivity::Block> Sensitivity::products(const RowMatrix& v) const 
     RowMatrix pull = RowMatrix::Zero(v.rows(), f_.layers[l].units());
     for (Index o = 0; o < v.cols(); ++o)
       pull += v.col(o).asDiagonal() * back_[static_cast<std::size_t>(o)][l];
-    for (std::size_t s = 0; s <= l; ++s)
+    for (std::size_t s = 0; s <= l; ++s) {
       if (f_.layers[l].from[s].size() != 0)
         out.push_back({l, static_cast<Index>(s), Matrix(pull.transpose() * h_[s])});
+    }
     out.push_back({l, -1, Matrix(pull.colwise().sum().transpose())});
   }
   return out;

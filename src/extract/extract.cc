@@ -84,9 +84,10 @@ ExtractOptions options_of(const Json& head) {
   ExtractOptions options;
   const auto whole = [&](const char* key) {
     const Json& value = at(head, key);
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0) {
       throw DataError(
           fmt::format("the log's header has no {}; it is not that of an extraction of this version", key));
+    }
     return value.get<std::uint64_t>();
   };
   options.seed = whole("seed");
@@ -376,9 +377,10 @@ class Extraction {
     expected_ =
         estimate_queries(frame_->inputs(), restricted.model.units(), meter_.outputs(), frame_->dimensions());
     meter_.expect(expected_);
-    if (options_.queries == 0)
+    if (options_.queries == 0) {
       meter_.raise_limit(
           limit_for(static_cast<Index>(restricted.kinks.size()), meter_.outputs(), frame_->inputs()));
+    }
     if (restricted.model.units() > 0) result_.found = {{restricted.model.units(), 0}};
     if (restricted.deeper || (!restricted.complete && !coarse)) {
       find_several_layers(within.farthest, deep_dimensions(static_cast<Index>(restricted.kinks.size())),
@@ -702,9 +704,10 @@ class Extraction {
 
 void ExtractOptions::validate() const {
   box.validate();
-  if (queries < 0)
+  if (queries < 0) {
     throw std::invalid_argument(
         fmt::format("queries is {}, but must be at least 1, or 0 for no limit", queries));
+  }
   if (fresh < 1) throw std::invalid_argument(fmt::format("fresh is {}, but must be at least 1", fresh));
   if (dimensions < 1)
     throw std::invalid_argument(fmt::format("dimensions is {}, but must be at least 1", dimensions));

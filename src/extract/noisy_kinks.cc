@@ -130,9 +130,10 @@ void take_jacobians(const NoisySpace& f, std::vector<NoisyJacobian>& all) {
     centres.row(static_cast<Index>(i)) = all[i].at.transpose();
     for (Index a = 0; a < s; ++a) {
       double step = all[i].steps(a);
-      if (f.space.bounded())
+      if (f.space.bounded()) {
         step = std::min({step, f.space.reach(all[i].at, Vector::Unit(s, a)),
                          f.space.reach(all[i].at, -Vector::Unit(s, a))});
+      }
       open.push_back({i, a, step});
     }
     all[i].steps.setZero();
@@ -222,9 +223,10 @@ std::vector<NoisyBend> look_across(const NoisySpace& f, QueryStage stage, const 
   Vector h = steps;
   RowMatrix u(6 * n, places.cols());
   for (Index i = 0; i < n; ++i) {
-    if (f.space.bounded())
+    if (f.space.bounded()) {
       h(i) = std::min({h(i), f.space.reach(places.row(i).transpose(), normals.row(i).transpose()) / 3,
                        f.space.reach(places.row(i).transpose(), -normals.row(i).transpose()) / 3});
+    }
     for (Index q = 0; q < 6; ++q) u.row(6 * i + q) = places.row(i) + kAt[q] * h(i) * normals.row(i);
   }
   const RowMatrix y = f.ask(stage, u);

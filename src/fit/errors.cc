@@ -419,8 +419,7 @@ Network weight_errors(const Network& network, const DeepData& rows, Index fitted
   const Vector errors = variance.cwiseMax(0).cwiseSqrt();
   Network out = network;
   Index at = 0;
-  for (std::size_t l = 0; l < out.layers.size(); ++l) {
-    Layer& layer = out.layers[l];
+  for (auto& layer : out.layers) {
     for (Index j = 0; j < layer.W.rows(); ++j) {
       layer.W.row(j) = errors.segment(at, layer.W.cols()).transpose();
       layer.b(j) = errors(at + layer.W.cols());

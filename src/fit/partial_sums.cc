@@ -52,11 +52,12 @@ PartialSums PartialSums::deserialise(const std::string& bytes, const std::string
                       sums.FF.allFinite() && sums.FR.allFinite() && sums.GG.allFinite() &&
                       sums.GF.allFinite() && sums.gradient.allFinite();
   if (!finite || !(sums.rows >= 1 && sums.rows < kMostSummedRows) || m < 1 ||
-      !(sums.squares.minCoeff() >= 0) || !(sums.spread.minCoeff() >= 0))
+      !(sums.squares.minCoeff() >= 0) || !(sums.spread.minCoeff() >= 0)) {
     throw DataError(
         fmt::format("{} holds sums that no rows have: not finite, negative, or of no rows; make "
                     "it again",
                     name));
+  }
   return sums;
 }
 
@@ -111,9 +112,10 @@ Network stepped(const Network& network, const PartialSums& sums, double damping)
   const Vector flat = gradient.reshaped();
   const Vector x = solve_scaled(H, flat);
   Matrix moved = sums.FR;  // F^T (R - G dV)
-  for (Index j = 0; j < k; ++j)
+  for (Index j = 0; j < k; ++j) {
     moved -=
         (sums.GF.middleRows(j * width, width).transpose() * x.segment(j * width, width)) * model.C.row(j);
+  }
   model.C += solve_scaled(sums.FF, moved);
   model.V[0] += Eigen::Map<const Matrix>(x.data(), width, k).transpose();
   return to_network(model);

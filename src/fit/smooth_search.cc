@@ -129,9 +129,10 @@ class SmoothSearch {
       : standard_(standard), options_(options), control_(control) {
     const double m = static_cast<double>(standard->outputs());
     // Outputs that were rounded cannot be fitted better than that.
-    if (options.rounding)
+    if (options.rounding) {
       floor_ = std::max(options.rounding->level(static_cast<double>(kSmooth.least_rows) * m),
                         options.rounding->computed);
+    }
     exact_ = std::max(kSmooth.exact, kSmooth.as_rounded * floor_);
   }
 
@@ -227,9 +228,10 @@ class SmoothSearch {
     std::stable_sort(errors.begin(), errors.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> kept;
-    for (const auto& [error, name] : errors)
+    for (const auto& [error, name] : errors) {
       if (error <= kSmooth.worth_going_on * errors.front().first && kept.size() < kSmooth.most_in_race)
         kept.push_back(name);
+    }
     control_.spend(static_cast<double>(names.size()) * (static_cast<double>(steps) + 1) * step);
     return kept.empty() ? names : kept;
   }
@@ -266,7 +268,7 @@ class SmoothSearch {
 
   // The form without units that the others replace: with C solved, unit j is worth |C_j|^2 / ((F^T
   // F)^-1)_jj, and the least goes while the error stays below `allowed`. No pass over the rows but one.
-  [[nodiscard]] Form without_spare_units(Form form, double allowed) const {
+  [[nodiscard]] Form without_spare_units(const Form& form, double allowed) const {
     const SamplePtr rows = rows_for(form.units());
     LinearSums sums = linear_sums(form, *rows, kBlockRows, control_);
     const double n = static_cast<double>(rows->rows() * rows->outputs());

@@ -26,6 +26,7 @@ class NnetReader {
     const Index layers = whole(sizes[0], 1, kMostLayers, "layers");
     const std::vector<double> listed = numbers("the widths", layers + 1);
     std::vector<Index> widths;
+    widths.reserve(listed.size());
     for (const double width : listed) widths.push_back(whole(width, 1, kWidest, "units"));
     if (static_cast<double>(widths.front()) != sizes[1] || static_cast<double>(widths.back()) != sizes[2])
       refuse("its widths are not those of its inputs and outputs");

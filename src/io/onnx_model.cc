@@ -115,9 +115,10 @@ std::pair<std::string, OnnxConstant> parse_tensor(std::string_view bytes, const 
         fmt::format("{}: '{}' has {} dimensions; save the model again", file, shown(name), dims.size()));
   }
   for (const std::int64_t extent : dims) {
-    if (extent < 0)
+    if (extent < 0) {
       throw DataError(
           fmt::format("{}: '{}' has an extent of {}; save the model again", file, shown(name), extent));
+    }
     constant.shape.push_back(extent);
   }
   const std::size_t size = bytes_per_number(constant.type);
@@ -215,10 +216,11 @@ std::string value_name(std::string_view bytes, const std::string& file, std::vec
         inner(dims, 1, [&](std::string_view dim) {
           Index extent = 0;
           ProtobufReader one(dim, file);
-          for (ProtobufField value; one.next(value);)
+          for (ProtobufField value; one.next(value);) {
             if (value.number == 1 && value.type == 0 && value.integer() > 0 &&
                 value.integer() < kLongestExtent)
               extent = static_cast<Index>(value.integer());
+          }
           if (shape->size() < kMostDimensions) shape->push_back(extent);
         });
       });

@@ -81,6 +81,7 @@ TablePtr open_table(const std::filesystem::path& path, const Control& control) {
   const std::vector<std::filesystem::path> files = files_named(path);
   if (files.size() == 1) return open_one_table(files[0], control);
   std::vector<TablePtr> tables;
+  tables.reserve(files.size());
   for (const std::filesystem::path& file : files) tables.push_back(open_one_table(file, control));
   return joined_tables(std::move(tables), path.string());
 }
@@ -105,21 +106,24 @@ SamplePtr open_samples(const std::filesystem::path& npz, const Control& control)
 
 void check_sample_files(const SampleFiles& files) {
   const std::vector<std::string>& paths = files.paths;
-  if (std::count(paths.begin(), paths.end(), kStandardInput) > 1)
+  if (std::count(paths.begin(), paths.end(), kStandardInput) > 1) {
     throw std::invalid_argument(
         "standard input (-) is given twice; give inputs and outputs in one table, or a file");
-  if (paths.size() == 2 && files.target.given())
+  }
+  if (paths.size() == 2 && files.target.given()) {
     throw std::invalid_argument(
         "a target names columns of one table; give one file, or two without a target");
+  }
   if (paths.size() == 2) return;
   if (paths.size() != 1) {
     throw std::invalid_argument(
         fmt::format("{} files are given; give inputs and outputs, or one file with both", paths.size()));
   }
   const std::string kind = lower(std::filesystem::path(paths[0]).extension().string());
-  if (kind == ".npz" && files.target.given())
+  if (kind == ".npz" && files.target.given()) {
     throw std::invalid_argument(
         fmt::format("{} holds arrays x and y; a target names columns of one table", paths[0]));
+  }
   if (kind == ".npz" || paths[0] == kStandardInput || is_text(kind) || files.target.given()) return;
   throw std::invalid_argument(fmt::format(
       "{} holds the inputs only; give the outputs too, both in one .npz, or say which of its columns "

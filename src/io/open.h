@@ -73,7 +73,7 @@ inline void check_sample_files(const std::vector<std::string>& paths) {
 
 // Whether the file's name ends so (".onnx"), in letters of either case. Throws DataError where there is no
 // such file.
-[[nodiscard]] bool has_ending(const std::filesystem::path& path, std::string_view ending);
+[[nodiscard]] bool has_ending(const std::filesystem::path& path, std::string_view wanted);
 
 // A network whose units are rectified by another function than the ReLU.
 struct RectifiedNetwork {

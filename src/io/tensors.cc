@@ -183,9 +183,10 @@ Vector Tensors::vector(std::string_view name, const std::string& file) const {
 }
 
 Network to_one_layer(const Network& network) {
-  if (network.depth() > 1)
+  if (network.depth() > 1) {
     throw std::invalid_argument(
         fmt::format("network: it has {} hidden layers, expected one", network.depth()));
+  }
   if (network.depth() != 0) return network;
   const Layer& only = network.layers[0];
   return {Matrix(0, only.W.cols()), Vector(0), Matrix(only.W.rows(), 0), only.b, only.W};

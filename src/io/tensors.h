@@ -37,7 +37,7 @@ struct Tensors {
 };
 
 // Throws std::invalid_argument for a network whose shapes do not fit.
-[[nodiscard]] Tensors to_tensors(const Network& network);
+[[nodiscard]] Tensors to_tensors(const Network& given);
 
 // Whether an array is called layers.<number>.W or layers.<number>.b.
 [[nodiscard]] bool is_deep(const Tensors& tensors);

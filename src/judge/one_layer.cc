@@ -372,15 +372,17 @@ class OneLayer final : public JudgedNetwork {
     }
     if (errors.no_intervals.empty() && !found_.look)
       errors.no_intervals = "no intervals: what is left was not looked at";
-    if (errors.no_intervals.empty() && per_number_ < kRowsForIntervals)
+    if (errors.no_intervals.empty() && per_number_ < kRowsForIntervals) {
       errors.no_intervals =
           fmt::format("too few rows for intervals: {:.1f} for every weight, {:.0f} are needed", per_number_,
                       kRowsForIntervals);
-    if (errors.no_intervals.empty() && weakest_ > 0 && weakest_ < kWeakestUnit * errors.unseen_unit)
+    }
+    if (errors.no_intervals.empty() && weakest_ > 0 && weakest_ < kWeakestUnit * errors.unseen_unit) {
       errors.no_intervals = fmt::format(
           "too few rows for intervals: the weakest unit explains {:.2g} of the "
           "outputs' variance, and others like it may be unseen below {:.2g}",
           weakest_, errors.unseen_unit);
+    }
     if (errors.no_intervals.empty() && found_.look->doubt > 1)
       errors.no_intervals = "no intervals: " + found_.look->doubtful;
     if (!errors.no_intervals.empty()) return;

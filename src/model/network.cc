@@ -194,9 +194,10 @@ void Network::validate() const {
       require("the number of rows of", prefix + "L", layer.L.rows(), layer.W.rows());
       require("the number of columns of", prefix + "L", layer.L.cols(), skip_columns(*this, l));
     }
-    if (!layer.W.allFinite() || !layer.b.allFinite() || !layer.L.allFinite())
+    if (!layer.W.allFinite() || !layer.b.allFinite() || !layer.L.allFinite()) {
       throw std::invalid_argument(
           fmt::format("network: a weight of {}, {} or {}L is not a finite number", W, b, prefix));
+    }
   }
 }
 

@@ -79,12 +79,14 @@ PartialMoments PartialMoments::deserialise(const std::string& bytes, const std::
   bool finite = out.second.count >= 1 && out.second.count == out.hermite.count[0] + out.hermite.count[1] &&
                 out.second.mean.allFinite() && out.second.centred.allFinite() && d >= 1 && m >= 1;
   for (const Matrix& part : parts) finite = finite && part.allFinite();
-  for (const RawSums& sums : out.hermite.sums)
+  for (const RawSums& sums : out.hermite.sums) {
     finite = finite && sums.order0.allFinite() && sums.order1.allFinite() && sums.order2.allFinite() &&
              sums.order3.allFinite() && sums.order4.allFinite();
-  if (!finite)
+  }
+  if (!finite) {
     throw DataError(
         fmt::format("{} holds sums that no rows have: not finite, or of no rows; make it again", name));
+  }
   return out;
 }
 

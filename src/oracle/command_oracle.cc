@@ -45,9 +45,10 @@ class CommandOracle final : public Oracle {
           return so_far.find('\n') != std::string::npos;
         },
         control, "say how many inputs it has, in a first line {\"inputs\": d, \"outputs\": m}");
-    if (!is_greeting(in))
+    if (!is_greeting(in)) {
       fail(fmt::format("began with '{}', not with {{\"inputs\": d, \"outputs\": m}}",
                        in.substr(0, std::min<std::size_t>(in.find('\n'), 60))));
+    }
     greeted_ = true;
     take_greeting(in);
     if (!in.empty()) fail("said more than its first line before it was asked");

@@ -124,9 +124,10 @@ Eigen::RowVectorXd Frame::direction(Index i) const {
   const std::int64_t k = order_[static_cast<std::size_t>(i)];
   const double scale = std::sqrt((k == 0 ? 1.0 : 2.0) / static_cast<double>(d));
   Eigen::RowVectorXd out(d);
-  for (Index n = 0; n < d; ++n)
+  for (Index n = 0; n < d; ++n) {
     out(n) = scale * sign_[static_cast<std::size_t>(n)] *
              cosine_[static_cast<std::size_t>((2 * n + 1) * k % (4 * d))];
+  }
   return out;
 }
 

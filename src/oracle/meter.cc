@@ -277,9 +277,10 @@ RowMatrix Meter::send(QueryStage stage, const Queries& queries) {
         log_.answered({stage, queries.part(first, rows), part});
         break;
       } catch (const OracleFault& fault) {
-        if (attempt == kTries)
+        if (attempt == kTries) {
           throw DataError(
               fmt::format("{} failed {} times in a row: {}", oracle_->name(), kTries, fault.what()));
+        }
         control_.check();
         std::this_thread::sleep_for(wait);
         wait *= 2;

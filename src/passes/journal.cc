@@ -84,9 +84,10 @@ class Journal::State {
       const Entry& entry = entry_at->second;
       check(entry, stage, sum.blocks());
       sum.absorb(entry.payload);
-      if (!sum.missing().empty())
+      if (!sum.missing().empty()) {
         throw DataError(
             fmt::format("the checkpoint's sum of '{}' does not hold all rows; start anew", stage));
+      }
       entries_.erase(entry_at);
       last_ = Clock::now();
       return;
@@ -148,9 +149,10 @@ class Journal::State {
     if (!bytes.starts_with(kMagic))
       throw DataError(fmt::format("{} is not a checkpoint of this version; remove it, and start anew", name));
     const LogRecords records = parse_records(bytes, name);
-    if (records.list.empty())
+    if (records.list.empty()) {
       throw DataError(
           fmt::format("{}: its header is not whole, or was changed; remove it, and start anew", name));
+    }
     std::optional<std::uint64_t> announced;  // size of the record that has to follow
     for (const LogRecord& record : records.list) {
       const bool first = &record == &records.list.front();

@@ -63,10 +63,11 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
     const Route& route = *journey.route;
     const Case under{*journey.data, found, options, journey.control, spent};
     Recheck recheck;
-    if (route.recheck != nullptr)
+    if (route.recheck != nullptr) {
       recheck = [&](const Network& network, Checks& checks) {
         route.recheck(network, *samples, options, checks);
       };
+    }
     const auto network = route.judged_as != nullptr ? route.judged_as(under) : one_layer(under);
     judge(*network, under, recheck, result);
     if (result.network.activation != "relu") result.activation = result.network.activation;

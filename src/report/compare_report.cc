@@ -212,9 +212,11 @@ void add_heat_maps(const CompareResult& found, Json& list) {
 Json sections_of(const CompareResult& found) {
   Json list = Json::array();
   std::vector<Fact> shown = facts(found);
-  if (const Index inputs = found.random_differences.size(); inputs > 0 && found.random_differences.isZero(0))
+  if (const Index inputs = found.random_differences.size();
+      inputs > 0 && found.random_differences.isZero(0)) {
     shown.push_back({"random inputs", fmt::format("at none of {} is there a difference",
                                                   grouped(static_cast<double>(inputs)))});
+  }
   list.push_back(facts_section(shown));
   if (found.worst_input.size() > 0) {
     Json rows = Json::array();
@@ -224,9 +226,10 @@ Json sections_of(const CompareResult& found) {
       rows.push_back({fmt::format("{}", o + 1), p, q, fmt::format("{:.3g}", gap)});
     }
     std::string text = fmt::format("x = ({}).", entries_words(found.worst_input));
-    if (found.simple_input.size() > 0 && found.simple_input != found.worst_input)
+    if (found.simple_input.size() > 0 && found.simple_input != found.worst_input) {
       text += fmt::format(" Simpler, and {:.3g} apart: {}, x = ({}).", found.simple_difference,
                           found.simple_words, entries_words(found.simple_input));
+    }
     list.push_back(
         table_section("The worst input", text, {"output", "first", "second", "difference"}, std::move(rows)));
   }
@@ -289,11 +292,12 @@ std::vector<Fact> facts(const CompareResult& found) {
     list.push_back(
         {"queries", fmt::format("{}: {} random, {} beside kinks of the file, {} far out", found.queries,
                                 found.random_queries, found.kink_queries, found.far_queries)});
-    if (found.same())
+    if (found.same()) {
       list.push_back(
           {"may be missed", fmt::format("a difference on less than {:.2g} of the domain, at a confidence "
                                         "of {:g}",
                                         found.unseen_share, found.confidence)});
+    }
   }
   if (found.parameters) {
     const NetworkComparison& p = *found.parameters;

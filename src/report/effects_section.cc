@@ -37,9 +37,10 @@ Json interval_words(const Errors& errors) {
 
 Json effects_json(const Errors& errors) {
   Json list = Json::array();
-  for (const Effect& e : errors.effects)
+  for (const Effect& e : errors.effects) {
     list.push_back({e.kind, e.unit, e.input, e.output, number(e.value), number(e.error), number(e.lower),
                     number(e.upper)});
+  }
   return list;
 }
 
@@ -56,8 +57,9 @@ Json effects_section(const Result& result) {
   if (lines.empty() || lines.size() > kMostLines) return nullptr;
   const bool several = result.network.outputs() > 1;
   Json rows = Json::array();
-  for (const auto& [at, kinds] : lines) {
-    const auto& [unit, output, input] = at;
+  for (const auto& line : lines) {
+    const auto& [unit, output, input] = line.first;
+    const auto& kinds = line.second;
     const bool of_unit = unit < result.network.hidden();
     const auto cell = [&](const char* kind) {
       const auto found = kinds.find(kind);

@@ -69,9 +69,10 @@ class Comparison {
     } catch (const std::invalid_argument& error) {
       cannot(error.what());
     }
-    if (findings_.empty() || unchecked_only())
+    if (findings_.empty() || unchecked_only()) {
       findings_.push_back(
           {"certificate", Outcome::kGood, "its numbers are those that network and samples give"});
+    }
     return std::move(findings_);
   }
 
@@ -192,10 +193,11 @@ class Comparison {
   void compare_fit(const Judged& judged) {
     const Result& found = judged.result;
     if (network_.depth() > 1) {
-      if (!judged.removal_tried)
+      if (!judged.removal_tried) {
         leave("network", found.certificate.status == Status::kEstimated
                              ? "that no unit can go was tried when it was estimated, not again"
                              : "whether a unit can go was not tried to the end in time");
+      }
       return;
     }
     if (judged.gained) {
@@ -222,9 +224,10 @@ class Comparison {
       return a.rows() == b.rows() && a.cols() == b.cols() &&
              (a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= kSame * b.cwiseAbs().maxCoeff());
     };
-    for (std::size_t l = 0; both && l < again.layers.size(); ++l)
+    for (std::size_t l = 0; both && l < again.layers.size(); ++l) {
       same = same && near(errors_->layers[l].W, again.layers[l].W) &&
              near(errors_->layers[l].b, again.layers[l].b);
+    }
     if (!same) bad("the standard errors beside the network are not those that network and samples give");
   }
 

@@ -22,6 +22,7 @@ template <class Entry>
   order.resize(kMostIntervals);
   std::sort(order.begin(), order.end());
   std::vector<Entry> kept;
+  kept.reserve(order.size());
   for (const std::size_t i : order) kept.push_back(std::move(list[i]));
   return kept;
 }

@@ -205,16 +205,18 @@ std::vector<Fact> facts(const Result& result) {
                         ? errors.no_intervals
                         : std::string(deep && skips ? "not computed beside skip terms"
                                                     : "not computed for so many weights")});
-    if (errors.max_standard_error > 0 && errors.coverage > 0)
+    if (errors.max_standard_error > 0 && errors.coverage > 0) {
       list.push_back(
           {"95% intervals", fmt::format("{:.3g} standard errors to either side; {:.0f}% held the truth "
                                         "in trials of as many rows per weight",
                                         errors.reach, 100 * errors.coverage)});
-    if (errors.unseen_unit > 0 && !deep)
+    }
+    if (errors.unseen_unit > 0 && !deep) {
       list.push_back(
           {"units", fmt::format("a lower bound: a further one that explains less than {:.2g} of the outputs' "
                                 "variance would not be seen",
                                 errors.unseen_unit)});
+    }
   }
   if (!deep) return list;
   if (!errors.smallest_singular.empty()) {

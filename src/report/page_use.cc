@@ -149,9 +149,10 @@ std::string reproduce_section(const Json& json) {
   }
   if (const Json& options = at(json, "options"); options.is_object() && !options.empty()) {
     std::string said;
-    for (const auto& [name, value] : options.items())
+    for (const auto& [name, value] : options.items()) {
       said += (said.empty() ? "" : ", ") + escape(name) + " " +
               escape(value.is_string() ? words(value) : to_line(value));
+    }
     content += row("options", said);
   }
   if (const Json& seed = at(json, "seed"); seed.is_number()) content += row("seed", to_line(seed));

@@ -16,7 +16,7 @@ struct Images {
   std::vector<std::string> captions{};  // as many, or none
   double width = 1080;
 };
-[[nodiscard]] std::string draw(const Images& images);
+[[nodiscard]] std::string draw(const Images& pictures);
 
 // value ± reach, one per line, over one axis with a line at zero. Those that reach over zero are dashed.
 // None is

@@ -118,9 +118,10 @@ Applies gaussian_and_many_outputs(Job& job) {
     return {Applicable::kDoubtful, fmt::format("there are fewer rows than the {} pairs of inputs", pairs)};
   // In the active subspace, which moments of orders 2 to 4 are taken in, there are far fewer pairs.
   if (job.control.device && rows_on_device(*job.data.standard()) != nullptr &&
-      job.data.rows()->inputs() > kManyInputs)
+      job.data.rows()->inputs() > kManyInputs) {
     return {Applicable::kDoubtful,
             fmt::format("moments of all {} pairs of inputs cost more than others", pairs)};
+  }
   return gaussian_inputs(job.data);
 }
 

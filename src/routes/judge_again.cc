@@ -169,10 +169,11 @@ Judged judge_again(const Network& network, const SamplePtr& samples, const Claim
   judged.gained = again.gained();
   const Case under{data, found, options, control, 0, true};
   Recheck recheck;
-  if (route.recheck != nullptr)
+  if (route.recheck != nullptr) {
     recheck = [&](const Network& as_judged, Checks& checks) {
       route.recheck(as_judged, *samples, options, checks);
     };
+  }
   judge(*one_layer(under), under, recheck, result);
   return judged;
 }

@@ -120,20 +120,24 @@ class Look {
                       out_.most_hidden, out_.most_hidden == 1 ? "" : "s", 2 * out_.most_hidden,
                       rows_for(2 * out_.most_hidden)));
     }
-    if (static_cast<double>(out_.outputs) > kExchanged * static_cast<double>(out_.inputs))
+    if (static_cast<double>(out_.outputs) > kExchanged * static_cast<double>(out_.inputs)) {
       say(fmt::format("there are {} outputs of {} input{}: are inputs and outputs exchanged?", out_.outputs,
                       out_.inputs, out_.inputs == 1 ? "" : "s"));
-    if (seen.integer_outputs)
+    }
+    if (seen.integer_outputs) {
       say("the outputs are whole numbers: labels have no weights behind them to recover; give the numbers "
           "from which "
           "they were decided, or ask for halfspaces or a network that memorises them");
-    if (seen.discrete)
+    }
+    if (seen.discrete) {
       say("some inputs take a handful of values only: where a unit bends between them cannot be seen; spread "
           "them");
-    if (!seen.gaussian)
+    }
+    if (!seen.gaussian) {
       say("the inputs are not Gaussian: routes that rest on that are passed over, and a search takes longer; "
           "where "
           "inputs can be chosen, draw them from a normal distribution");
+    }
     if (seen.repeated_rows) say("rows are repeated: repetitions tell nothing new and are left out");
   }
 

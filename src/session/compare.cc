@@ -86,9 +86,10 @@ CompareResult compare(const CompareFiles& files, const Control& control) {
   options.validate();
   const std::size_t given =
       (files.first.empty() ? 0 : 1) + (files.second.empty() ? 0 : 1) + files.commands.size();
-  if (given != 2)
+  if (given != 2) {
     throw std::invalid_argument(fmt::format("two files or commands are compared with each other; {} {} given",
                                             given, given == 1 ? "was" : "were"));
+  }
   if (files.commands.empty()) return compare(files.first, files.second, options, control);
   const auto command = [&](std::size_t i, Index inputs) {
     CommandOptions how;

@@ -42,9 +42,10 @@ std::vector<long double> plain_outputs(const Network& network, const Vector& x) 
       long double sum = layer.b(i);
       for (Index j = 0; j < layer.W.cols(); ++j)
         sum += static_cast<long double>(layer.W(i, j)) * below[static_cast<std::size_t>(j)];
-      if (layer.L.size() != 0)
+      if (layer.L.size() != 0) {
         for (Index j = 0; j < layer.L.cols(); ++j)
           sum += static_cast<long double>(layer.L(i, j)) * lower[static_cast<std::size_t>(j)];
+      }
       z.push_back(sum);
     }
     if (l + 1 == network.layers.size()) return z;

@@ -74,9 +74,10 @@ std::vector<Given> about_one_layer(const GenerateOptions& o) {
 
 void refuse_beside(const char* source, const char* kind, const std::vector<Given>& options) {
   for (const Given& option : options) {
-    if (option.given)
+    if (option.given) {
       throw std::invalid_argument(
           fmt::format("{} is about random networks{} and does not go with {}", option.name, kind, source));
+    }
   }
 }
 

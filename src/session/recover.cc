@@ -35,9 +35,10 @@ std::shared_ptr<RankPasses> ranks_of(const Control& control) {
 void start_from_moments(const std::vector<std::string>& files, RecoverOptions& options,
                         const Control& control) {
   if (options.depth() != 1) throw std::invalid_argument("moments tell of one hidden layer, not of more");
-  if (options.route != "auto" && options.route != "depth2")
+  if (options.route != "auto" && options.route != "depth2") {
     throw std::invalid_argument(
         fmt::format("moments belong to the route depth2, but route is {}", options.route));
+  }
   options.route = "depth2";
   Depth2Options spectral;
   spectral.hidden = options.hidden();
@@ -97,9 +98,10 @@ std::string expectation(const SampleSource& samples, const RecoverOptions& optio
 
 std::string route_name(const std::string& route, const std::string& method) {
   if (route == kRectified) return fmt::format("{}-{}", route, method.empty() ? "tensor" : method);
-  if (!method.empty())
+  if (!method.empty()) {
     throw std::invalid_argument(
         fmt::format("method belongs to the route {}, but route is {}", kRectified, route));
+  }
   return route;
 }
 

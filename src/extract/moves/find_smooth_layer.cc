@@ -90,9 +90,10 @@ bool curves_coarsely(Meter& meter, const AnswerNoise& noise, std::uint64_t seed)
     // Towards the middle of a box, where there is one.
     if (box.bounded())
       v = v.cwiseAbs().cwiseProduct((frame.origin().transpose() - x.row(i)).cwiseSign()).eval();
-    for (const double step : {kSmoothLayer.shorter, kSmoothLayer.longer})
+    for (const double step : {kSmoothLayer.shorter, kSmoothLayer.longer}) {
       for (Index q = 0; q < kSmoothLayer.steps; ++q)
         u.row(at++) = x.row(i) + static_cast<double>(q) * step * size * v;
+    }
   }
   if (box.bounded()) u = u.cwiseMax(box.low).cwiseMin(box.high).eval();
   const RowMatrix y = meter.ask(QueryStage::kProbe, plain_rows(u));

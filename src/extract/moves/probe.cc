@@ -111,9 +111,10 @@ const char* const kWholeNumbers =
 RowMatrix whole_numbers(const Frame& frame, const RowMatrix& x) {
   RowMatrix whole = x.array().round().matrix();
   const Box& box = frame.domain();
-  for (Index n = 0; n < whole.cols() && box.bounded(); ++n)
+  for (Index n = 0; n < whole.cols() && box.bounded(); ++n) {
     whole.col(n) =
         whole.col(n).cwiseMax(std::ceil(box.low_of(n))).cwiseMin(std::floor(box.high_of(n))).eval();
+  }
   return whole;
 }
 

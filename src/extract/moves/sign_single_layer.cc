@@ -54,7 +54,7 @@ SignedNetwork resolve_network_signs(const SeparableModel& model, double toleranc
     G = scale.asDiagonal() * G * scale.asDiagonal();
     right = scale.asDiagonal() * right;
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(G);
-    const Vector values = eigen.eigenvalues();
+    const Vector& values = eigen.eigenvalues();
     out.signs_identifiable = values(0) > kSignSingle.dependent;
     const Vector inverse =
         values.unaryExpr([](double value) { return value > kSignSingle.dependent ? 1 / value : 0; });

@@ -67,10 +67,11 @@ bool join_two(DeepForm& form, std::size_t l) {
       const double one = V.row(i).norm(), two = V.row(j).norm();
       if (!(one > 0) || !(two > 0) || !((V.row(i) / one - V.row(j) / two).norm() <= kTidy.one_plane))
         continue;
-      if (l + 1 < form.depth())
+      if (l + 1 < form.depth()) {
         form.V[l + 1].col(i) += two / one * form.V[l + 1].col(j);
-      else
+      } else {
         form.C.row(i) += two / one * form.C.row(j);
+      }
       form = without_unit(form, l, j);
       return true;
     }
@@ -150,7 +151,7 @@ std::optional<DeepForm> without_skip_terms(const DeepForm& sign_free, const RowM
   }
   const std::size_t depth = form.depth();
   std::vector<Matrix> rows = form.V;  // on (..., |Q_{l+1}|, what layer l reads)
-  rows.push_back(form.C.transpose());
+  rows.emplace_back(form.C.transpose());
   DeepForm plain;
   plain.plain = true;
   plain.inputs = form.inputs;

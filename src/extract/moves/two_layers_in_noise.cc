@@ -201,11 +201,12 @@ class InNoise {
       trace_kinks();
       units_from_jumps();
       if (control().out_of_time()) return none("the time ended");
-      if (units_.empty())
+      if (units_.empty()) {
         return none(
             fmt::format("{} planes of a first layer were found and {} kinks above it, but none of their "
                         "surfaces could be followed across the planes",
                         V_.rows(), above_.size()));
+      }
       if (assemble(out, idle == kInNoise.idle_rounds)) return out;
       const bool further = units_.size() > most || static_cast<double>(wrong_.size()) <
                                                        kInNoise.progress * static_cast<double>(least_wrong);
@@ -222,11 +223,12 @@ class InNoise {
         most = 0;
       }
     }
-    if (above_.size() > units_.size())
+    if (above_.size() > units_.size()) {
       why_ += fmt::format(
           "; the surfaces of {} kinks could not be followed from plane to plane, as those of a "
           "third hidden layer cannot",
           above_.size());
+    }
     NoisyLayers failed = none(why_);
     failed.left = left_;
     return failed;
@@ -305,10 +307,11 @@ class InNoise {
   }
 
   [[nodiscard]] bool on_known(const Vector& u, double error) const {
-    for (Index j = 0; j < V_.rows(); ++j)
+    for (Index j = 0; j < V_.rows(); ++j) {
       if (std::abs(V_.row(j).head(s_).dot(u) + V_(j, s_)) <=
           kInNoise.same_plane * (error + plane_error_[static_cast<std::size_t>(j)] * (1 + u.norm())))
         return true;
+    }
     for (const SurfaceUnit& unit : units_) {
       const auto [z, slope] = value_of(unit, u);
       if (!unit.by_row &&
@@ -647,9 +650,10 @@ class InNoise {
     w /= gamma;
     const double most = std::min(kInNoise.near_crossing * spread_,
                                  kInNoise.room * std::max(room_at(at, plane), 1e-6 * spread_));
-    for (const double nearer : kInNoise.nearer)
+    for (const double nearer : kInNoise.nearer) {
       if (const std::optional<Change> change = change_at(unit, at, g, ahead, plane, w, gamma, nearer * most))
         return change;
+    }
     return std::nullopt;
   }
   std::optional<Change> change_at(const SurfaceUnit& unit, const Vector& at, const Vector& g,

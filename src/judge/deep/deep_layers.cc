@@ -131,11 +131,12 @@ class DeepLayers final : public JudgedNetwork {
                       result.network.activation == "tanh" ? "tanh (or sigmoids: the same networks)"
                                                           : result.network.activation),
           "rows are independent draws of the input distribution that the conclusion is about"};
-      if (result.network.activation != "tanh")
+      if (result.network.activation != "tanh") {
         certificate.assumed.push_back(fmt::format(
             "no network of {} units of these widths that is far from this one has the same outputs: the "
             "theorem is about tanh",
             result.network.activation));
+      }
       return;
     }
     certificate.assumed = {

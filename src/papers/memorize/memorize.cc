@@ -264,9 +264,10 @@ void descend_outputs(MemorizeResult& result, const RowMatrix& z, const MemorizeO
 std::string position_remedy(const MemorizeResult& result, const MemorizeOptions& options) {
   constexpr double kUneven = 1.5;
   const Vector lengths = result.inputs.rowwise().norm();
-  if (!options.normalize && lengths.maxCoeff() > kUneven * lengths.minCoeff())
+  if (!options.normalize && lengths.maxCoeff() > kUneven * lengths.minCoeff()) {
     return "dividing the rows by their norms (normalize) or perturbing the inputs (perturb 0.01 or so) would "
            "help";
+  }
   return result.layers == 2
              ? "perturbing the inputs (perturb 0.01 or so) or three layers would help"
              : "fewer rows, more inputs, or perturbing the inputs (perturb 0.01 or so) would help";
@@ -344,9 +345,10 @@ void measure_again(MemorizeResult& result, const RowMatrix& given, const Memoriz
   result.closed_form.forms.clear();
   if (options.method != MemorizeMethod::kClosedForm) {
     const Index units = r / std::max<Index>(m, 1);
-    if (units < 2 || units * m != r || units % 2 != 0 || static_cast<Index>(result.descents.size()) != m)
+    if (units < 2 || units * m != r || units % 2 != 0 || static_cast<Index>(result.descents.size()) != m) {
       throw DataError(
           "a descent has as many units for every output, half of either sign; this network has not");
+    }
     for (Index o = 0; o < m; ++o) {
       const Vector labels = result.targets.col(o);
       const QuadraticObjective objective(z, labels, units, 0, control);

@@ -83,15 +83,17 @@ class Checker {
   }
   // Why an honest folder might not be replayed here; empty where there is no such reason.
   [[nodiscard]] std::string excuse() const {
-    if (is_earlier())
+    if (is_earlier()) {
       return fmt::format(
           "it was extracted by an earlier program (version {}), which drew other queries for a seed than "
           "this "
           "one, so that the extraction cannot be made again",
           words(at(json_, "version")));
-    if (of_another_machine())
+    }
+    if (of_another_machine()) {
       return fmt::format("it was extracted on another kind of machine ({}), whose last bits are others",
                          document_.certificate.host);
+    }
     return "";
   }
 
@@ -107,9 +109,10 @@ class Checker {
                       hidden == (network_.depth() > 1 ? Json(network_.widths()) : Json(network_.hidden()));
     if (!same) bad("network", "its shape is not the one that the certificate states");
     for (const Json& check : at(json_, "assumptions")) {
-      if (claims() && is_true(at(check, "required")) && !is_true(at(check, "holds")))
+      if (claims() && is_true(at(check, "required")) && !is_true(at(check, "holds"))) {
         bad("certificate",
             fmt::format("it says {}, but '{}' does not hold", status, words(at(check, "name"))));
+      }
     }
   }
 

@@ -124,9 +124,10 @@ class LayerCheck {
     const UnitProfiles profiles = unit_profiles(again.layer, *samples_, control_);
     const std::vector<std::string> found = differences(stated_, make_document(again, profiles).json, rules);
     for (const std::string& what : found) bad(what);
-    if (found.empty())
+    if (found.empty()) {
       findings_.push_back({"certificate", Outcome::kGood,
                            "learnt again from the samples, the layer and its numbers are these"});
+    }
     if (!same_start(again.layer)) bad_file("units", "the directions of step 1 are not those of the samples");
     if (there("units.svg") && rules.same_version &&
         read_log(folder_ / "units.svg", "") != units_picture(profiles))

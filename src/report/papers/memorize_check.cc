@@ -105,9 +105,10 @@ class MemorizedCheck {
     measure_again(result, given.value_or(result.inputs), options, control_);
     const std::vector<std::string> found = differences(stated_, make_document(result).json, rules);
     for (const std::string& what : found) bad("certificate", what);
-    if (found.empty())
+    if (found.empty()) {
       findings_.push_back(
           {"certificate", Outcome::kGood, "its numbers are those that the network and its rows give"});
+    }
   }
 
   // How it went, as stated; where it ended is measured.

@@ -35,14 +35,16 @@ Judged judge_layers_again(const Network& network, const SamplePtr& samples, cons
                           const Control& control) {
   const SingleThreadedBlas single;
   const Route route = deep_route();
-  if (claim.route != route.name)
+  if (claim.route != route.name) {
     throw DataError(fmt::format("the certificate names the route '{}', which finds no {} hidden layers",
                                 claim.route, network.depth()));
+  }
   if (network.has_skip_terms())
     throw DataError("the network has terms that pass a layer by, which no certified or estimated one has");
-  if (held_out_period(route.hold_out, claim.samples) != claim.period)
+  if (held_out_period(route.hold_out, claim.samples) != claim.period) {
     throw DataError(fmt::format("its split holds out one in {} of {} rows, which no route does", claim.period,
                                 claim.samples));
+  }
   RecoverOptions options;
   options.seed = claim.seed;
   options.layers = network.depth();
