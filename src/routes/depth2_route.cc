@@ -98,7 +98,7 @@ Start orders2to4(Job& job) {
   rounds.spectral = depth2_options(job);
   if (!job.named) rounds.another_kind = [&] { return settled_kind(job).smooth; };
   Rounds found = residual_rounds(start.V, job.data.standard(), rounds, job.control);
-  if (job.kind && job.kind->smooth) {
+  if (found.end != RoundsEnd::kExact && job.kind && job.kind->smooth) {
     start.usable = false;
     start.said = job.kind->why;
   }

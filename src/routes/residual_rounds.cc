@@ -81,7 +81,7 @@ class Rounder {
       all << model_.V[0], more;
       model_.V[0] = std::move(all);
     }
-    // Ended before.
+    // Rounds may end before the one that asks.
     if (result_.end == RoundsEnd::kStalled || result_.end == RoundsEnd::kNoise)
       static_cast<void>(of_another_kind());
     result_.V = model_.V[0];
