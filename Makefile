@@ -46,8 +46,11 @@ demo: core  ## ask a trained network, recover it from its answers, compare
 check: build
 	@$(RUN) ctest --preset $(PRESET) -j $(JOBS)
 
-test: check  ## build and run every test
-	@scripts/python_checks.sh $(BUILD)/apps/exhume
+# Python's packages are fetched while the program is built.
+test:  ## build and run every test
+	@scripts/setup.sh test
+	@scripts/python_checks.sh --packages & packages=$$!; \
+	$(MAKE) --no-print-directory check && wait $$packages && scripts/python_checks.sh $(BUILD)/apps/exhume
 
 measures: build
 	@cmake --build $(BUILD) -j $(JOBS) --target exhume_measures

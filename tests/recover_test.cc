@@ -235,5 +235,48 @@ TEST(UnitSearch, PureNoiseIsLeftAlone) {
   EXPECT_LE(found.model.units(), 1);
 }
 
+// Where rows are plenty the search sees some of them, and the verdict looks at all.
+SamplePtr plenty(const Network& network, double noise, std::uint64_t seed) {
+  return load(*planted_samples(network, {.samples = 600'000, .noise_relative = noise, .seed = seed}));
+}
+
+TEST(Recover, PlentyOfRowsAreSearchedInPartAndJudgedWhole) {
+  const Network network = plant({.inputs = 3, .hidden = 3, .outputs = 1, .seed = 41});
+  const SamplePtr samples = plenty(network, 0, 41);
+  Control one, two;
+  two.threads = 2;
+  const Result found = recover(samples, {.seed = 41}, one);
+  EXPECT_EQ(found.certificate.status, Status::kCertified) << found.certificate.reason;
+  EXPECT_EQ(found.certificate.searched, 65'536);
+  EXPECT_LT(align(found.network, network).worst_error, 1e-9);
+  const Result again = recover(samples, {.seed = 41}, two);
+  EXPECT_EQ(found.network.W(), again.network.W());
+}
+
+TEST(Recover, WhatOnlySomeRowsShowIsNotPassedOver) {
+  const Network network = plant({.inputs = 3, .hidden = 3, .outputs = 1, .seed = 42});
+  SampleBlock block;
+  plenty(network, 0, 42)->read(0, 600'000, block);
+  RowMatrix x = block.x(), y = block.y();
+  y(300'001, 0) += 1;  // most likely not among those that are searched
+  const Result found = recover(memory_samples(x, y), {.seed = 42}, Control());
+  EXPECT_NE(found.certificate.status, Status::kCertified);
+  EXPECT_EQ(found.certificate.searched, 0);
+  ASSERT_FALSE(found.certificate.tried.empty());
+  EXPECT_NE(found.certificate.tried[0].outcome.find("among 65536 of the rows: exact"), std::string::npos)
+      << found.certificate.tried[0].outcome;
+}
+
+TEST(Recover, NoiseIsFittedToAllOfPlentyOfRows) {
+  const Network network = plant({.inputs = 3, .hidden = 2, .outputs = 2, .seed = 43});
+  Control control;
+  control.threads = 2;
+  const Result found = recover(plenty(network, 0.05, 43), {.seed = 43}, control);
+  EXPECT_EQ(found.certificate.status, Status::kEstimated) << found.certificate.reason;
+  EXPECT_EQ(found.certificate.searched, 0);
+  // The errors of a fit to all rows: weights of size 1, noise of 5%, 588,000 rows.
+  EXPECT_LT(found.errors.max_standard_error, 1e-3);
+}
+
 }  // namespace
 }  // namespace exhume::recover_test

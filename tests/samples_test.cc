@@ -56,6 +56,28 @@ TEST(Samples, ASpreadSubsetHasDistinctRowsFromEndToEnd) {
   }
 }
 
+TEST(Samples, ARandomSubsetHasDistinctRowsInOrderAndIsThatOfItsSeed) {
+  for (const Index count : {1, 63, 64, 65, 500, 999, 1000, 2000}) {
+    const std::vector<double> rows = values(*random_subset(*numbered(1000), count, 3), 50);
+    EXPECT_EQ(static_cast<Index>(rows.size()), std::min<Index>(count, 1000));
+    EXPECT_EQ(std::set<double>(rows.begin(), rows.end()).size(), rows.size());
+    EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+    EXPECT_LT(rows.back(), 1000);
+    EXPECT_EQ(rows, values(*random_subset(*numbered(1000), count, 3), 50));
+  }
+  EXPECT_NE(values(*random_subset(*numbered(1000), 128, 3), 50),
+            values(*random_subset(*numbered(1000), 128, 4), 50));
+}
+
+TEST(Samples, HeldOutRowsAreTheSameHoweverManyAreReadAtOnce) {
+  // Short rows are read with those between them, many at once.
+  const Split parts = split(numbered(40'000), 50, 5);
+  const std::vector<double> one_by_one = values(*parts.held_out, 1);
+  EXPECT_EQ(one_by_one, values(*parts.held_out, 700));
+  EXPECT_EQ(one_by_one, values(*parts.held_out, 800));
+  EXPECT_EQ(one_by_one.size(), 800U);
+}
+
 TEST(Samples, AffineMapIsApplied) {
   const RowMatrix x = (RowMatrix(1, 2) << 3, 5).finished(), y = (RowMatrix(1, 1) << 7).finished();
   const AffineMap map{(Matrix(1, 2) << 2, -1).finished(), (Vector(2) << 1, 1).finished(),

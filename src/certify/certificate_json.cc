@@ -83,6 +83,7 @@ Certificate certificate_of(const Json& json) {
   if (at(json, "seed").is_number_unsigned()) c.seed = at(json, "seed").get<std::uint64_t>();
   c.rows = index_of(at(json, "rows"));
   c.samples = index_of(at(json, "samples"));
+  c.searched = index_of(at(json, "searched_rows"));
   c.held_out = index_of(at(json, "held_out"));
   c.held_out_period = index_of(at(at(json, "split"), "period"));
   c.conclusion = words(at(json, "conclusion"));
@@ -155,6 +156,7 @@ Document make_document(const Certificate& c, CertificateParts parts) {
   json["samples"] = c.samples;
   json["held_out"] = c.held_out;
   json["rows"] = c.rows;
+  if (c.searched > 0) json["searched_rows"] = c.searched;
   if (c.held_out_period > 0) json["split"] = {{"period", c.held_out_period}, {"seed", c.seed}};
   if (!c.target.empty()) json["target"] = c.target;
   if (!c.remarks.empty()) json["remarks"] = c.remarks;

@@ -124,6 +124,11 @@ EntryModel::EntryModel(const Network& network, const Rectifier* rectifier, const
   standard_sizes =
       standard_sizes_of(coordinates, [all = of_sizes(coordinates->from_user(network)), rectifier](
                                          const RowMatrix& x) { return exhume::values(all, rectifier, x); });
+  const Vector origin = Vector::Zero(network.inputs());
+  least_sizes = sizes(origin.transpose()).row(0);
+  // From standardised coordinates: the origin there is the mean.
+  least_standard = standard_sizes(coordinates->map.mu.transpose()).row(0);
+  least_natural = coordinates->map.D.cwiseAbs().cwiseInverse().transpose();
   natural = [P = Matrix(coordinates->map.P.cwiseAbs()), mu = coordinates->map.mu,
              spread = Eigen::RowVectorXd(coordinates->map.D.cwiseAbs().cwiseInverse().transpose())](
                 const Eigen::Ref<const RowMatrix>& x) -> RowMatrix {
@@ -139,10 +144,28 @@ EntryCheck check_entries(const EntryModel& model, const SampleSource& rows, cons
   const double units = unseen && stored.coarse() ? 2 : 1;
   const double depth = model.terms;
   const EntryModel::Values natural = model.natural ? model.natural : natural_of_rows(rows);
+  // What is allowed at least, in doubles: nearly always enough, and the same for all rows.
+  const bool quick = !stored.coarse() && model.least_sizes.size() > 0;
+  Eigen::RowVectorXd allowed_anywhere;
+  if (quick) {
+    const Eigen::RowVectorXd S = model.least_sizes.cwiseMin(kMostCancelled * model.least_natural);
+    allowed_anywhere = (kPolished * S.cwiseMin(model.least_standard) + 8 * kDouble * S).cwiseMax(kTiny);
+  }
   const Look look = reduce_blocks(
       rows, Look{}, control, "",
       [&](Look& to, const SampleBlock& block) {
         const Matrix gaps = (model.values(block.x()) - block.y()).cwiseAbs();
+        if (quick) {
+          Look first;
+          for (Index i = 0; i < gaps.rows(); ++i) {
+            for (Index o = 0; o < gaps.cols(); ++o) {
+              const double gap = gaps(i, o), y = block.y()(i, o);
+              first.share = std::max(first.share, gap / (model.least_natural(o) + std::abs(y)));
+              first.in_double.offer(gap / allowed_anywhere(o), gap, y, block.first_row() + i, o);
+            }
+          }
+          if (first.in_double.ratio <= 1) return to.merge(first);
+        }
         const Matrix N = Matrix(natural(block.x())) + Matrix(block.y().cwiseAbs());
         const Matrix S = Matrix(model.sizes(block.x())).cwiseMin(kMostCancelled * N);
         Matrix least = S;

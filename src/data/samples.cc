@@ -51,6 +51,7 @@ class Groups {
       : rows_(rows), period_(period), groups_(rows / period), random_(seed, "held-out rows") {}
   Index held_out() const { return groups_; }
   Index training() const { return rows_ - groups_; }
+  Index period() const { return period_; }
   Index held_out_row(Index g) const {
     return g * period_ + static_cast<Index>(random_.below(static_cast<std::uint64_t>(period_),
                                                           static_cast<std::uint64_t>(g)));
@@ -99,15 +100,34 @@ class HeldOutRows final : public SampleView {
   Index rows() const override { return groups_.held_out(); }
   void read(Index first, Index count, SampleBlock& block) const override {
     block.allocate(first, count, inputs(), outputs());
-    SampleBlock one;
-    for (Index i = 0; i < count; ++i) {
-      base_->read(groups_.held_out_row(first + i), 1, one);
-      block.own_x().row(i) = one.x().row(0);
-      block.own_y().row(i) = one.y().row(0);
+    if (count == 0) return;
+    SampleBlock some;
+    const auto take = [&](Index i, Index from) {
+      block.own_x().row(i) = some.x().row(from);
+      block.own_y().row(i) = some.y().row(from);
+    };
+    // Where rows are short, to read those between costs less than many calls.
+    const Index per_group = groups_.period() * (inputs() + outputs());
+    if (base_->distant() || per_group > kMostBetween) {
+      for (Index i = 0; i < count; ++i) {
+        base_->read(groups_.held_out_row(first + i), 1, some);
+        take(i, 0);
+      }
+      return;
+    }
+    const Index step = std::max<Index>(1, kMostAtOnce / per_group);
+    for (Index i = 0; i < count; i += step) {
+      const Index last = std::min(i + step, count) - 1, begin = groups_.held_out_row(first + i);
+      base_->read(begin, groups_.held_out_row(first + last) + 1 - begin, some);
+      for (Index j = i; j <= last; ++j) take(j, groups_.held_out_row(first + j) - begin);
     }
   }
 
  private:
+  // Numbers from one held-out row to the next up to which those between are read too (16 kB), and that are read
+  // at once (1 MB).
+  static constexpr Index kMostBetween = 2048, kMostAtOnce = 131072;
+
   void below(Index first, Index count, std::vector<RowRun>& runs) const override {
     for (Index i = first; i < first + count; ++i) runs.push_back({groups_.held_out_row(i), 1});
   }
@@ -216,8 +236,13 @@ SamplePtr with_outputs(SamplePtr source, OutputChange change) {
   return std::make_shared<ChangedOutputs>(std::move(source), std::move(change));
 }
 
+namespace {
+
+constexpr Index kRun = 64;  // consecutive rows that a subset takes
+
+}  // namespace
+
 SamplePtr spread_subset(const SampleSource& source, Index count) {
-  constexpr Index kRun = 64;
   if (count >= source.rows()) return load(source);
   const Index runs = (count + kRun - 1) / kRun;
   std::vector<RowRun> chosen;
@@ -227,6 +252,22 @@ SamplePtr spread_subset(const SampleSource& source, Index count) {
     const Index slack = source.rows() - count;
     const Index from = to + (runs > 1 ? slack / (runs - 1) * r + slack % (runs - 1) * r / (runs - 1) : 0);
     chosen.push_back({from, size});
+  }
+  return gathered(source, chosen);
+}
+
+SamplePtr random_subset(const SampleSource& source, Index count, std::uint64_t seed) {
+  if (count >= source.rows()) return load(source);
+  const Stream random(seed, "rows of a subset");
+  const Index runs = (count + kRun - 1) / kRun, slack = source.rows() - count;
+  std::vector<RowRun> chosen;
+  for (Index r = 0; r < runs; ++r) {
+    // Rows left out before the r-th run: anywhere in its share of them, so that runs never meet.
+    const Index least = slack * r / runs, most = slack * (r + 1) / runs;
+    const Index left_out = least + static_cast<Index>(random.below(
+                                       static_cast<std::uint64_t>(most - least + 1),
+                                       static_cast<std::uint64_t>(r)));
+    chosen.push_back({r * kRun + left_out, std::min(kRun, count - r * kRun)});
   }
   return gathered(source, chosen);
 }

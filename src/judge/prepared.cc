@@ -14,7 +14,14 @@ constexpr Index kKeptNumbers = 20'000'000, kKeptWide = 250'000'000, kWide = 256;
 // Those that go to a device are kept here too, up to 16 GB.
 constexpr Index kKeptSent = 2'000'000'000;
 
+constexpr Index kSearchRows = 65'536, kSearchRowsPerSquare = 128, kPlenty = 8;
+
 }  // namespace
+
+Index rows_for_search(Index rows, Index inputs) {
+  const Index enough = std::max(kSearchRows, kSearchRowsPerSquare * inputs * inputs);
+  return rows / kPlenty >= enough ? enough : 0;
+}
 
 Index held_out_period(HoldOut rule, Index rows) {
   switch (rule) {
@@ -46,8 +53,14 @@ Prepared::Prepared(const SamplePtr& samples, HoldOut rule, std::uint64_t seed, C
   certificate.seed = seed;
 }
 
+Index Prepared::search_some(std::uint64_t seed) {
+  const Index count = rows_for_search(split_.training->rows(), split_.training->inputs());
+  if (count > 0) searched_ = random_subset(*split_.training, count, seed);
+  return count;
+}
+
 const SecondMoments& Prepared::moments() {
-  if (!moments_) moments_ = second_moments(*split_.training, control_);
+  if (!moments_) moments_ = second_moments(searched_ ? *searched_ : *split_.training, control_);
   return *moments_;
 }
 
@@ -58,7 +71,7 @@ const Standardisation& Prepared::coordinates() {
 
 const SamplePtr& Prepared::standard() {
   if (!standard_) {
-    standard_ = affine(split_.training, coordinates().map);
+    standard_ = affine(searched_ ? searched_ : split_.training, coordinates().map);
     const Index numbers = standard_->rows() * (standard_->inputs() + standard_->outputs());
     const bool sent =
         control_.device && worth_a_device(standard_->rows(), standard_->inputs(), standard_->outputs());
@@ -70,7 +83,10 @@ const SamplePtr& Prepared::standard() {
 }
 
 const StoredPrecision& Prepared::precision() {
-  if (!precision_) precision_ = stored_precision(*split_.training, control_);
+  if (precision_) return *precision_;
+  // No rows are rounded as a whole that are not in part.
+  if (searched_) precision_ = stored_precision(*searched_, control_);
+  if (!searched_ || precision_->coarse()) precision_ = stored_precision(*split_.training, control_);
   return *precision_;
 }
 

@@ -1,9 +1,14 @@
 #include "exhume/recover.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/blas.h"
+#include "base/ended.h"
 #include "base/module.h"
 #include "judge/final_look.h"
 #include "judge/judge.h"
@@ -34,6 +39,67 @@ void refuse(Found found, const SampleSource& samples, Result& result) {
   result.certificate.reason = found.refusal;
 }
 
+// The judge's part, from what a search found.
+Result judged(Journey& journey, Result result, const SampleSource& samples, const RecoverOptions& options,
+              StageClock& clock) {
+  Found& found = journey.found;
+  take_pictures(found, result);
+  if (!found.refusal.empty()) {
+    refuse(std::move(found), samples, result);
+    return result;
+  }
+  double spent = 0;
+  for (const StageTime& stage : clock.laps()) spent += stage.seconds;
+  const Route& route = *journey.route;
+  const Case under{*journey.data, found, options, journey.control, spent};
+  Recheck recheck;
+  if (route.recheck != nullptr) {
+    recheck = [&](const Network& network, Checks& checks) {
+      route.recheck(network, samples, options, checks);
+    };
+  }
+  const auto network = route.judged_as != nullptr ? route.judged_as(under) : one_layer(under);
+  judge(*network, under, recheck, result);
+  if (result.network.activation != "relu") result.activation = result.network.activation;
+  clock.lap("check");
+  return result;
+}
+
+// Where rows are plenty (rows_for_search): a search among some of them, then one look at all. Empty where that
+// does not certify the network: noise needs all rows, and so does what only they show. The plan is told what was
+// tried, and where to begin.
+std::optional<Result> from_some_rows(const SamplePtr& samples, Plan& plan, std::vector<Attempt>& tried,
+                                     StageClock& clock, const Control& control) {
+  plan.some_rows = true;
+  Result result;
+  result.activation = plan.options.unit_name();
+  Journey journey = travel(samples, plan, result.certificate, clock, control);
+  plan.some_rows = false;
+  const bool some = result.certificate.searched > 0;
+  const auto ended = [&] { return searches_ended(control) || control.out_of_time(); };
+  Found& found = journey.found;
+  const bool exact = found.refusal.empty() && (found.exact_only || found.outcome == SearchOutcome::kExact);
+  if (!some || exact || ended()) {
+    // The found network is judged where it lies, and may be needed again.
+    result = judged(journey, std::move(result), *samples, plan.options, clock);
+    if (!some || result.certificate.status == Status::kCertified || ended()) return result;
+  }
+  for (const Attempt& attempt : result.certificate.tried) {
+    tried.push_back({attempt.route, fmt::format("among {} of the rows: {}", result.certificate.searched,
+                                                attempt.outcome)});
+  }
+  // Noise: the same units, fitted to all rows.
+  const Form& model = found.fit.model;
+  if (!exact && found.outcome == SearchOutcome::kNoise && !found.network && model.units() > 0 &&
+      !model.rectifier) {
+    const Network network = journey.data->coordinates().to_user(to_network(model));
+    plan.begin_with = journey.route;
+    plan.begin_from.resize(network.hidden(), network.inputs() + 1);
+    plan.begin_from << network.W(), network.b();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options, const Control& control) {
@@ -41,8 +107,6 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
   const auto finds_deep = [](const Route& route) { return route.finds == Finds::kDeepNetwork; };
   if (deep && std::none_of(routes().begin(), routes().end(), finds_deep))
     throw MissingModule("recovery of several hidden layers", "deep");
-  Result result;
-  result.activation = options.unit_name();
   StageClock clock;
   Plan plan;
   plan.options = options;
@@ -52,27 +116,18 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
   const ActivationRow* row = find_activation(options.unit_name());
   if (!deep && row != nullptr && row->smooth && options.route == "auto") plan.options.route = "smooth";
   plan.looks_final = deep ? nullptr : is_final;
-  Journey journey = travel(samples, plan, result.certificate, clock, control);
-  Found& found = journey.found;
-  take_pictures(found, result);
-  if (!found.refusal.empty()) {
-    refuse(std::move(found), *samples, result);
+  const Control whole = control.within(options.budget_seconds);
+  Result result;
+  std::vector<Attempt> tried;
+  if (std::optional<Result> found = deep ? std::nullopt : from_some_rows(samples, plan, tried, clock, whole)) {
+    result = std::move(*found);
   } else {
-    double spent = 0;
-    for (const StageTime& stage : clock.laps()) spent += stage.seconds;
-    const Route& route = *journey.route;
-    const Case under{*journey.data, found, options, journey.control, spent};
-    Recheck recheck;
-    if (route.recheck != nullptr) {
-      recheck = [&](const Network& network, Checks& checks) {
-        route.recheck(network, *samples, options, checks);
-      };
-    }
-    const auto network = route.judged_as != nullptr ? route.judged_as(under) : one_layer(under);
-    judge(*network, under, recheck, result);
-    if (result.network.activation != "relu") result.activation = result.network.activation;
-    clock.lap("check");
+    result.activation = options.unit_name();
+    Journey journey = travel(samples, plan, result.certificate, clock, deep ? control : whole);
+    result = judged(journey, std::move(result), *samples, options, clock);
   }
+  std::vector<Attempt>& all = result.certificate.tried;
+  all.insert(all.begin(), tried.begin(), tried.end());
   result.certificate.timings = clock.laps();
   return result;
 }

@@ -40,9 +40,10 @@ constexpr const char* kOfAnyNetwork[] = {"kind",         "inputs",
                                          "hidden_units", "outputs",
                                          "activation",   "linear_term",
                                          "samples",      "held_out",
-                                         "rows",         "split",
-                                         "seed",         "heldout_relative_mse",
-                                         "pictures",     "heldout_mean_square"};
+                                         "rows",         "searched_rows",
+                                         "split",        "seed",
+                                         "pictures",     "heldout_relative_mse",
+                                         "heldout_mean_square"};
 // Of pictures, those of such a result: those of errors are of what it claims.
 constexpr const char* kClaimed[] = {"pictures.units", "pictures.intervals", "pictures.residuals"};
 
@@ -106,6 +107,7 @@ class Comparison {
     };
     claim.samples = index(at(stated_, "samples"));
     claim.period = index(at(at(stated_, "split"), "period"));
+    claim.searched = index(at(stated_, "searched_rows"));
     const Json& list = at(stated_, "assumptions");
     if (!list.is_array()) {
       bad("it lists no checks");

@@ -67,23 +67,13 @@ Start order2(Job& job) {
 // Units that were found elsewhere, in the coordinates of these samples.
 Start given_units(Job& job) {
   const Matrix& V = *job.options.units;
-  const Index d = job.data.rows()->inputs(), m = job.data.rows()->outputs();
+  const Index d = job.data.rows()->inputs();
   if (V.cols() != d + 1) {
     throw DataError(
         fmt::format("the moments have {} inputs, but the samples have {}; give those of the same columns",
                     V.cols() - 1, d));
   }
-  Network guess;
-  guess.W() = V.leftCols(d);
-  guess.b() = V.col(d);
-  guess.A() = Matrix::Zero(m, V.rows());
-  guess.c() = Vector::Zero(m);
-  const Network standard = job.data.coordinates().from_user(guess);
-  Start start;
-  start.V.resize(V.rows(), d + 1);
-  start.V << standard.W(), standard.b();
-  for (Index i = 0; i < V.rows(); ++i) start.V.row(i) /= std::max(start.V.row(i).head(d).norm(), kTiny);
-  return start;
+  return start_from(V, job);
 }
 
 Start orders2to4(Job& job) {

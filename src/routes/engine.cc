@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+
+#include "routes/fitted.h"
 
 namespace exhume {
 namespace {
 
 constexpr double kUnlimited = 1e9;  // seconds from which a budget is none
+// Of the time, for a search among some of the rows, after which all may be searched.
+constexpr double kShareForSome = 0.25;
 
 class Traveller {
  public:
@@ -40,6 +45,9 @@ class Traveller {
       first.demands(*journey_.data->rows(), plan_.options);
     // Outputs that were repaired are not those of the files: nobody could draw these rows again.
     if (first.repair != nullptr) certificate_.held_out_period = 0;
+    if (plan_.some_rows) certificate_.searched = journey_.data->search_some(plan_.options.seed);
+    if (certificate_.searched > 0)
+      journey_.control = journey_.control.within(kShareForSome * journey_.control.seconds_left());
     if (first.standardised) (void)journey_.data->standard();
     clock_.lap("reading");
     for (std::size_t i = 0; i < routes_.size(); ++i) {
@@ -81,7 +89,9 @@ class Traveller {
         return false;
       }
     }
-    const Start start = route.start != nullptr ? route.start(job) : Start();
+    const Start start = &route == plan_.begin_with ? start_from(plan_.begin_from, job)
+                        : route.start != nullptr   ? route.start(job)
+                                                   : Start();
     if (!start.usable) {
       certificate_.tried.push_back({route.name, start.said});
       passed_over_ = start.said;
@@ -150,7 +160,10 @@ std::vector<const Route*> planned_routes(const Plan& plan) {
 
 Journey travel(const SamplePtr& samples, const Plan& plan, Certificate& certificate, StageClock& clock,
                const Control& control) {
-  return Traveller(plan, planned_routes(plan), certificate, clock).run(samples, control);
+  std::vector<const Route*> planned = planned_routes(plan);
+  const auto first = std::find(planned.begin(), planned.end(), plan.begin_with);
+  if (first != planned.end()) planned.erase(planned.begin(), first);
+  return Traveller(plan, std::move(planned), certificate, clock).run(samples, control);
 }
 
 }  // namespace exhume

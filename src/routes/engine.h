@@ -30,6 +30,10 @@ struct Plan {
   RecoverOptions options;                     // options.route is the one to take
   const LowestLayerOptions* layer = nullptr;  // where a lowest layer is to be found
   const Route* only = nullptr;                // this one, whatever the table holds
+  bool some_rows = false;  // where rows are plenty, the search sees a part (Prepared::search_some)
+  // Where set: the route to begin with, and its units, (w, b) per row in the coordinates of the samples.
+  const Route* begin_with = nullptr;
+  Matrix begin_from{};
   // Does what was found look final? Asked after every route; empty: yes.
   bool (*looks_final)(Found& found, Prepared& data, const Control& control) = nullptr;
 };

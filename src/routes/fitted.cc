@@ -77,6 +77,21 @@ void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& opti
   }
 }
 
+Start start_from(const Matrix& V, Job& job) {
+  const Index d = job.data.rows()->inputs(), m = job.data.rows()->outputs();
+  Network guess;
+  guess.W() = V.leftCols(d);
+  guess.b() = V.col(d);
+  guess.A() = Matrix::Zero(m, V.rows());
+  guess.c() = Vector::Zero(m);
+  const Network standard = job.data.coordinates().from_user(guess);
+  Start start;
+  start.V.resize(V.rows(), d + 1);
+  start.V << standard.W(), standard.b();
+  for (Index i = 0; i < V.rows(); ++i) start.V.row(i) /= std::max(start.V.row(i).head(d).norm(), kTiny);
+  return start;
+}
+
 Found finish_by_fit(Job& job, const Start& start, int restarts, Matrix (*many_units)(Job& job)) {
   FitOptions options;
   options.hidden = job.options.hidden();

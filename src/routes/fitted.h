@@ -24,6 +24,9 @@ inline constexpr double kFitShare = 0.88;
 // Throws DataError unless there are rows enough for the unknowns of a fit.
 void demand_rows_for_fit(const SampleSource& samples, const RecoverOptions& options);
 
+// Units known beforehand, V: k' x (d+1), rows (w, b) in the coordinates of the samples.
+[[nodiscard]] Start start_from(const Matrix& V, Job& job);
+
 // A start from moments, given up at the deadline: then the search gets no units, and says what it can.
 // make(standard, control): from the standardised samples.
 template <class Make>

@@ -163,6 +163,7 @@ Judged judge_again(const Network& network, const SamplePtr& samples, const Claim
       route.repair != nullptr ? route.hold_out : stated_rule(claim.period, claim.samples, route.hold_out);
   Prepared data(rows, rule, claim.seed, result.certificate, control);
   if (route.repair != nullptr) result.certificate.held_out_period = 0;
+  if (claim.searched > 0) result.certificate.searched = data.search_some(claim.seed);
   FoundAgain again(network, claim, parse_rectifier(claim.activation), data, control);
   Found found = again.run();
   result.support = found.support = std::move(repaired.support);

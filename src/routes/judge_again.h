@@ -19,6 +19,7 @@ struct Claim {
   std::uint64_t seed = 0;
   Index samples = 0;            // rows without repetitions
   Index period = 0;             // of the split
+  Index searched = 0;           // rows that the search saw, where these were not all
   bool exact_only = false;      // judged as routes do that know no noise
   bool by_signs = false;        // estimated as the route rectified-noise does: outputs of independent noise
   double structure = 0;         // of rounding errors, as the search saw it
