@@ -66,7 +66,8 @@ struct Certificate {
   std::uint64_t seed = 0;
   Index rows = 0;     // of the source
   Index samples = 0;  // of those, without repetitions
-  Index searched = 0;  // training rows that the search saw, where these were not all: the verdict looked at all
+  Index searched =
+      0;  // training rows that the search saw, where these were not all: the verdict looked at all
   Index held_out = 0;
   Index held_out_period = 0;         // split(samples, held_out_period, seed) gives the rows held out; 0: none
   std::string conclusion;            // what follows, where certified

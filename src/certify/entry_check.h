@@ -43,11 +43,11 @@ namespace exhume {
 
 struct EntryCheck {
   double worst = 0;  // |y - f| over what is allowed is nowhere larger; at most 1 where all are reproduced
-  Index row = 0, output = 0;  // where
-  double gap = 0, value = 0;  // |y - f| and y there
+  Index row = 0, output = 0;        // where
+  double gap = 0, value = 0;        // |y - f| and y there
   bool computed_in_single = false;  // only as a network evaluated in single precision
   bool rounded = false;             // only to the stored precision, which is coarser than double
-  double share = 0;  // |y - f| / N is nowhere larger: how far the entries were checked
+  double share = 0;                 // |y - f| / N is nowhere larger: how far the entries were checked
 
   [[nodiscard]] bool reproduced() const { return worst <= 1; }
 };
@@ -61,7 +61,7 @@ struct EntryModel {
   using Values = std::function<RowMatrix(const Eigen::Ref<const RowMatrix>& x)>;
   Values values, sizes;
   Values standard_sizes;  // empty: the fit was not made in standardised coordinates
-  Values natural;    // N less |y|, where coordinates are known; empty: from medians over some of the rows
+  Values natural;  // N less |y|, where coordinates are known; empty: from medians over some of the rows
   // Per output: what S, S' and N are at least, whatever the row; where coordinates are known, otherwise empty.
   Eigen::RowVectorXd least_sizes, least_standard, least_natural;
   double terms = 0;  // d + k_1 + ... + k_D + 4 D: how many roundings an output goes through

@@ -264,9 +264,9 @@ SamplePtr random_subset(const SampleSource& source, Index count, std::uint64_t s
   for (Index r = 0; r < runs; ++r) {
     // Rows left out before the r-th run: anywhere in its share of them, so that runs never meet.
     const Index least = slack * r / runs, most = slack * (r + 1) / runs;
-    const Index left_out = least + static_cast<Index>(random.below(
-                                       static_cast<std::uint64_t>(most - least + 1),
-                                       static_cast<std::uint64_t>(r)));
+    const Index left_out =
+        least + static_cast<Index>(random.below(static_cast<std::uint64_t>(most - least + 1),
+                                                static_cast<std::uint64_t>(r)));
     chosen.push_back({r * kRun + left_out, std::min(kRun, count - r * kRun)});
   }
   return gathered(source, chosen);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/blas.h"
+#include "base/random.h"
 #include "data/reduce.h"
 #include "fit/sums.h"
 #include "linalg/lanczos.h"
@@ -332,15 +333,44 @@ void fix_constants_of_units_always_on(const Form& plain, const DeepData& data, M
 
 }  // namespace
 
-Determined how_determined(const Form& plain, const DeepData& data, const Control& control, double at_kink) {
-  Determined out;
+namespace {
+
+// D H D = L L^T, D the diagonal matrix of `scale`, L in `factor`. False where H is singular to rounding, or holds
+// weights on which nothing depends.
+bool factored(const Matrix& H, Vector& scale, Matrix& factor) {
+  scale = H.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
+  factor = scale.asDiagonal() * H * scale.asDiagonal();
+  return H.diagonal().minCoeff() > 0 && lapack::potrf(factor) == 0;
+}
+
+Matrix curvature_at(const Form& plain, const DeepData& data, const Control& control, double at_kink) {
   Matrix H = normal_matrix(plain, off_kinks(plain, data, at_kink), control);
   fix_constants_of_units_always_on(plain, data, H);
-  const Vector scale = H.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
-  Matrix factor = scale.asDiagonal() * H * scale.asDiagonal();
+  return H;
+}
+
+// The largest eigenvalue of the block of H^-1 that belongs to `size` weights from `first` on.
+double largest_of_inverse(const Vector& scale, const Matrix& factor, Index first, Index size) {
+  constexpr double kToAPercent = 1e-2;
+  const auto product = [&](const Vector& in, Vector& out) {
+    Vector padded = Vector::Zero(factor.rows());
+    padded.segment(first, size) = in.cwiseProduct(scale.segment(first, size));
+    lapack::potrs(factor, padded);
+    out = padded.segment(first, size).cwiseProduct(scale.segment(first, size));
+  };
+  const Vector start = Stream(0, "weights that rows hardly show").normal_matrix(size, 1);
+  return lanczos(product, start, {.tolerance = kToAPercent}).largest;
+}
+
+}  // namespace
+
+Determined how_determined(const Form& plain, const DeepData& data, const Control& control, double at_kink) {
+  Determined out;
+  const Matrix H = curvature_at(plain, data, control, at_kink);
+  Vector scale;
+  Matrix factor;
   out.smallest.assign(plain.depth(), 0);
-  // Weights on which nothing depends, or a matrix that is singular to rounding.
-  if (!(H.diagonal().minCoeff() > 0) || lapack::potrf(factor) != 0 || lapack::potri(factor) != 0) return out;
+  if (!factored(H, scale, factor) || lapack::potri(factor) != 0) return out;
   factor.triangularView<Eigen::StrictlyUpper>() = factor.transpose();
   out.inverse = scale.asDiagonal() * factor * scale.asDiagonal();
   Index first = 0;
@@ -356,6 +386,23 @@ Determined how_determined(const Form& plain, const DeepData& data, const Control
   }
   out.largest_error = std::sqrt(std::max(out.inverse.diagonal().maxCoeff(), 0.0));
   return out;
+}
+
+std::vector<double> smallest_singular_values(const Form& plain, const DeepData& data, const Control& control,
+                                             double at_kink) {
+  std::vector<double> smallest(plain.depth(), 0);
+  const Matrix H = curvature_at(plain, data, control, at_kink);
+  Vector scale;
+  Matrix factor;
+  if (!factored(H, scale, factor)) return smallest;
+  Index first = 0;
+  for (std::size_t l = 0; l < plain.depth(); ++l) {
+    const Index size = plain.V[l].size();
+    const double largest = size > 0 ? largest_of_inverse(scale, factor, first, size) : 1;
+    smallest[l] = largest > 0 ? 1 / std::sqrt(largest) : 0;
+    first += size;
+  }
+  return smallest;
 }
 
 namespace {

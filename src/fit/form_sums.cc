@@ -8,6 +8,7 @@
 #include "base/inside_parallel.h"
 #include "fit/conjugate_gradients.h"
 #include "fit/device_features.h"
+#include "fit/unit_grams.h"
 #include "linalg/lapack.h"
 
 namespace exhume {
@@ -84,6 +85,40 @@ struct LayerProducts {
   }
 };
 
+// JJ += J^T J of a strip, lower triangle; layer by layer where units are off at many of its rows.
+void add_layer_grams(const Form& form, const FormRows& rows, const Eigen::Ref<const Vector>& c,
+                     const Eigen::Ref<const Matrix>& J, Matrix& JJ) {
+  const std::vector<Matrix> slopes = rows.slopes(c);
+  const auto sparse = [&](std::size_t l) { return sparse_enough(slopes[l], rows.layout().below[l].count); };
+  bool any = false;
+  for (std::size_t l = form.given; l < form.depth(); ++l) any = any || sparse(l);
+  if (!any) return add_gram(J, 1, JJ);
+  Index at = 0;
+  for (std::size_t l = form.given; l < form.depth(); ++l) {
+    const auto [from, width] = rows.layout().below[l];
+    const Index size = form.V[l].size(), above = JJ.rows() - at - size;
+    const auto mine = J.middleCols(at, size);
+    auto block = JJ.block(at, at, size, size);
+    if (sparse(l)) {
+      add_unit_grams(rows.P().middleCols(from, width), slopes[l], block);
+    } else {
+      add_gram(mine, 1, block);
+    }
+    JJ.block(at + size, at, above, size).noalias() += J.rightCols(above).transpose() * mine;
+    at += size;
+  }
+}
+
+// What add_layer_grams left open; whole blocks stay as they are.
+void complete_layer_grams(const Form& form, Matrix& JJ) {
+  Index at = 0;
+  for (std::size_t l = form.given; l < form.depth(); ++l) {
+    const Index size = form.V[l].size();
+    if (size > 0) complete_blocks(form.V[l].cols(), JJ.block(at, at, size, size));
+    at += size;
+  }
+}
+
 class LayerSystem final : public NormalSystem {
  public:
   LayerSystem(Matrix H, Vector gradient) : H_(std::move(H)), gradient_(std::move(gradient)) {}
@@ -142,12 +177,13 @@ class LayerSums final : public FormSums {
           const Matrix R = data_.y.middleRows(first, count) - rows.F() * form.C;
           for (Index o = 0; o < m; ++o) {
             const Matrix J = rows.jacobian(form.C.col(o));
-            add_gram(J, 1, to.JJ);
+            add_layer_grams(form, rows, form.C.col(o), J, to.JJ);
             to.K[static_cast<std::size_t>(o)].noalias() += rows.F().transpose() * J;
             to.gradient.noalias() += J.transpose() * R.col(o);
           }
         });
     LayerProducts& sums = products_.front();
+    complete_layer_grams(form, sums.JJ);
     // With F^T F = L L^T: K^T (F^T F)^-1 K = (L^-1 K)^T (L^-1 K).
     ScaledFactor features;
     static_cast<void>(factor_scaled(FF, kFeatureRidge, features));

@@ -35,11 +35,11 @@ Vector scale_of(const Matrix& M) { return M.diagonal().cwiseMax(kTiny).cwiseSqrt
 
 }  // namespace
 
-void add_gram(const Eigen::Ref<const Matrix>& G, double factor, Matrix& gram) {
+void add_gram(const Eigen::Ref<const Matrix>& G, double factor, Eigen::Ref<Matrix> gram) {
   if (G.size() == 0) return;
   const int size = static_cast<int>(G.cols()), rows = static_cast<int>(G.rows());
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, size, rows, factor, G.data(),
-              static_cast<int>(G.outerStride()), 1, gram.data(), size);
+              static_cast<int>(G.outerStride()), 1, gram.data(), static_cast<int>(gram.outerStride()));
 }
 
 LinearSums linear_sums(const Form& form, const SampleSource& samples, Index block_rows,

@@ -65,7 +65,7 @@ struct NormalSums {
 
 // gram += factor * G^T G, lower triangle, by dsyrk; Eigen's own update does not reach BLAS with a transposed
 // factor.
-void add_gram(const Eigen::Ref<const Matrix>& G, double factor, Matrix& gram);
+void add_gram(const Eigen::Ref<const Matrix>& G, double factor, Eigen::Ref<Matrix> gram);
 
 // X with M X = B for a symmetric, barely definite M: scaled to unit diagonal, then Cholesky with a ridge of
 // 1e-15 (rounding of the scaled diagonal), or the least of 1e-13, 1e-11, ... with which it works. Zero where

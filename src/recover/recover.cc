@@ -85,8 +85,8 @@ std::optional<Result> from_some_rows(const SamplePtr& samples, Plan& plan, std::
     if (!some || result.certificate.status == Status::kCertified || ended()) return result;
   }
   for (const Attempt& attempt : result.certificate.tried) {
-    tried.push_back({attempt.route, fmt::format("among {} of the rows: {}", result.certificate.searched,
-                                                attempt.outcome)});
+    tried.push_back({attempt.route,
+                     fmt::format("among {} of the rows: {}", result.certificate.searched, attempt.outcome)});
   }
   // Noise: the same units, fitted to all rows.
   const Form& model = found.fit.model;
@@ -119,7 +119,8 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
   const Control whole = control.within(options.budget_seconds);
   Result result;
   std::vector<Attempt> tried;
-  if (std::optional<Result> found = deep ? std::nullopt : from_some_rows(samples, plan, tried, clock, whole)) {
+  if (std::optional<Result> found =
+          deep ? std::nullopt : from_some_rows(samples, plan, tried, clock, whole)) {
     result = std::move(*found);
   } else {
     result.activation = options.unit_name();

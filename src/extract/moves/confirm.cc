@@ -33,7 +33,8 @@ struct ConfirmLimits {
       1e-6;  // smallest singular value of a layer, in units of the outputs' spread, from which on queries
              // determine its weights
   double most_flops = 2e12;  // of the Jacobian's Gram matrix: beyond, not all queries are looked at
-  double few_for_weight[2] = {1.5, 6};  // equations per weight that are looked at first
+  double few_for_weight[2] = {1.5, 6};  // equations per weight that are looked at first,
+  Index worth_few = 4;                  // where all queries are so many times as many
   double together = 4;                  // queries at which two units are on together
 };
 constexpr ConfirmLimits kConfirm;
@@ -42,7 +43,7 @@ std::vector<double> seen_by(const DeepForm& form, const RowMatrix& x, RowMatrix 
   y.rowwise() -= y.colwise().mean().eval();
   const double spread = std::sqrt(y.squaredNorm() / static_cast<double>(std::max<Index>(y.rows(), 1)));
   y /= std::max(spread, kTiny);
-  return how_determined(form, DeepData(x, std::move(y)), control).smallest;
+  return smallest_singular_values(form, DeepData(x, std::move(y)), control);
 }
 
 std::vector<double> seen_by(const DeepForm& form, const SampleSource& some, const Control& control) {
@@ -81,7 +82,7 @@ std::vector<double> seen_by_queries(const Network& network, const SampleSource& 
   // Queries only add to what is seen: a few may be enough, with those at which rare weights act.
   for (const double share : kConfirm.few_for_weight) {
     const Index few = static_cast<Index>(share * p / m) + 1;
-    if (few >= all) break;
+    if (few >= all / kConfirm.worth_few) break;
     const std::vector<double> seen = seen_by_few(form, queries, few, control);
     if (std::all_of(seen.begin(), seen.end(), [&](double value) { return value >= enough; })) return seen;
   }
