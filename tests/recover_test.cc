@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Dense>
@@ -255,16 +256,17 @@ TEST(Recover, PlentyOfRowsAreSearchedInPartAndJudgedWhole) {
 
 TEST(Recover, WhatOnlySomeRowsShowIsNotPassedOver) {
   const Network network = plant({.inputs = 3, .hidden = 3, .outputs = 1, .seed = 42});
+  const SamplePtr right = plenty(network, 0, 42);
   SampleBlock block;
-  plenty(network, 0, 42)->read(0, 600'000, block);
+  right->read(0, 600'000, block);
   RowMatrix x = block.x(), y = block.y();
   y(300'001, 0) += 1;  // most likely not among those that are searched
   const Result found = recover(memory_samples(x, y), {.seed = 42}, Control());
   EXPECT_NE(found.certificate.status, Status::kCertified);
   EXPECT_EQ(found.certificate.searched, 0);
-  ASSERT_FALSE(found.certificate.tried.empty());
-  EXPECT_NE(found.certificate.tried[0].outcome.find("among 65536 of the rows: exact"), std::string::npos)
-      << found.certificate.tried[0].outcome;
+  EXPECT_TRUE(std::any_of(found.certificate.tried.begin(), found.certificate.tried.end(), [](const Attempt& a) {
+    return a.outcome.find("among 65536 of the rows: exact") != std::string::npos;
+  }));
 }
 
 TEST(Recover, NoiseIsFittedToAllOfPlentyOfRows) {

@@ -191,9 +191,14 @@ std::vector<Fact> facts(const Result& result) {
                                        : ", with a linear term",
                                 result.signs_identifiable ? "" : "; the units' signs are not determined")});
   }
-  list.push_back({"samples", fmt::format("{}, of which {} held out",
-                                         svg::group_thousands(fmt::format("{}", certificate.samples)),
-                                         svg::group_thousands(fmt::format("{}", certificate.held_out)))});
+  const auto grouped = [](Index count) { return svg::group_thousands(fmt::format("{}", count)); };
+  list.push_back(
+      {"samples", fmt::format("{}, of which {} held out{}", grouped(certificate.samples),
+                              grouped(certificate.held_out),
+                              certificate.searched > 0
+                                  ? fmt::format("; {} of the others were enough for the search",
+                                                grouped(certificate.searched))
+                                  : "")});
   if (refused) return list;
   list.push_back(
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});

@@ -14,6 +14,7 @@
 #include "exhume/error.h"
 #include "io/column_names.h"
 #include "io/digest.h"
+#include "judge/prepared.h"
 #include "io/npz.h"
 #include "io/safetensors.h"
 #include "report/view.h"
@@ -78,7 +79,8 @@ std::string look_of(const SampleSource& samples) {
 // Of a long run: what to expect of it. Empty for others.
 std::string expectation(const SampleSource& samples, const RecoverOptions& options, const Control& control) {
   constexpr double kLong = 10;  // seconds
-  const ExpectedCost cost = expected_cost({.rows = samples.rows(),
+  const Index some = rows_for_search(samples.rows(), samples.inputs());
+  const ExpectedCost cost = expected_cost({.rows = some > 0 ? some : samples.rows(),
                                            .inputs = samples.inputs(),
                                            .outputs = samples.outputs(),
                                            .hidden = options.hidden(),
