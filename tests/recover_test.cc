@@ -264,9 +264,10 @@ TEST(Recover, WhatOnlySomeRowsShowIsNotPassedOver) {
   const Result found = recover(memory_samples(x, y), {.seed = 42}, Control());
   EXPECT_NE(found.certificate.status, Status::kCertified);
   EXPECT_EQ(found.certificate.searched, 0);
-  EXPECT_TRUE(std::any_of(found.certificate.tried.begin(), found.certificate.tried.end(), [](const Attempt& a) {
-    return a.outcome.find("among 65536 of the rows: exact") != std::string::npos;
-  }));
+  EXPECT_TRUE(
+      std::any_of(found.certificate.tried.begin(), found.certificate.tried.end(), [](const Attempt& a) {
+        return a.outcome.find("among 65536 of the rows: exact") != std::string::npos;
+      }));
 }
 
 TEST(Recover, NoiseIsFittedToAllOfPlentyOfRows) {

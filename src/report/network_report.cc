@@ -193,12 +193,11 @@ std::vector<Fact> facts(const Result& result) {
   }
   const auto grouped = [](Index count) { return svg::group_thousands(fmt::format("{}", count)); };
   list.push_back(
-      {"samples", fmt::format("{}, of which {} held out{}", grouped(certificate.samples),
-                              grouped(certificate.held_out),
-                              certificate.searched > 0
-                                  ? fmt::format("; {} of the others were enough for the search",
-                                                grouped(certificate.searched))
-                                  : "")});
+      {"samples",
+       fmt::format("{}, of which {} held out{}", grouped(certificate.samples), grouped(certificate.held_out),
+                   certificate.searched > 0 ? fmt::format("; {} of the others were enough for the search",
+                                                          grouped(certificate.searched))
+                                            : "")});
   if (refused) return list;
   list.push_back(
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});
