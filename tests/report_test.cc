@@ -386,6 +386,25 @@ TEST(ReportHtml, IntervalsOfAnEstimate) {
   EXPECT_FALSE(json::parse(to_json(result))["pictures"].contains("intervals"));
 }
 
+TEST(ReportHtml, RowsAlongEachUnit) {
+  Result result = example(3, 20, 2);
+  EXPECT_EQ(to_html(to_json(result)).find("Along each unit"), std::string::npos);
+  result.certificate.output_names = {"<b>", "dose"};
+  const Vector at = Vector::LinSpaced(9, -2, 2), own = at.cwiseMax(0);
+  for (Index unit = 0; unit < 12; ++unit)
+    result.diagnostics.profiles.push_back(
+        {.unit = unit, .output = unit % 2, .at = at, .mean = own, .own = own});
+  const json profiles = json::parse(to_json(result))["pictures"]["profiles"];
+  ASSERT_EQ(profiles.size(), 12u);
+  EXPECT_EQ(profiles[1]["output"], 2);
+  EXPECT_EQ(profiles[1]["mean"].size(), 9u);
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("Unit 12, dose"), std::string::npos);
+  EXPECT_NE(page.find("Unit 1, &lt;b&gt;"), std::string::npos);
+  EXPECT_NE(page.find("The first 12 of 20 units."), std::string::npos);
+}
+
 TEST(ReportHtml, TrueAgainstRecovered) {
   Result result = example(4, 5, 2);
   const Document plain = make_document(result);

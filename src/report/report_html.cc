@@ -179,7 +179,7 @@ std::string to_html(const Document& document) {
   }
   body += held_out_section(json) + residuals_section(json) + singular_values_section(json) +
           descent_section(json);
-  body += interval_sections(json) + images_section(json) + heat_sections(json);
+  body += profiles_section(json) + interval_sections(json) + images_section(json) + heat_sections(json);
   body += timings_section(json) + tried(json) + units_section(json) + assumptions(json);
   if (!stands) body += use_section(json);
   body += reproduce_section(json);

@@ -77,7 +77,9 @@ section.next { border-left: 5px solid var(--p-warn); }
 section.next ol { margin: 8px 0 0; padding-left: 1.4em; }
 section.next li { margin: 4px 0; }
 .lines { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 14px; }
-.lines h3 { margin: 0 0 4px; font-size: 13px; font-weight: 600; color: var(--c-soft); }
+.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 240px), 1fr)); gap: 14px; }
+.plots div { min-width: 0; }
+.lines h3, .plots h3 { margin: 0 0 4px; font-size: 13px; font-weight: 600; color: var(--c-soft); }
 .lines pre { white-space: pre; overflow-x: auto; overflow-wrap: normal; margin: 0; font-size: 12.5px; }
 .lines div { min-width: 0; }
 a { color: var(--c-0); }
