@@ -20,7 +20,8 @@ class Compare final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
-        "compare", "Say whether two networks compute the same function, and if not, where and why they differ");
+        "compare",
+        "Say whether two networks compute the same function, and if not, where and why they differ");
     add_file(*app, "A", asked_.first,
              "A network (.safetensors, .npz, .onnx, .nnet); none if --command is given twice");
     add_file(*app, "B", asked_.second, "Another one; none if --command is given");
@@ -34,7 +35,8 @@ class Compare final : public Command {
         ->check(CLI::Range(1, 1 << 28).description(""));
     app->add_option("--timeout", asked_.timeout, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    add_file(*app, "--domain", asked_.domain, "A table of inputs (.npy, .csv): the range of each column is the domain");
+    add_file(*app, "--domain", asked_.domain,
+             "A table of inputs (.npy, .csv): the range of each column is the domain");
     low_ = app->add_option("--low", asked_.low,
                            "Smallest value of the inputs: one number, or one per input [-1]")
                ->delimiter(',');
@@ -48,10 +50,12 @@ class Compare final : public Command {
     app->add_option("--ratio", asked_.options.ratio,
                     "The proof ends when the upper bound is at most this many times the lower one [1.1]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    app->add_option("--queries", asked_.options.queries, "Upper limit on the number of queries of a black box [10000]")
+    app->add_option("--queries", asked_.options.queries,
+                    "Upper limit on the number of queries of a black box [10000]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_flag("--inside", asked_.options.inside, "No query outside the domain");
-    app->add_option("--confidence", asked_.options.confidence, "Confidence of statements about a black box [0.95]")
+    app->add_option("--confidence", asked_.options.confidence,
+                    "Confidence of statements about a black box [0.95]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_flag("--free-signs", asked_.options.free_signs,
                   "When matching, replace units by their negatives, which adds a linear term");
@@ -61,8 +65,8 @@ class Compare final : public Command {
         R"(One verdict: same_network, same_function, rounding, different or undecided. Two files: units
 are matched, whatever the widths; units that are changed, missing or extra are named, each with an input that
 activates it, and lower <= max |f - g| <= upper is proved over the domain. A black box: queries go to random
-inputs, beside the kinks of the file, to corners, along lines and far out; the answer states what may have been
-missed. Without --tolerance only rounding is accepted.
+inputs, beside the kinks of the file, to corners, along lines and far out; the answer states what may have
+been missed. Without --tolerance only rounding is accepted.
 
 Exit code 0: the same; 3: different or undecided; 2: wrong options; 4: a file or program that cannot be used.
 

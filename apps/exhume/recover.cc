@@ -27,31 +27,32 @@ std::vector<std::string> route_names() {
 class Recover final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("recover", "Recover a network from samples of its inputs and outputs, with a certificate");
+    CLI::App* app = parent.add_subcommand(
+        "recover", "Recover a network from samples of its inputs and outputs, with a certificate");
     samples_.declare(*app, kSamplesHelp);
     samples_.declare_target(*app);
     app->add_option("--hidden,-k", hidden_,
                     "Number of hidden units, such as 20, or 20,20 for two layers; auto finds it [auto]");
-    app->add_option("--layers", layers_,
-                    "Number of hidden layers; auto tries one, then more until the rows are reproduced [as many "
-                    "as --hidden has numbers]");
+    app->add_option(
+        "--layers", layers_,
+        "Number of hidden layers; auto tries one, then more until the rows are reproduced [as many "
+        "as --hidden has numbers]");
     add_file(*app, "--first-layer", first_layer_,
              "The first of two hidden layers, if known up to scale and sign (.safetensors, .npz: W and b): "
              "only the rest is searched for");
     app->add_option("--route", job_.options.route,
                     fmt::format("Route to take: {}, or auto [auto]; 'exhume routes' says what they are",
                                 fmt::join(route_names(), ", ")));
-    app->add_option(
-        "--method", method_,
-        "With --route rectified: which one, METHOD of the route rectified-METHOD [tensor]");
-    app->add_option(
-        "--activation", job_.options.activation,
-        "Activation of the hidden units: auto, relu, tanh, sigmoid, gelu, silu, softplus, elu, erf, sin, ..., or square, cube, "
-        "exp (rectified; some routes) [auto]");
+    app->add_option("--method", method_,
+                    "With --route rectified: which one, METHOD of the route rectified-METHOD [tensor]");
+    app->add_option("--activation", job_.options.activation,
+                    "Activation of the hidden units: auto, relu, tanh, sigmoid, gelu, silu, softplus, elu, "
+                    "erf, sin, ..., or square, cube, "
+                    "exp (rectified; some routes) [auto]");
     add_file(*app, "--mirrored", mirrored_,
              "Outputs at -x, row by row: x and -x are both used, so the inputs are symmetric");
-    app->add_option("--leak", job_.options.leak, "Slope of leaky ReLUs below zero, for --route symmetric [0]");
+    app->add_option("--leak", job_.options.leak,
+                    "Slope of leaky ReLUs below zero, for --route symmetric [0]");
     app->add_option("--device", job_.device, "Device for large sums: auto, cpu or cuda [auto]")
         ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
     app->add_option("--shape", shape_,

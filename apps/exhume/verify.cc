@@ -81,7 +81,8 @@ class Verify final : public Command {
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_flag("--network-only", options_.network_only,
                   "Ignore the certificate beside the network: the samples are not those it was made from");
-    add_file(*app, "--key", options_.key, "Public key: the certificate must be signed with the private key that belongs to it");
+    add_file(*app, "--key", options_.key,
+             "Public key: the certificate must be signed with the private key that belongs to it");
     app->footer(R"(The relative mse is the mean squared error over the variance of the outputs. Errors
 are computed by plain loops in long double. A certificate.json beside the model is checked too: its digest,
 the files it names, the model's bytes, and every number that network and samples give again. What cannot be

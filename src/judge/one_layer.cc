@@ -20,7 +20,7 @@
 #include "judge/entries.h"
 #include "judge/final_look.h"
 #include "judge/interval_rule.h"
-#include "judge/unit_profiles.h"
+#include "judge/hinge_profiles.h"
 #include "model/activation_table.h"
 #include "model/rectified_network.h"
 
@@ -502,7 +502,7 @@ class OneLayer final : public JudgedNetwork {
     const RowMatrix z =
         (block.x() * result.network.W().transpose()).rowwise() + result.network.b().transpose();
     result.diagnostics.activity = (z.array() > 0).cast<double>().colwise().mean().transpose();
-    result.diagnostics.profiles = unit_profiles(result.network, rectifier_, block.x(), block.y());
+    result.diagnostics.profiles = hinge_profiles(result.network, rectifier_, block.x(), block.y());
   }
 
   Prepared& data_;

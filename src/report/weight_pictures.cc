@@ -121,9 +121,9 @@ Json residual_picture(const RowMatrix& predicted, const RowMatrix& observed) {
   return {{"low", rounded(low)}, {"width", rounded(width)}, {"counts", counts}};
 }
 
-Json profile_picture(const std::vector<UnitProfile>& profiles) {
+Json profile_picture(const std::vector<HingeProfile>& profiles) {
   Json list = Json::array();
-  for (const UnitProfile& each : profiles) {
+  for (const HingeProfile& each : profiles) {
     list.push_back({{"unit", each.unit + 1},
                     {"output", each.output + 1},
                     {"at", rounded(each.at, each.at.size())},

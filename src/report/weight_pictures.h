@@ -25,7 +25,7 @@ namespace exhume {
 [[nodiscard]] Json residual_picture(const RowMatrix& predicted, const RowMatrix& observed);
 
 // Rows along units (exhume/result.h), units and outputs numbered from 1.
-[[nodiscard]] Json profile_picture(const std::vector<UnitProfile>& profiles);
+[[nodiscard]] Json profile_picture(const std::vector<HingeProfile>& profiles);
 
 // Adds to `pictures` what the page draws of the weights: of one hidden layer heat maps and a table of units,
 // of any depth images. `activity`: the share of rows on which each unit is on; `errors`: standard errors;

@@ -61,7 +61,7 @@ Found grow(Job& job, const Start& start) { return finish_by_fit(job, start, kRes
 
 Route any_inputs_route() {
   return {.name = "any_inputs",
-          .about = "Any inputs: units added one by one where the residual bends, or from wide trained networks",
+          .about = "Any inputs: units added where the residual bends, or taken from wide trained networks",
           .condition = "always",
           .automatic = true,
           .search_share = kFitShare,

@@ -12,8 +12,8 @@ namespace {
 class Moments final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("moments", "Compute the moments of one site's rows, to be added to those of other sites");
+    CLI::App* app = parent.add_subcommand(
+        "moments", "Compute the moments of one site's rows, to be added to those of other sites");
     samples_.declare(*app, kSamplesHelp);
     add_file(*app, "--out,-o", options_.out, "File to write; .moments is added to its name")->required();
     add_file(*app, "--like", options_.like, "Moments of the first site, whose coordinates all others use");

@@ -166,7 +166,7 @@ Route rectified_symmetric_route() {
 
 Route rectified_sparse_noise_route() {
   return {.name = "rectified-sparse-noise",
-          .about = "A few entries of the outputs wrong by any amount: found by pursuit, then rectified-tensor",
+          .about = "A few entries of the outputs are wrong: found by pursuit, then rectified-tensor",
           .condition = "inputs look Gaussian; far more outputs than units; few wrong entries",
           .standardised = false,
           .hold_out = HoldOut::kExact,

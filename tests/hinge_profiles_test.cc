@@ -1,5 +1,5 @@
-// Rows along each unit (judge/unit_profiles.h).
-#include "judge/unit_profiles.h"
+// Rows along each unit (judge/hinge_profiles.h).
+#include "judge/hinge_profiles.h"
 
 #include <gtest/gtest.h>
 
@@ -11,19 +11,19 @@
 #include "exhume/network.h"
 #include "normal_rows.h"
 
-namespace exhume::unit_profiles_test {
+namespace exhume::hinge_profiles_test {
 namespace {
 
 constexpr double kRounding = 1e-13;  // of outputs of size 1
 
-double gap(const UnitProfile& profile) { return (profile.mean - profile.own).cwiseAbs().maxCoeff(); }
+double gap(const HingeProfile& profile) { return (profile.mean - profile.own).cwiseAbs().maxCoeff(); }
 
-TEST(UnitProfiles, AnExactNetworkLiesOnItsUnits) {
+TEST(HingeProfiles, AnExactNetworkLiesOnItsUnits) {
   const Network truth = canonical(plant({.inputs = 4, .hidden = 15, .outputs = 2, .seed = 3}));
   const RowMatrix x = normal_rows(1000, 4, 1), y = evaluate(truth, x);
-  const std::vector<UnitProfile> profiles = unit_profiles(truth, parse_rectifier("relu"), x, y);
+  const std::vector<HingeProfile> profiles = hinge_profiles(truth, parse_rectifier("relu"), x, y);
   ASSERT_EQ(profiles.size(), static_cast<std::size_t>(kProfiledUnits));
-  for (const UnitProfile& each : profiles) {
+  for (const HingeProfile& each : profiles) {
     EXPECT_LT(gap(each), kRounding * truth.A().cwiseAbs().maxCoeff() * 100);
     EXPECT_TRUE(std::is_sorted(each.at.begin(), each.at.end()));
     EXPECT_LE(each.at.size(), kProfileNodes);
@@ -37,13 +37,13 @@ TEST(UnitProfiles, AnExactNetworkLiesOnItsUnits) {
 }
 
 // The same sums, node by node with weights max(0, 1 - |z - t| / step).
-TEST(UnitProfiles, AreTheMeansThatTheFormulaSays) {
+TEST(HingeProfiles, AreTheMeansThatTheFormulaSays) {
   const Network truth(Matrix::Constant(1, 1, 1.0), Vector::Constant(1, 0.25), Matrix::Constant(1, 1, 2.0),
                       Vector::Constant(1, -1.0));
   const Index n = 200;
   RowMatrix x = normal_rows(n, 1, 2), y = evaluate(truth, x);
   y += 0.1 * normal_rows(n, 1, 3);
-  const std::vector<UnitProfile> profiles = unit_profiles(truth, parse_rectifier("relu"), x, y);
+  const std::vector<HingeProfile> profiles = hinge_profiles(truth, parse_rectifier("relu"), x, y);
   ASSERT_EQ(profiles.size(), 1u);
   const Vector z = x.col(0).array() + 0.25;
   const double sd = std::sqrt((z.array() - z.mean()).square().mean());
@@ -69,24 +69,24 @@ TEST(UnitProfiles, AreTheMeansThatTheFormulaSays) {
   EXPECT_EQ(shown, profiles[0].at.size());
 }
 
-TEST(UnitProfiles, AWrongUnitLeavesItsLine) {
+TEST(HingeProfiles, AWrongUnitLeavesItsLine) {
   const Network truth = canonical(plant({.inputs = 3, .hidden = 4, .outputs = 1, .seed = 5}));
   const RowMatrix x = normal_rows(2000, 3, 1), y = evaluate(truth, x);
   Network wrong = truth;
   wrong.b()(1) += 1;
-  const std::vector<UnitProfile> profiles = unit_profiles(wrong, parse_rectifier("relu"), x, y);
+  const std::vector<HingeProfile> profiles = hinge_profiles(wrong, parse_rectifier("relu"), x, y);
   ASSERT_EQ(profiles.size(), 4u);
   EXPECT_GT(gap(profiles[1]), 0.1 * std::abs(truth.A()(0, 1)));
 }
 
 // Other machines have other last bits: these may move nothing but last bits.
-TEST(UnitProfiles, AreContinuousInTheWeights) {
+TEST(HingeProfiles, AreContinuousInTheWeights) {
   const Network truth = canonical(plant({.inputs = 3, .hidden = 4, .outputs = 2, .seed = 6}));
   const RowMatrix x = (4 * normal_rows(500, 3, 1)).array().round() / 4, y = evaluate(truth, x);
   Network moved = truth;
   moved.W() *= 1 + 1e-14;
-  const auto before = unit_profiles(truth, parse_rectifier("relu"), x, y);
-  const auto after = unit_profiles(moved, parse_rectifier("relu"), x, y);
+  const auto before = hinge_profiles(truth, parse_rectifier("relu"), x, y);
+  const auto after = hinge_profiles(moved, parse_rectifier("relu"), x, y);
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t j = 0; j < before.size(); ++j) {
     ASSERT_EQ(before[j].at.size(), after[j].at.size());
@@ -95,12 +95,12 @@ TEST(UnitProfiles, AreContinuousInTheWeights) {
   }
 }
 
-TEST(UnitProfiles, NothingWhereNothingVaries) {
+TEST(HingeProfiles, NothingWhereNothingVaries) {
   const Network truth = canonical(plant({.inputs = 2, .hidden = 2, .outputs = 1, .seed = 7}));
   const RowMatrix x = RowMatrix::Ones(10, 2), y = evaluate(truth, x);
-  EXPECT_TRUE(unit_profiles(truth, parse_rectifier("relu"), x, y).empty());
-  EXPECT_TRUE(unit_profiles(truth, parse_rectifier("relu"), x.topRows(1), y.topRows(1)).empty());
+  EXPECT_TRUE(hinge_profiles(truth, parse_rectifier("relu"), x, y).empty());
+  EXPECT_TRUE(hinge_profiles(truth, parse_rectifier("relu"), x.topRows(1), y.topRows(1)).empty());
 }
 
 }  // namespace
-}  // namespace exhume::unit_profiles_test
+}  // namespace exhume::hinge_profiles_test

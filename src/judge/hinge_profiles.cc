@@ -1,4 +1,4 @@
-#include "judge/unit_profiles.h"
+#include "judge/hinge_profiles.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +16,10 @@ struct Node {
 
 }  // namespace
 
-std::vector<UnitProfile> unit_profiles(const Network& network, const Rectifier& rectifier,
+std::vector<HingeProfile> hinge_profiles(const Network& network, const Rectifier& rectifier,
                                        const Eigen::Ref<const RowMatrix>& x,
                                        const Eigen::Ref<const RowMatrix>& y) {
-  std::vector<UnitProfile> profiles;
+  std::vector<HingeProfile> profiles;
   const Index n = x.rows(), k = network.hidden();
   if (n < 2 || k == 0) return profiles;
   const Matrix Z = (x * network.W().transpose()).rowwise() + network.b().transpose();
@@ -59,7 +59,7 @@ std::vector<UnitProfile> unit_profiles(const Network& network, const Rectifier& 
     }
     std::erase_if(nodes, [](const Node& node) { return node.rows < kLeastRows; });
     const auto count = static_cast<Index>(nodes.size());
-    UnitProfile profile{
+    HingeProfile profile{
         .unit = j, .output = output, .at = Vector(count), .mean = Vector(count), .own = Vector(count)};
     for (Index p = 0; p < count; ++p) {
       const Node& node = nodes[static_cast<std::size_t>(p)];
