@@ -198,7 +198,9 @@ std::vector<Fact> facts(const Result& result) {
   list.push_back(
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});
   if (errors.noise_sd > 0) {
-    list.push_back({"noise", fmt::format("standard deviation {:.4g}", errors.noise_sd)});
+    // Where a check failed, what is left may be something else than noise.
+    list.push_back({stands(certificate.status) ? "noise" : "residual",
+                    fmt::format("standard deviation {:.4g}", errors.noise_sd)});
     list.push_back({"standard errors",
                     errors.max_standard_error > 0 ? fmt::format("{:.3g} at most", errors.max_standard_error)
                     : !errors.no_intervals.empty()

@@ -188,7 +188,7 @@ std::string units_section(const Json& json) {
   const std::vector<std::string> inputs = names(json, "input_names");
   const std::string head = fmt::format(
       "<tr><th class=\"number\">Unit</th><th class=\"number\">Bias</th><th class=\"number\">Output norm</th>"
-      "<th class=\"number\">Largest weight</th><th class=\"number\">at input</th>{}{}</tr>\n",
+      "<th class=\"number\">Largest weight</th><th class=\"number\">At input</th>{}{}</tr>\n",
       active ? "<th class=\"number\">Active</th>" : "",
       errors ? "<th class=\"number\">Largest standard error</th>" : "");
   const auto cell = [](const std::string& value) {
@@ -217,7 +217,7 @@ std::string units_section(const Json& json) {
                            units.size(), rows(shown, units.size()));
   }
   const double all = number_of(at(json, "hidden_units"));
-  std::string text = "By decreasing norm of their output weights.";
+  std::string text = "Sorted by decreasing norm of their output weights.";
   if (active) text += " Active: share of rows on which the unit is not zero.";
   if (all > static_cast<double>(units.size()))
     text += fmt::format(" The first {} of {}.", units.size(), grouped(all));
