@@ -13,9 +13,9 @@
 namespace exhume::svg {
 namespace {
 
-constexpr double kLargerText = 1.2, kLabelGap = 4;  // of labels below an axis
 constexpr int kPalette = 6;
 constexpr double kLargestShown = 1e300;  // of what an axis shows
+constexpr double kLabelGap = 4;          // between labels below an axis
 constexpr double kMostSteps = 1e15;      // whole numbers below it are exact
 
 std::string superscript(int number) {
