@@ -15,7 +15,6 @@ namespace {
 constexpr double kGap = 14, kCaption = 22;
 constexpr double kSmallestSide = 64, kLargestSide = 150;  // sides of an image
 constexpr double kLine = 19, kAxis = 40;                  // of a forest
-
 constexpr std::size_t kForestLetters = 26;
 
 std::string draw_image(const Matrix& image, double left, double top, double side) {
