@@ -339,7 +339,7 @@ TEST(ReportHtml, ADescentThatBeganAtItsEndIsSaidInWords) {
   Result result = example(2, 2, 1);
   result.diagnostics.descent = {{"sign-free", 0, 7e-31}, {"signed", 1, 6e-31}};
   const std::string page = to_html(to_json(result));
-  EXPECT_NE(page.find("The start was the network already"), std::string::npos);
+  EXPECT_NE(page.find("The start was already the network"), std::string::npos);
   EXPECT_EQ(page.find("aria-label=\"Relative mean squared residual"), std::string::npos);
   result.diagnostics.descent[0].relative_mse = 1e-3;
   EXPECT_NE(to_html(to_json(result)).find("aria-label=\"Relative mean squared residual"), std::string::npos);
@@ -498,7 +498,7 @@ TEST(Report, VerdictIsOneSentence) {
   EXPECT_NE(verdict(result).find("1 input, 1 hidden unit, 1 output"), std::string::npos);
   result.certificate.status = Status::kEstimated;
   result.errors.noise_sd = 0.1;
-  EXPECT_NE(verdict(result).find("if they are those of such a network plus independent noise"),
+  EXPECT_NE(verdict(result).find("If they come from such a network plus independent noise"),
             std::string::npos);
   result.certificate.status = Status::kUncertified;
   EXPECT_NE(verdict(result).find("not certified"), std::string::npos);

@@ -190,8 +190,9 @@ class Result:
 
         "hinge": the value of an input at which a unit switches, the other inputs at their means; "before" and
         "after": slopes of an output along an input where the unit is off, and on; "bend": their difference;
-        "size": change of the output over a standard deviation of w.x; "offset": A[o,i] b[i]; "slope" and "constant": of a linear term, or of the linear
-        regression where no unit was found. t and p do not change when a column is measured in another unit.
+        "size": change of the output over a standard deviation of w.x; "offset": A[o,i] b[i]; "slope" and
+        "constant": of a linear term, or of the linear regression where no unit was found. t and p do not
+        change when a column is measured in another unit.
         Empty without noise, and where the certificate says why no intervals are stated (`intervals`,
         "withheld").
         """
