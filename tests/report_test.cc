@@ -310,7 +310,8 @@ TEST(Report, ARefusalsCardIsNeverEmpty) {
 TEST(ReportHtml, NumbersInOneNotation) {
   Result result = example(2, 2, 1);
   result.certificate.reason =
-      "2 units reproduce all 20000 samples to 1.4e-15, see run-1e-5.csv, 3.2e+03 s, v1.2e3x, 1e999999";
+      "2 units reproduce all 20000 samples to 1.4e-15, see run-1e-5.csv, 3.2e+03 s, v1.2e3x, 1e999999; from "
+      "-0.611 to (-1, -2e-9), x-0.npy, 10-8-2";
   const std::string page = to_html(to_json(result));
   EXPECT_NE(page.find("20,000 samples"), std::string::npos);
   EXPECT_NE(page.find("<span class=\"nowrap\">1.4 × 10<sup>−15</sup></span>"), std::string::npos);
@@ -319,7 +320,27 @@ TEST(ReportHtml, NumbersInOneNotation) {
   EXPECT_NE(page.find("v1.2e3x"), std::string::npos);
   EXPECT_NE(page.find("1e999999"), std::string::npos);
   EXPECT_EQ(page.find("1.4e-15"), std::string::npos);
+  EXPECT_NE(
+      page.find("from −0.611 to (−1, −<span class=\"nowrap\">2 × 10<sup>−9</sup></span>), x-0.npy, 10-8-2"),
+      std::string::npos);
   EXPECT_TRUE(well_formed(page));
+}
+
+TEST(ReportHtml, WhatFailedHasNoColumnsWithoutNumbers) {
+  Result result = example(2, 2, 1);
+  result.certificate.status = Status::kUncertified;
+  result.certificate.assumptions = {{"search finished within its budget", kInfinity, kInfinity, false, true}};
+  result.errors.noise_sd = 0.5;
+  result.diagnostics.singular_values = Vector::Ones(1);
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("<tr><th>Failed</th></tr>"), std::string::npos);
+  // What a test has found not to be noise is not called so, and one value has no gap.
+  EXPECT_NE(page.find("Residual, standard deviation"), std::string::npos);
+  EXPECT_EQ(page.find("Singular values and the gap"), std::string::npos);
+  result.certificate.assumptions[0].value = 2;
+  EXPECT_NE(to_html(to_json(result)).find("<th>Failed</th><th class=\"number\">Value</th>"),
+            std::string::npos);
 }
 
 TEST(ReportHtml, CountsThatWereCappedSaySo) {
@@ -493,7 +514,7 @@ TEST(ReportHtml, RefusesWhatIsNoCertificate) {
   EXPECT_THROW((void)to_html(R"({"status": "\"><script>"})"), DataError);
 }
 
-TEST(Report, VerdictIsOneSentence) {
+TEST(Report, VerdictInWords) {
   Result result = example(1, 1, 1);
   EXPECT_NE(verdict(result).find("1 input, 1 hidden unit, 1 output"), std::string::npos);
   result.certificate.status = Status::kEstimated;
