@@ -96,7 +96,7 @@ def describe_class(path: str, cls: type) -> list[str]:
     plain = fields is not None or issubclass(cls, Exception)
     out = [f"### {path}", "", "" if plain else f"`{signature(path, cls)}`\n", prose(cls.__doc__ or ""), ""]
     rows = [(name, own_doc(cls, name, source)) for name in fields or ()]
-    rows += [(name, value.__doc__ or "") for name, value in members(cls).items() if isinstance(value, property)]
+    rows += [(name, value.__doc__ or "") for name, value in members(cls).items() if isinstance(value, property) and not name.startswith("_")]
     if fields is None:
         found = re.findall(r"^ +self\.([a-z]\w*) = ", source, re.M)
         rows += [(name, doc) for name in found if (doc := own_doc(cls, name, source))]

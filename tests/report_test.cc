@@ -310,7 +310,8 @@ TEST(Report, ARefusalsCardIsNeverEmpty) {
 TEST(ReportHtml, NumbersInOneNotation) {
   Result result = example(2, 2, 1);
   result.certificate.reason =
-      "2 units reproduce all 20000 samples to 1.4e-15, see run-1e-5.csv, 3.2e+03 s, v1.2e3x, 1e999999";
+      "2 units reproduce all 20000 samples to 1.4e-15, see run-1e-5.csv, 3.2e+03 s, v1.2e3x, 1e999999; from "
+      "-0.611 to (-1, -2e-9), x-0.npy, 10-8-2";
   const std::string page = to_html(to_json(result));
   EXPECT_NE(page.find("20,000 samples"), std::string::npos);
   EXPECT_NE(page.find("<span class=\"nowrap\">1.4 × 10<sup>−15</sup></span>"), std::string::npos);
@@ -319,7 +320,27 @@ TEST(ReportHtml, NumbersInOneNotation) {
   EXPECT_NE(page.find("v1.2e3x"), std::string::npos);
   EXPECT_NE(page.find("1e999999"), std::string::npos);
   EXPECT_EQ(page.find("1.4e-15"), std::string::npos);
+  EXPECT_NE(
+      page.find("from −0.611 to (−1, −<span class=\"nowrap\">2 × 10<sup>−9</sup></span>), x-0.npy, 10-8-2"),
+      std::string::npos);
   EXPECT_TRUE(well_formed(page));
+}
+
+TEST(ReportHtml, WhatFailedHasNoColumnsWithoutNumbers) {
+  Result result = example(2, 2, 1);
+  result.certificate.status = Status::kUncertified;
+  result.certificate.assumptions = {{"search finished within its budget", kInfinity, kInfinity, false, true}};
+  result.errors.noise_sd = 0.5;
+  result.diagnostics.singular_values = Vector::Ones(1);
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("<tr><th>Failed</th></tr>"), std::string::npos);
+  // What a test has found not to be noise is not called so, and one value has no gap.
+  EXPECT_NE(page.find("Residual, standard deviation"), std::string::npos);
+  EXPECT_EQ(page.find("Singular values and the gap"), std::string::npos);
+  result.certificate.assumptions[0].value = 2;
+  EXPECT_NE(to_html(to_json(result)).find("<th>Failed</th><th class=\"number\">Value</th>"),
+            std::string::npos);
 }
 
 TEST(ReportHtml, CountsThatWereCappedSaySo) {
@@ -339,7 +360,7 @@ TEST(ReportHtml, ADescentThatBeganAtItsEndIsSaidInWords) {
   Result result = example(2, 2, 1);
   result.diagnostics.descent = {{"sign-free", 0, 7e-31}, {"signed", 1, 6e-31}};
   const std::string page = to_html(to_json(result));
-  EXPECT_NE(page.find("The start was the network already"), std::string::npos);
+  EXPECT_NE(page.find("The start was already the network"), std::string::npos);
   EXPECT_EQ(page.find("aria-label=\"Relative mean squared residual"), std::string::npos);
   result.diagnostics.descent[0].relative_mse = 1e-3;
   EXPECT_NE(to_html(to_json(result)).find("aria-label=\"Relative mean squared residual"), std::string::npos);
@@ -384,6 +405,25 @@ TEST(ReportHtml, IntervalsOfAnEstimate) {
   EXPECT_NE(page.find("unit 1, age"), std::string::npos);
   result.certificate.status = Status::kCertified;
   EXPECT_FALSE(json::parse(to_json(result))["pictures"].contains("intervals"));
+}
+
+TEST(ReportHtml, RowsAlongEachUnit) {
+  Result result = example(3, 20, 2);
+  EXPECT_EQ(to_html(to_json(result)).find("Along each unit"), std::string::npos);
+  result.certificate.output_names = {"<b>", "dose"};
+  const Vector at = Vector::LinSpaced(9, -2, 2), own = at.cwiseMax(0);
+  for (Index unit = 0; unit < 12; ++unit)
+    result.diagnostics.profiles.push_back(
+        {.unit = unit, .output = unit % 2, .at = at, .mean = own, .own = own});
+  const json profiles = json::parse(to_json(result))["pictures"]["profiles"];
+  ASSERT_EQ(profiles.size(), 12u);
+  EXPECT_EQ(profiles[1]["output"], 2);
+  EXPECT_EQ(profiles[1]["mean"].size(), 9u);
+  const std::string page = to_html(to_json(result));
+  EXPECT_TRUE(well_formed(page));
+  EXPECT_NE(page.find("Unit 12, dose"), std::string::npos);
+  EXPECT_NE(page.find("Unit 1, &lt;b&gt;"), std::string::npos);
+  EXPECT_NE(page.find("The first 12 of 20 units."), std::string::npos);
 }
 
 TEST(ReportHtml, TrueAgainstRecovered) {
@@ -474,12 +514,12 @@ TEST(ReportHtml, RefusesWhatIsNoCertificate) {
   EXPECT_THROW((void)to_html(R"({"status": "\"><script>"})"), DataError);
 }
 
-TEST(Report, VerdictIsOneSentence) {
+TEST(Report, VerdictInWords) {
   Result result = example(1, 1, 1);
   EXPECT_NE(verdict(result).find("1 input, 1 hidden unit, 1 output"), std::string::npos);
   result.certificate.status = Status::kEstimated;
   result.errors.noise_sd = 0.1;
-  EXPECT_NE(verdict(result).find("if they are those of such a network plus independent noise"),
+  EXPECT_NE(verdict(result).find("If they come from such a network plus independent noise"),
             std::string::npos);
   result.certificate.status = Status::kUncertified;
   EXPECT_NE(verdict(result).find("not certified"), std::string::npos);

@@ -152,6 +152,28 @@ TEST(Svg, ImagesAndForests) {
   EXPECT_TRUE(well_formed(svg::draw(svg::Forest{})));
 }
 
+TEST(Svg, LabelsBelowAnAxisDoNotTouch) {
+  const auto labels_of = [](double reach) {
+    const Chart chart{.series = {{.x = {-reach, reach}, .y = {0, 1}}}, .width = 400};
+    const std::string drawn = draw(chart);
+    Index count = 0;
+    for (std::size_t at = 0; (at = drawn.find("text-anchor=\"middle\"", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_GT(labels_of(3), labels_of(3e-15));
+  EXPECT_GE(labels_of(3e-15), 2);
+}
+
+TEST(Svg, AForestHasTwoNumbersOnItsAxisAtLeast) {
+  const Forest forest{
+      .names = {"a long name of a weight", "b"}, .values = {-0.42, 0.35}, .reaches = {0.01, 0.01}};
+  const std::string drawn = draw(forest);
+  Index grid = 0;
+  for (std::size_t at = 0; (at = drawn.find("class=\"grid\"", at)) != std::string::npos; ++at) ++grid;
+  EXPECT_GE(grid, 2);
+}
+
 TEST(Svg, RefusesSeriesOfDifferentLengths) {
   EXPECT_THROW((void)svg::draw(svg::Chart{.series = {{.x = {1}, .y = {}}}}), std::invalid_argument);
   EXPECT_THROW((void)svg::draw(svg::Bars{.names = {"a"}, .values = {}}), std::invalid_argument);

@@ -20,49 +20,53 @@ class Compare final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
-        "compare", "Say whether two networks are the same function, and if not, where and by which units");
+        "compare",
+        "Say whether two networks compute the same function, and if not, where and why they differ");
     add_file(*app, "A", asked_.first,
-             "A network (.safetensors, .npz, .onnx, .nnet); none where --command is given twice");
-    add_file(*app, "B", asked_.second, "Another one, or none where --command is given");
+             "A network (.safetensors, .npz, .onnx, .nnet); none if --command is given twice");
+    add_file(*app, "B", asked_.second, "Another one; none if --command is given");
     app->add_option("--command", asked_.commands,
                     "A program that answers queries, in place of a file; may be given twice (see extract)")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app->add_flag("--text", asked_.text,
                   "With --command: one line of comma-separated numbers per row, instead of raw doubles");
-    app->add_option("--inputs,-d", asked_.inputs, "Number of inputs, where --command is given twice")
+    app->add_option("--inputs,-d", asked_.inputs, "Number of inputs, if --command is given twice")
         ->check(CLI::Range(1, 1 << 28).description(""));
     app->add_option("--timeout", asked_.timeout, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    add_file(*app, "--domain", asked_.domain, "Inputs that matter (.npy, .csv): their ranges are the domain");
+    add_file(*app, "--domain", asked_.domain,
+             "A table of inputs (.npy, .csv): the range of each column is the domain");
     low_ = app->add_option("--low", asked_.low,
                            "Smallest value of the inputs: one number, or one per input [-1]")
                ->delimiter(',');
     high_ = app->add_option("--high", asked_.high, "Largest value of the inputs [1]")->delimiter(',');
     tolerance_option_ =
         app->add_option("--tolerance", tolerance_,
-                        "Largest difference of an output to accept over the domain [what rounding explains]");
+                        "Largest difference of an output to accept on the domain [what rounding explains]");
     app->add_option(
         "--budget", asked_.options.budget,
-        "Boxes that the proof may look at, of two files [ten seconds' worth, with --tolerance some minutes]");
+        "Number of boxes that the proof may examine [some ten seconds, with --tolerance some minutes]");
     app->add_option("--ratio", asked_.options.ratio,
-                    "The proof ends where its upper end is at most this times the lower one [1.1]")
+                    "The proof ends when the upper bound is at most this many times the lower one [1.1]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    app->add_option("--queries", asked_.options.queries, "Most queries of a black box [10000]")
+    app->add_option("--queries", asked_.options.queries,
+                    "Upper limit on the number of queries of a black box [10000]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_flag("--inside", asked_.options.inside, "No query outside the domain");
-    app->add_option("--confidence", asked_.options.confidence, "Of what is said of a black box [0.95]")
+    app->add_option("--confidence", asked_.options.confidence,
+                    "Confidence of statements about a black box [0.95]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_flag("--free-signs", asked_.options.free_signs,
-                  "Let units be turned around, at the price of a linear term");
+                  "When matching, replace units by their negatives, which adds a linear term");
     app->add_option("--seed", asked_.options.seed, "Seed of every random choice [0]");
     add_folder(*app, "--out,-o", out_, "Folder for certificate.json, report.html and the boxes of the proof");
     app->footer(
         R"(One verdict: same_network, same_function, rounding, different or undecided. Two files: units
-are matched, whatever the widths; those that are changed, missing or extra are named with an input that sets
-them off, and lower <= max |f - g| <= upper is proved over the domain. A black box: queries at random, beside
-the kinks of the file, at corners, along lines and far out; what may have been missed is said. Without
---tolerance only rounding is accepted.
+are matched, whatever the widths; units that are changed, missing or extra are named, each with an input that
+activates it, and lower <= max |f - g| <= upper is proved over the domain. A black box: queries go to random
+inputs, beside the kinks of the file, to corners, along lines and far out; the answer states what may have
+been missed. Without --tolerance only rounding is accepted.
 
 Exit code 0: the same; 3: different or undecided; 2: wrong options; 4: a file or program that cannot be used.
 

@@ -39,11 +39,11 @@ std::string units(const std::vector<ComparedUnit>& list, const char* name, bool 
       out += fmt::format(" is {} and {}", p, q);
     }
     if (u.weights.size() > 0 && (u.first_row >= 0 || u.second_row >= 0)) {
-      out += !u.acts        ? ": off in the domain as far as was found"
-             : u.share == 0 ? ": on at none of the random inputs"
-                            : fmt::format(": on at {:.2g}% of random inputs", 100 * u.share);
+      out += !u.acts        ? ": no input of the domain was found that activates it"
+             : u.share == 0 ? ": active at none of the random inputs"
+                            : fmt::format(": active at {:.2g}% of random inputs", 100 * u.share);
     }
-    if (u.acts && u.input.size() > 0) out += fmt::format("; set off by {}", entries(u.input));
+    if (u.acts && u.input.size() > 0) out += fmt::format("; activated by {}", entries(u.input));
     out += "\n";
   }
   if (list.size() > kUnits) out += fmt::format("  and {} more {}\n", list.size() - kUnits, name);

@@ -26,8 +26,9 @@ class Generate final : public Command {
     app->add_option("--layers", options_.layers, "Units of several hidden layers, instead of --hidden: 20,20")
         ->delimiter(',');
     samples_ = app->add_option("--samples,-n", options_.samples, "Number of rows n");
-    app->add_option("--bias", options_.bias,
-                    "Biases are uniform in [-R, R] [0.5]; with --layers, R times a normal [0.3]");
+    app->add_option(
+        "--bias", options_.bias,
+        "Biases are uniform in [-R, R] [0.5]; with --layers, normal of standard deviation R [0.3]");
     app->add_option("--bias-at", options_.bias_at,
                     "Where biases are measured: mean (of the inputs) or origin [mean]")
         ->check(CLI::IsMember({"mean", "origin"}).description(""));
@@ -44,9 +45,10 @@ class Generate final : public Command {
     app->add_option("--perturb-weights", options_.perturb_weights,
                     "Add RHO times a standard normal to every entry of W [0]");
     app->add_option("--activation", activation_,
-                    "Of the units: relu, tanh, sigmoid, gelu, silu, softplus, elu, erf, ...; with --model "
+                    "Activation of the hidden units: relu, tanh, sigmoid, gelu, silu, softplus, elu, erf, "
+                    "...; with --model "
                     "threshold relu, sign, sigmoid, exponential, square or absolute [relu]");
-    app->add_option("--leak", options_.leak, "Slope of the units below zero (leaky ReLU) [0]");
+    app->add_option("--leak", options_.leak, "Slope below zero (leaky ReLU) [0]");
     std::string known;
     for (const std::string& name : distribution_names()) known += (known.empty() ? "" : ", ") + name;
     app->add_option("--distribution", options_.distribution,
@@ -54,10 +56,11 @@ class Generate final : public Command {
         ->check(CLI::IsMember(distribution_names()).description(""));
     add_file(*app, "--rows", options_.rows_file,
              "Table of data rows for --distribution rows, each drawn with a random sign");
-    app->add_option("--perturb-inputs", options_.perturb_inputs,
-                    "Replace a row with probability LAMBDA by Q z, Q a random square matrix [0]");
+    app->add_option(
+        "--perturb-inputs", options_.perturb_inputs,
+        "Replace a row, with probability LAMBDA, by Q z: Q a random matrix, z standard normal [0]");
     app->add_option("--perturb", options_.perturb,
-                    "Move every weight by N(0, TAU^2/d) first; rows stay of unit norm [0]");
+                    "Add N(0, TAU^2/d) to every weight, then scale rows to unit norm [0]");
     app->add_option("--mean", options_.mean, "Mean of every input [0]");
     app->add_option("--condition", options_.condition, "Condition number of the inputs' covariance [1]");
     app->add_option("--noise", options_.noise, "Standard deviation of the noise on the outputs [0]");
@@ -65,15 +68,16 @@ class Generate final : public Command {
                     "The same as a multiple of the outputs' standard deviation [0]");
     add_file(*app, "--cnf", cnf_,
              "Instead of samples: the ReLU-separability instance of this 6-CNF (DIMACS), as hard as the "
-             "formula; complements of clauses are added where they are missing");
+             "formula; missing complements of clauses are added");
     app->add_option("--model", model_,
-                    "network, or threshold: a first layer with thresholds under something else [network]")
+                    "network, or threshold: a first layer with high thresholds below others [network]")
         ->check(CLI::IsMember({"network", "threshold"}).description(""));
     declare_threshold(*app);
     app->add_option("--seed", options_.seed, "Seed of all random numbers [0]");
     add_folder(*app, "--out,-o", out_, "Folder for x.npy, y.npy and network.safetensors")->required();
-    app->footer(R"(Rows depend on the seed and their number alone: the same for any number of threads, and
-the first rows of a longer run are those of a shorter one.
+    app->footer(
+        R"(Row i depends only on the seed and on i: the number of threads does not matter, and a longer run
+begins with the rows of a shorter one.
 
 Examples:
   exhume generate --inputs 20 --hidden 20 --outputs 20 --samples 3000 --out demo
@@ -122,8 +126,7 @@ Examples:
     app.add_option("--upper", threshold_.upper,
                    "linear, products, pairs, powers, union, intersection or deep [products]")
         ->group(group);
-    app.add_option("--flips", threshold_.flips, "Probability that a label is turned around [0]")
-        ->group(group);
+    app.add_option("--flips", threshold_.flips, "Probability that a label is flipped [0]")->group(group);
     app.add_flag("--biased", threshold_.biased, "Keep a row with a probability proportional to its output")
         ->group(group);
   }

@@ -29,8 +29,7 @@ std::string wrapped_line(std::string_view name, std::string_view value) {
 class Inspect final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("inspect", "Say what can be expected of samples before anything is fitted");
+    CLI::App* app = parent.add_subcommand("inspect", "Say what samples can give, before anything is fitted");
     samples_.declare(*app, kSamplesHelp);
     samples_.declare_target(*app);
     app->footer(R"(Looks at up to 100,000 rows, which takes seconds: shape, repeats, precision,
@@ -67,15 +66,15 @@ Examples:
     out += wrapped_line("precision", "outputs in " + found.precision);
     out += wrapped_line("linear part",
                         fmt::format("explains {:.3g}% of the outputs' variance", 100 * found.linear_share));
-    out += wrapped_line("units",
-                        fmt::format("up to {}, for which the rows are plenty", grouped(found.most_hidden)));
+    out += wrapped_line(
+        "units", fmt::format("up to {} can be determined with so many rows", grouped(found.most_hidden)));
     out += wrapped_line(
         "rows", found.distinct == found.looked_at
                     ? fmt::format("all {} looked at are different", grouped(found.looked_at))
                     : fmt::format("{} of {} looked at are repetitions",
                                   grouped(found.looked_at - found.distinct), grouped(found.looked_at)));
-    out +=
-        wrapped_line("in memory", fmt::format("{:.3g} MiB, if it is kept there", found.memory_bytes / kMiB));
+    out += wrapped_line("in memory",
+                        fmt::format("{:.3g} MiB, if the rows are kept there", found.memory_bytes / kMiB));
     for (const Assumption& a : found.inspection.tests) {
       const std::string mark = a.holds ? toned(Tone::kGood, "holds") : toned(Tone::kWarn, "does not hold");
       out +=

@@ -12,7 +12,7 @@ namespace {
 class Keys final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app = parent.add_subcommand("keys", "Make a pair of keys to sign certificates with");
+    CLI::App* app = parent.add_subcommand("keys", "Make a pair of keys for signing certificates");
     app->add_option("--out,-o", name_, "Write NAME.key (private) and NAME.pub (public)")
         ->required()
         ->type_name("NAME");

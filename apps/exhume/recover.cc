@@ -27,43 +27,44 @@ std::vector<std::string> route_names() {
 class Recover final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("recover", "Recover the network behind samples, with a certificate");
+    CLI::App* app = parent.add_subcommand(
+        "recover", "Recover a network from samples of its inputs and outputs, with a certificate");
     samples_.declare(*app, kSamplesHelp);
     samples_.declare_target(*app);
     app->add_option("--hidden,-k", hidden_,
-                    "Number of hidden units, 20,20 for those of several layers, or auto [auto]");
-    app->add_option("--layers", layers_,
-                    "Number of hidden layers, or auto: one first, then more while structure is left [as many "
-                    "as --hidden names, or 1]");
+                    "Number of hidden units, such as 20, or 20,20 for two layers; auto finds it [auto]");
+    app->add_option(
+        "--layers", layers_,
+        "Number of hidden layers; auto tries one, then more until the rows are reproduced [as many "
+        "as --hidden has numbers]");
     add_file(*app, "--first-layer", first_layer_,
-             "A file with the first of two hidden layers, up to scale and sign (.safetensors, .npz: W and "
-             "b): the rest is found on top of it");
+             "The first of two hidden layers, if known up to scale and sign (.safetensors, .npz: W and b): "
+             "only the rest is searched for");
     app->add_option("--route", job_.options.route,
                     fmt::format("Route to take: {}, or auto [auto]; 'exhume routes' says what they are",
                                 fmt::join(route_names(), ", ")));
-    app->add_option(
-        "--method", method_,
-        "With --route rectified: the route rectified-METHOD, METHOD being one of its names [tensor]");
-    app->add_option(
-        "--activation", job_.options.activation,
-        "Of the units: auto, relu, tanh, sigmoid, gelu, silu, softplus, elu, erf, sin, ..., or square, cube, "
-        "exp (rectified; some routes) [auto]");
+    app->add_option("--method", method_,
+                    "With --route rectified: which one, METHOD of the route rectified-METHOD [tensor]");
+    app->add_option("--activation", job_.options.activation,
+                    "Activation of the hidden units: auto, relu, tanh, sigmoid, gelu, silu, softplus, elu, "
+                    "erf, sin, ..., or square, cube, "
+                    "exp (rectified; some routes) [auto]");
     add_file(*app, "--mirrored", mirrored_,
-             "Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction");
-    app->add_option("--leak", job_.options.leak, "Slope of the units below zero; route symmetric [0]");
-    app->add_option("--device", job_.device, "Where heavy sums run: auto, cpu or cuda [auto]")
+             "Outputs at -x, row by row: x and -x are both used, so the inputs are symmetric");
+    app->add_option("--leak", job_.options.leak,
+                    "Slope of leaky ReLUs below zero, for --route symmetric [0]");
+    app->add_option("--device", job_.device, "Device for large sums: auto, cpu or cuda [auto]")
         ->check(CLI::Validator(CLI::IsMember({"auto", "cpu", "cuda"})).description(""));
     app->add_option("--shape", shape_,
                     "Rows and columns of the inputs, such as 8x8: the report shows units as images");
     add_file(*app, "--truth", truth_,
-             "The network behind the samples, where it is known: the report compares");
+             "The network that generated the samples, if known: the report compares with it");
     app->add_option("--seed", job_.options.seed, "Seed of every random choice [0]");
     app->add_option("--budget", job_.options.budget_seconds,
-                    "Seconds after which routes that search stop [300]")
+                    "Seconds after which the search ends with the best network so far [300]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option("--require", require_,
-                    "What exit code 0 asks for: certified, or estimated (noise) at least [estimated]")
+                    "Verdict that exit code 0 requires: certified, or at least estimated [estimated]")
         ->check(CLI::Validator(CLI::IsMember({"certified", "estimated"})).description(""));
     add_folder(*app, "--out,-o", out_,
                "Folder for network.safetensors, network.onnx, certificate.json and report.html");
@@ -71,12 +72,11 @@ class Recover final : public Command {
         *app, "--moments", job_.moments,
         "Moments of several sites' rows ('exhume moments'): starts from them, polishes on these samples");
     add_folder(*app, "--checkpoint", job_.checkpoint.folder,
-               "Folder that keeps what has been computed, so that a run which is killed can go on");
+               "Folder for intermediate results, so that a killed run can be continued");
     app->add_flag("--resume", job_.checkpoint.resume,
-                  "With --checkpoint: go on from what an earlier run of the same command left there");
-    app->footer(R"(Exit code 0: recovered and certified, or estimated from noisy samples; 3: finished,
-neither (or only estimated, with --require certified). Everything is computed before anything is written,
-and files appear whole or not at all.
+                  "With --checkpoint: continue an earlier run of the same command");
+    app->footer(R"(Exit code 0: certified, or estimated from noisy samples; 3: finished with neither (or only
+estimated, with --require certified). Files are written at the end, whole or not at all.
 
 Examples:
   exhume recover x.npy y.npy --out result

@@ -11,11 +11,13 @@ class Report final : public Command {
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand("report", "Make report.html again from certificate.json alone");
     add_folder(*app, "folder", options_.folder, "A folder that a command wrote with --out")->required();
-    add_file(*app, "--truth", options_.truth, "The network behind the samples: the page compares");
+    add_file(*app, "--truth", options_.truth,
+             "The network that generated the samples: the page compares with it");
     app->add_option("--shape", shape_,
                     "Rows and columns of the inputs, such as 8x8: the page shows units as images");
-    app->footer(R"(With --truth or --shape the page says more than the certificate does. It is written as
-view.html, and report.html stays what it is.
+    app->footer(
+        R"(With --truth or --shape the page shows more than the certificate states. It is then written to
+view.html, and report.html is left as it is.
 
 Examples:
   exhume report result

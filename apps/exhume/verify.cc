@@ -65,7 +65,7 @@ class Verify final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
-        "verify", "Check a result and its certificate against samples, independently of the solvers");
+        "verify", "Check a result and its certificate again, independently of the solvers");
     add_file(*app, "model", options_.model,
              "A folder that a command wrote with --out, or a model (.safetensors, .npz, .onnx)")
         ->required();
@@ -80,8 +80,9 @@ class Verify final : public Command {
                     "Largest relative mean squared error to accept [1e-12, or what the certificate states]")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app->add_flag("--network-only", options_.network_only,
-                  "Leave the certificate beside the network alone: the samples are others than its own");
-    add_file(*app, "--key", options_.key, "Public key: the certificate must be signed with its private one");
+                  "Ignore the certificate beside the network: the samples are not those it was made from");
+    add_file(*app, "--key", options_.key,
+             "Public key: the certificate must be signed with the private key that belongs to it");
     app->footer(R"(The relative mse is the mean squared error over the variance of the outputs. Errors
 are computed by plain loops in long double. A certificate.json beside the model is checked too: its digest,
 the files it names, the model's bytes, and every number that network and samples give again. What cannot be

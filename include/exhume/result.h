@@ -95,6 +95,14 @@ struct StudentTrial {
   double polished = 0;  // and of what the polish made of it; 0 where it was not polished
 };
 
+// Rows along one unit of a single hidden layer, averaged at points along z = w.x + b: what the other units
+// leave of the output on which this one acts most, and the unit itself. The two agree where the network is
+// right.
+struct HingeProfile {
+  Index unit = 0, output = 0;
+  Vector at, mean, own;  // z, the output less the other units, the unit
+};
+
 // How the network was found: for pictures.
 struct Diagnostics {
   Vector singular_values;              // of the moment whose rank is the number of units
@@ -104,6 +112,7 @@ struct Diagnostics {
   std::vector<StudentTrial> students;  // of several hidden layers
   RowMatrix predicted, observed;       // at most 500 held-out rows x m
   Vector activity;                     // share of rows on which each unit is active
+  std::vector<HingeProfile> profiles;   // of the first units
   Vector gaps;                         // exact finish: of every start
 };
 

@@ -124,12 +124,24 @@ def test_one_unit_is_not_units(tmp_path, cli):
     assert not found
 
 
+def write_nnet(network, path):
+    """The text format of the collision avoidance benchmarks: sizes, ranges, means and ranges of inputs, weights, biases."""
+    d, k, m = network.inputs, network.hidden, network.outputs
+    lines = ["// a network", f"2,{d},{m},{max(d, k, m)}", f"{d},{k},{m}", "0",
+             ",".join(["-10"] * d), ",".join(["10"] * d), ",".join(["0"] * (d + 1)), ",".join(["1"] * (d + 1))]
+    for W, b in ((network.W, network.b), (network.A, network.c)):
+        lines += [",".join(map(repr, map(float, row))) for row in W] + [repr(float(value)) for value in b]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def test_help_of_extract_lists_what_it_reads(network, tmp_path, cli):
     said = " ".join(run(cli, "help", "extract").stdout.split())
     for ending in (".onnx", ".safetensors", ".npz", ".nnet"):
         assert ending in said
-    for ending in (".onnx", ".safetensors", ".npz"):
-        if ending == ".npz":
+    for ending in (".onnx", ".safetensors", ".npz", ".nnet"):
+        if ending == ".nnet":
+            write_nnet(network, tmp_path / "m.nnet")
+        elif ending == ".npz":
             np.savez(tmp_path / "m.npz", W=network.W, b=network.b, A=network.A, c=network.c)
         elif ending == ".onnx":
             network.to_onnx(tmp_path / "m.onnx")

@@ -111,25 +111,24 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
                   "samples for so many units",
                   off(held_out)));
   if (training.computed_in_single || held_out.computed_in_single) {
-    checks.require(
-        "no structure left in the rounding errors", fit.structure, 1, fit.structure < 1,
-        "the outputs look like those of a network that was evaluated in single precision, but what "
-        "is left of them has structure: a weak unit may be missing");
+    checks.require("no structure left in the rounding errors", fit.structure, 1, fit.structure < 1,
+                   "the outputs look like those of a network evaluated in single precision, but the "
+                   "residuals have structure: a weak unit may be missing");
   }
   checks.require("no linear term needed", fit.model.plain ? 0 : 1, 0, fit.model.plain,
-                 fmt::format("the function is reproduced {}, but part of it is linear on all samples: units "
-                             "that never bend within them (large bias) or a linear path; those weights, and "
-                             "the signs of the others, are not identifiable",
+                 fmt::format("the samples are reproduced {}, but part of the function is linear on all of "
+                             "them: units that never switch there (large bias) or a direct linear path; "
+                             "these weights, and the signs of the other units, are not identifiable",
                              to));
   checks.require("signs of the units unique", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
                  fit.signs.outcome == SignOutcome::kUnique || !fit.model.plain,
-                 fmt::format("the function is reproduced {}, but several choices of signs give the same "
-                             "function: this network is one of them",
+                 fmt::format("the samples are reproduced {}, but several choices of the units' signs do so: "
+                             "this network is one of them",
                              to));
   if (weights) {
     const std::string others = fmt::format(
-        "the function is reproduced {}, but other weights do so too: no sample lies between the "
-        "kinks of two nearly equal units, or a unit hardly bends within the samples",
+        "the samples are reproduced {}, but other weights do so too: no sample lies between the hyperplanes "
+        "of two nearly equal units, or a unit hardly switches within the samples",
         to);
     checks.require("weights determined by the function: smallest singular value", weights->smallest_singular,
                    kDetermined, weights->smallest_singular >= kDetermined, others);
@@ -152,33 +151,31 @@ void check_residual(const ResidualLook& look, Checks& checks) {
                         "similar ones (Z = {:.1f}): gross outliers in the outputs, or another kind of "
                         "function",
                         look.kurtosis, look.neighbours)
-          : fmt::format(
-                "rows with similar inputs have similar residuals (Z = {:.1f}): what is left is not noise but "
-                "another kind of function, or more units than were found",
-                look.neighbours));
+          : fmt::format("rows with similar inputs have similar residuals (Z = {:.1f}): the residual is not "
+                        "noise but another kind of function, or more units than were found",
+                        look.neighbours));
   checks.require("residuals unrelated along every unit", look.sorted, look.sorted_limit,
                  look.sorted <= look.sorted_limit,
                  fmt::format("sorted along a unit or an input, neighbouring residuals are related (Z = "
-                             "{:.1f}): a smooth function, not noise, is left",
+                             "{:.1f}): the residual is a smooth function, not noise",
                              look.sorted));
   checks.require(
       "residuals unrelated in the order of the rows", look.order, 1, look.order <= 1,
       fmt::format(
           "rows that follow each other have related residuals (correlation {:.2f} from one to the next, "
-          "gone {}): noise that wanders in the order of the rows, as in time; standard errors and bounds "
-          "would be too small",
+          "gone {}): the noise drifts in the order of the rows; standard errors and bounds would be too "
+          "small",
           look.correlation,
           look.apart < 64 ? fmt::format("{} rows apart", look.apart) : "only beyond 64 rows"));
-  checks.require(
-      "no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
-      look.jumps <= look.jumps_limit,
-      fmt::format("what is left jumps somewhere along an input, a unit or the fitted outputs (|z| = "
-                  "{:.1f}): a step, which no unit makes; weights near it would be wrong",
-                  look.jumps));
+  checks.require("no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
+                 look.jumps <= look.jumps_limit,
+                 fmt::format("the residual jumps somewhere along an input, a unit or the fitted outputs (|z| "
+                             "= {:.1f}), as no unit does; weights near the jump would be wrong",
+                             look.jumps));
   checks.require("residual unrelated to polynomials of the inputs", look.polynomials, look.polynomials_limit,
                  look.polynomials <= look.polynomials_limit,
-                 fmt::format("the residual still bends with the inputs (|t| = {:.1f} against a polynomial): "
-                             "another kind of function is behind the data",
+                 fmt::format("the residual depends on the inputs (|t| = {:.1f} against a polynomial): the "
+                             "data come from another kind of function",
                              look.polynomials));
   checks.require("residual of mean zero everywhere along units, inputs and outputs", look.bins, 1,
                  look.bins <= 1,
@@ -189,10 +186,9 @@ void check_residual(const ResidualLook& look, Checks& checks) {
                  fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
                              "unit that is seldom active",
                              look.kurtosis));
-  checks.require(
-      "noise of one size everywhere", look.spread, 1, look.spread <= 1,
-      "what is left is larger in some places than in others: the noise depends on the inputs, or the "
-      "inputs are noisy themselves; the bound would be wrong");
+  checks.require("noise of one size everywhere", look.spread, 1, look.spread <= 1,
+                 "the residuals are larger at some inputs than at others: the noise depends on the inputs, "
+                 "or the inputs are noisy themselves; the bound would be wrong");
 }
 
 std::string check_noisy(const Evidence& evidence, Checks& checks) {
@@ -218,12 +214,12 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
       fit.stalled
           ? fmt::format(
                 "the search stalled: with {} the network leaves {:.2g} of the variance with structure "
-                "in it, and neither more units nor new starts lower it much; another kind of function, "
-                "or far more units, are behind the data",
+                "in it, and neither more units nor new starts lower it much; the data come from another kind "
+                "of function, or from far more units",
                 counted(k, "unit"), fit.relative_mse)
           : fmt::format(
-                "the best network found ({}) leaves {:.2g} of the variance with structure in it: more "
-                "units, more samples, or another kind of function is behind the data",
+                "the best network found ({}) leaves {:.2g} of the variance with structure in it: the data "
+                "come from more units or from another kind of function, or there are too few of them",
                 counted(k, "unit"), fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
   // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as
@@ -240,8 +236,8 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
           "the mean squared error on held-out rows is {:.2f} times that on the training rows: overfitted",
           ratio));
   checks.require("no linear term needed", fit.model.plain ? 0 : 1, 0, fit.model.plain,
-                 "a linear term is needed beside the units: units that never bend within the samples or a "
-                 "linear path; the signs of the units are not identifiable");
+                 "a linear term is needed beside the units: units that never switch within the samples, or a "
+                 "direct linear path; the signs of the units are not identifiable");
   checks.require(
       "signs of the units significant", fit.signs.outcome == SignOutcome::kUnique ? 0 : 1, 0,
       fit.signs.outcome == SignOutcome::kUnique || !fit.model.plain,
@@ -250,20 +246,20 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   if (k == 0) return "";
   checks.require(
       "every unit needed: worth over its price", support.worth, 1, support.worth >= 1,
-      fmt::format(
-          "{} explains no more than noise does: leave the number of units to be found, or ask for fewer",
-          k == 1 ? "the unit" : fmt::format("one of the {} units", k)));
+      fmt::format("{} explains no more than noise does: let the number of units be found, or ask for fewer",
+                  k == 1 ? "the unit" : fmt::format("one of the {} units", k)));
   const double least =
       std::max(std::min(kLeastBeside, kShareBeside * static_cast<double>(evidence.training_rows)),
                kRowsForParameter * static_cast<double>(d + m));
-  checks.require("rows on either side of every unit's kink", support.rows, least, support.rows >= least,
-                 fmt::format("a unit bends at the edge of the samples, with {:.0f} rows on one side: too few "
-                             "for its weights; give more rows",
-                             support.rows));
+  checks.require(
+      "rows on either side of every unit's kink", support.rows, least, support.rows >= least,
+      fmt::format("a unit switches at the edge of the samples, with {:.0f} rows on one side: too few "
+                  "for its weights; give more rows",
+                  support.rows));
   checks.require(
       "weights determined at the size of the noise: largest error of a unit", support.error, kMostUnitError,
       support.error <= kMostUnitError,
-      fmt::format("the noise leaves a unit's weights open (standard error {:.2g} of its size): give "
+      fmt::format("the noise leaves a unit's weights uncertain (standard error {:.2g} of its size): give "
                   "more rows",
                   support.error));
   return fmt::format(

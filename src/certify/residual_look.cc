@@ -105,7 +105,7 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
   const auto [polynomials, terms] = polynomials_of(*residual, control);
   look.polynomials = polynomials;
   look.polynomials_limit = normal_limit(kShare, terms);
-  doubt(polynomials / normal_limit(kDoubt, terms), "what is left seems to bend with the inputs");
+  doubt(polynomials / normal_limit(kDoubt, terms), "the residuals seem to depend on the inputs");
   look.missed = kShareAlongOne * std::pow(look.polynomials_limit + confidence_deviations(), 2);
 
   Form nothing = model;  // its features, and what they leave as outputs
@@ -141,12 +141,12 @@ ResidualLook look_at_residual(const Form& model, const SamplePtr& standard, cons
   look.order = ordered.order;
   look.correlation = ordered.correlation;
   look.apart = ordered.apart;
-  doubt(ordered.doubt, "rows that follow each other seem to have related noise");
+  doubt(ordered.doubt, "the noise of consecutive rows seems to be related");
   const JumpLook jumps = look_for_jumps(model, *residual, columns, control);
   look.jumps = jumps.largest;
   look.jumps_limit = normal_limit(kShare, jumps.tests);
   doubt(jumps.largest / normal_limit(kDoubt, jumps.tests),
-        "what is left seems to jump along an input or a unit");
+        "the residuals seem to jump along an input or a unit");
   return look;
 }
 

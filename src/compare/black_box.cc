@@ -319,8 +319,8 @@ class Hunt {
       over = look(x);
     } catch (const DataError&) {
       out_.remarks.emplace_back(
-          "The black box does not answer outside the domain: units that are on there alone were not looked "
-          "for.");
+          "The black box does not answer outside the domain: units that are active only there were not "
+          "looked for.");
       return;
     }
     out_.far_queries = rows;
@@ -577,16 +577,15 @@ class Hunt {
       out_.verdict = out_.arithmetic.empty() ? CompareVerdict::kSameFunction : CompareVerdict::kRounding;
     }
     if (outside_ > 0 && !found) {
-      out_.remarks.push_back(fmt::format(
-          "Outside the domain the answers differ at {} of {} inputs: the black box has units there that the "
-          "file has not. Inside no difference was found.",
-          outside_, out_.far_queries));
+      out_.remarks.push_back(
+          fmt::format("Outside the domain the answers differ at {} of {} inputs: the black box has units "
+                      "there that the file does not have. Inside the domain no difference was found.",
+                      outside_, out_.far_queries));
     }
     if (!found) {
       out_.remarks.push_back(fmt::format(
-          "Queries cannot show what no query met: a difference on less than {:.2g} of the domain, a small "
-          "ball "
-          "around one input say, would be missed by the {} random ones with a chance above {:.2g}{}.",
+          "What no query met is unknown: a difference on less than {:.2g} of the domain, such as a small "
+          "ball around one input, is missed by the {} random queries with a probability above {:.2g}{}.",
           out_.unseen_share, out_.random_queries, 1 - options_.confidence,
           all_corners_
               ? "; every corner of the box was queried: one further unit of the first layer that reaches the "

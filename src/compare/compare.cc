@@ -267,8 +267,9 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   for (const auto& [list, name] :
        {std::pair(&pair.folded_first, &out.first), std::pair(&pair.folded_second, &out.second)}) {
     if (!list->empty()) {
-      out.remarks.push_back(fmt::format("{} of {} on in the whole domain and without a partner: folded.",
-                                        number_words(list->size(), "unit is", "units are"), *name));
+      out.remarks.push_back(
+          fmt::format("{} of {} on in the whole domain and without a counterpart: treated as linear.",
+                      number_words(list->size(), "unit is", "units are"), *name));
     }
   }
   if (!pair.same_units) {
@@ -284,10 +285,9 @@ void compare_networks(const Network& f, const Network& g, const CompareOptions& 
   }
   for (const ComparedUnit& unit : out.extra) {
     if (!unit.acts) {
-      out.remarks.push_back(
-          fmt::format("The extra {} is off in the whole domain as far as was found; it may act "
-                      "outside.",
-                      unit_words(unit, true, depth)));
+      out.remarks.push_back(fmt::format(
+          "No input of the domain was found that activates the extra {}; it may be active outside.",
+          unit_words(unit, true, depth)));
       break;
     }
   }
@@ -415,7 +415,8 @@ void certify(const CompareOptions& options, CompareResult& out) {
   if (out.same()) {
     certificate.conclusion = out.reason;
     if (out.black_box)
-      certificate.assumed.emplace_back("the black box answers every query as it would answer anybody's");
+      certificate.assumed.emplace_back(
+          "the black box answers these queries as it answers those of other users");
   }
 }
 

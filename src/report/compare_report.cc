@@ -185,15 +185,15 @@ void add_units(const char* heading, const char* text, const std::vector<Compared
     }
     if (u.weights.size() > 0) {
       what += what.empty() ? "" : "; ";
-      what += !u.acts        ? std::string("off in the domain as far as was found")
-              : u.share == 0 ? std::string("on at none of the random inputs")
-                             : fmt::format("on at {:.3g}% of random inputs", 100 * u.share);
+      what += !u.acts        ? std::string("no input of the domain was found that activates it")
+              : u.share == 0 ? std::string("active at none of the random inputs")
+                             : fmt::format("active at {:.3g}% of random inputs", 100 * u.share);
     }
     rows.push_back({fmt::format("{}", u.layer + 1), row(u.first_row), row(u.second_row), what,
                     u.input.size() > 0 ? fmt::format("({})", entries_words(u.input)) : std::string()});
   }
   list.push_back(table_section(
-      heading, text, {"layer", "row in first", "row in second", "what", "set off by"}, std::move(rows)));
+      heading, text, {"Layer", "Row in first", "Row in second", "What", "Activated by"}, std::move(rows)));
 }
 
 // Largest changes of weights by layer, thinned for the eye.
@@ -214,8 +214,8 @@ Json sections_of(const CompareResult& found) {
   std::vector<Fact> shown = facts(found);
   if (const Index inputs = found.random_differences.size();
       inputs > 0 && found.random_differences.isZero(0)) {
-    shown.push_back({"random inputs", fmt::format("at none of {} is there a difference",
-                                                  grouped(static_cast<double>(inputs)))});
+    shown.push_back(
+        {"random inputs", fmt::format("no difference at any of {}", grouped(static_cast<double>(inputs)))});
   }
   list.push_back(facts_section(shown));
   if (found.worst_input.size() > 0) {
@@ -231,7 +231,7 @@ Json sections_of(const CompareResult& found) {
                           found.simple_words, entries_words(found.simple_input));
     }
     list.push_back(
-        table_section("The worst input", text, {"output", "first", "second", "difference"}, std::move(rows)));
+        table_section("The worst input", text, {"Output", "First", "Second", "Difference"}, std::move(rows)));
   }
   add_histogram("Differences over the domain", found.random_differences, list);
   add_histogram("Differences at the rows of data", found.row_differences, list);

@@ -81,10 +81,9 @@ Json effects_section(const Result& result) {
                                       "Slope after", "Bend",  "t value"};
   if (several) columns.insert(columns.begin() + 1, "Output");
   return table_section("Slopes and hinges",
-                       "In the data's own units, with 95% intervals. A unit bends where its hinge is (along "
-                       "this input, the others "
-                       "at their means); before it the unit is off, after it on, and its bend is the "
-                       "difference of the slopes.",
+                       "In the units of the data, with 95% intervals. The hinge is the value of the input at "
+                       "which the unit switches, the other inputs at their means. Before it the unit is off, "
+                       "after it on; the bend is the change of the slope.",
                        std::move(columns), std::move(rows));
 }
 

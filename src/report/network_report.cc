@@ -101,6 +101,7 @@ Json pictures(const Result& result) {
   }
   json["heldout"] = answer_picture(found.predicted, found.observed);
   json["residuals"] = residual_picture(found.predicted, found.observed);
+  if (!result.is_deep() && !found.profiles.empty()) json["profiles"] = profile_picture(found.profiles);
   add_weight_pictures(result.network, result.certificate, json, found.activity,
                       result.errors.standard_errors);
   if (Json intervals = interval_picture(result); !intervals.is_null())
@@ -115,8 +116,8 @@ Json student_section(const std::vector<StudentTrial>& trials) {
                     trial.polished > 0 ? Json(rounded(trial.polished)) : Json("-")});
   }
   return table_section("Students",
-                       "Widths that were tried, what they left of the variance, and what the polish of all "
-                       "layers made of it.",
+                       "The widths that were tried, and the share of the variance that was left after "
+                       "training and after the polish of all layers.",
                        {"Units", "Trained to", "Polished to"}, std::move(rows));
 }
 
@@ -159,13 +160,12 @@ std::string verdict(const Result& result) {
     }
     case Status::kEstimated:
       return fmt::format(
-          "A network was estimated ({}) from samples with noise of standard deviation {:.3g}: if they are "
-          "those of such a network plus independent noise, and no test contradicts that, {}.",
+          "A network ({}) was fitted to samples with noise of standard deviation {:.3g}. If they come from "
+          "such a network plus independent noise, which no test contradicts, {}.",
           network, errors.noise_sd,
           errors.max_standard_error > 0
-              ? fmt::format("every weight is known to a standard error of {:.2g} or less",
-                            errors.max_standard_error)
-              : fmt::format("it is off by {:.2g} at most (root mean square)",
+              ? fmt::format("every weight has a standard error of {:.2g} or less", errors.max_standard_error)
+              : fmt::format("it differs from that network by at most {:.2g} (root mean square)",
                             std::sqrt(errors.functional_error_bound)));
     case Status::kUncertified:
       return fmt::format("A network was found ({}) but is not certified: {}.", network, certificate.reason);
@@ -202,7 +202,9 @@ std::vector<Fact> facts(const Result& result) {
   list.push_back(
       {"held-out error", fmt::format("{:.3g} of the outputs' variance", errors.heldout_relative_mse)});
   if (errors.noise_sd > 0) {
-    list.push_back({"noise", fmt::format("standard deviation {:.4g}", errors.noise_sd)});
+    // Where a check failed, what is left may be something else than noise.
+    list.push_back({stands(certificate.status) ? "noise" : "residual",
+                    fmt::format("standard deviation {:.4g}", errors.noise_sd)});
     list.push_back({"standard errors",
                     errors.max_standard_error > 0 ? fmt::format("{:.3g} at most", errors.max_standard_error)
                     : !errors.no_intervals.empty()
@@ -210,16 +212,16 @@ std::vector<Fact> facts(const Result& result) {
                         : std::string(deep && skips ? "not computed beside skip terms"
                                                     : "not computed for so many weights")});
     if (errors.max_standard_error > 0 && errors.coverage > 0) {
-      list.push_back(
-          {"95% intervals", fmt::format("{:.3g} standard errors to either side; {:.0f}% held the truth "
-                                        "in trials of as many rows per weight",
-                                        errors.reach, 100 * errors.coverage)});
+      list.push_back({"95% intervals", fmt::format("{:.3g} standard errors to either side; in trials with as "
+                                                   "many rows per weight {:.0f}% contained the truth",
+                                                   errors.reach, 100 * errors.coverage)});
     }
     if (errors.unseen_unit > 0 && !deep) {
       list.push_back(
-          {"units", fmt::format("a lower bound: a further one that explains less than {:.2g} of the outputs' "
-                                "variance would not be seen",
-                                errors.unseen_unit)});
+          {"units",
+           fmt::format("a lower bound: a further unit that explains less than {:.2g} of the outputs' "
+                       "variance would not be seen",
+                       errors.unseen_unit)});
     }
   }
   if (!deep) return list;

@@ -20,16 +20,16 @@ struct Advice {
 };
 
 constexpr const char* kMoreRows =
-    "Give more rows: drawn like these, or where the network bends. For how many units the rows suffice, "
-    "inspect says";
+    "Give more rows, drawn like these or near the hyperplanes of the units; the command inspect says how "
+    "many units the rows can determine";
 constexpr const char* kMoreSamples = "Give more rows, drawn like these";
 constexpr const char* kMoreTime = "Give more time (option budget)";
 constexpr const char* kNumber = "Give the number of hidden units (option hidden), if you know it";
 constexpr const char* kWider =
-    "Spread the inputs further: a unit that bends nowhere within the samples looks linear, and its weights "
-    "and signs cannot be told";
+    "Spread the inputs further: a unit that is on, or off, for all samples looks linear, and its weights and "
+    "sign cannot be determined";
 constexpr const char* kWiderDomain =
-    "Widen the domain (options low and high): a unit that switches nowhere within it looks linear";
+    "Widen the domain (options low and high): a unit that never switches within it looks linear";
 constexpr const char* kOtherKind =
     "Try several hidden layers (option layers), another kind of unit (options route and activation), or more "
     "hidden units; if the data come from a measurement, there may be no such network";
@@ -40,23 +40,22 @@ constexpr const char* kOtherDepth =
     "Try another number of hidden layers or wider ones (options layers and hidden); if the data come from a "
     "measurement, there may be no such network";
 constexpr const char* kNearlyEqual =
-    "Give rows between the kinks of units that are nearly equal, or spread the inputs "
-    "further: the function is right, other weights give it too";
-constexpr const char* kFewer = "Leave the number of hidden units to be found, or ask for fewer";
+    "Give rows between the hyperplanes of nearly equal units, or spread the inputs further: other weights "
+    "reproduce these samples too";
+constexpr const char* kFewer = "Let the number of hidden units be found, or ask for fewer";
 constexpr const char* kOutliers =
-    "Look at the rows with the largest residuals: a few outputs may be in gross error; correct those rows or "
-    "leave them out";
+    "Look at the rows with the largest residuals: a few outputs may be wrong; correct these rows or leave "
+    "them out";
 constexpr const char* kSparseNoise =
-    "Look at the rows with the largest residuals: gross errors in a few outputs are what the route "
-    "rectified-sparse-noise is for";
+    "Look at the rows with the largest residuals: if a few outputs are wrong, the route "
+    "rectified-sparse-noise finds them";
 constexpr const char* kThresholds =
-    "This command needs units with high thresholds on Gaussian inputs; where they bend near the middle of "
-    "the data, recover finds them instead";
+    "This command needs Gaussian inputs and units with high thresholds; if units switch near the middle of "
+    "the data, use recover";
 constexpr const char* kMoreQueries = "Allow more queries (option queries), or more time (option budget)";
 constexpr const char* kRandomQueries =
-    "Query the black box at random inputs and give rows and answers to recover, which takes rounded and "
-    "noisy "
-    "answers and more kinds of unit";
+    "Query the black box at random inputs and give inputs and answers to recover, which accepts rounded and "
+    "noisy answers and more kinds of unit";
 
 constexpr Advice kAdvice[] = {
     {"search finished within its budget", kMoreTime, kRecovered},
@@ -72,14 +71,14 @@ constexpr Advice kAdvice[] = {
     {"no skip terms needed", kWider, kRecovered},
     {"no skip terms needed", kWiderDomain, kExtracted},
     {"signs of the units",
-     "Spread the inputs further. Some networks have several choices of signs that agree "
-     "everywhere: then the function is right, and the weights are one choice of several",
+     "Spread the inputs further. For some networks several choices of signs give the same function "
+     "everywhere: then its weights are not unique",
      kRecovered},
     {"weights determined", kNearlyEqual, kRecovered},
     {"weights of layer", kNearlyEqual, kRecovered},
     {"weights of layer",
-     "Widen the domain (options low and high) or give another seed: the function is right, and no query saw "
-     "the weights that are open",
+     "Widen the domain (options low and high) or give another seed: no query showed the weights that are not "
+     "determined",
      kExtracted},
     {"every unit needed", kFewer, kRecovered},
     {"widths as asked for", kFewer, kRecovered},
@@ -91,21 +90,18 @@ constexpr Advice kAdvice[] = {
     {"residuals of similar rows unrelated", kOtherKind, kRecovered},
     {"residuals unrelated along every unit", kOtherKind, kRecovered},
     {"residuals unrelated in the order of the rows",
-     "Take rows that lie further apart (the reason says from where on the noise forgets), or average over "
-     "stretches "
-     "of rows; if the outputs drift, give the time, or the number of the row, as an input, or the difference "
-     "from one row to the next"},
+     "Take rows that lie further apart (the reason says how far), or average over consecutive rows; if the "
+     "outputs drift, add the time or the row number as an input"},
     {"no jump along an input",
-     "Find the step (outputs against every input), then give a column that is 0 before it and 1 after it, or "
-     "the "
-     "rows on either side apart"},
+     "Find the jump (plot the outputs against every input), then add a column that is 0 before it and 1 "
+     "after it, or recover the rows on either side separately"},
     {"residual unrelated to polynomials", kOtherKind, kRecovered},
     {"residual of mean zero everywhere", "If outputs were clipped, leave out the clipped rows", kRecovered},
     {"residual of mean zero everywhere", kOtherKind, kRecovered},
     {"residual without heavy tails", kOutliers, kRecovered},
     {"noise of one size everywhere",
      "If the inputs were measured with noise, give exact ones; if the noise "
-     "grows with the outputs, transform them (their logarithm, say)"},
+     "grows with the outputs, transform the outputs, for example take logarithms"},
     {"at least one hidden unit",
      "Check that rows of inputs and outputs belong together and that no column is "
      "missing; a linear model may be all there is",
@@ -118,13 +114,15 @@ constexpr Advice kAdvice[] = {
      "This route needs outputs without noise; the route auto also tries those that allow for it", kRecovered},
     {"entries as given reproduced", kOutliers, kRecovered},
     {"signs decided", kMoreRows, kRecovered},
-    {"answers every logged", "Ask for another precision or domain: the oracle rounds more than it seemed to",
+    {"answers every logged",
+     "Query a more precise version of the model, or another domain: the answers are rounded more than they "
+     "seemed to be",
      kExtracted},
     {"answers every logged", kRandomQueries, kExtracted},
     {"answers fresh random", kMoreQueries, kExtracted},
     {"labels ",
      "Allow more units (options hidden and features), or give rows that differ: equal rows with different "
-     "labels cannot be met",
+     "labels cannot be fitted",
      kMemorized},
     {"the inputs are Gaussian", kThresholds, kLowest | kHalfspaces},
     {"units stand out in the moments", kThresholds, kLowest},

@@ -60,7 +60,7 @@ const char* unseen(const Json& json) {
 std::string singular_values_section(const Json& json) {
   const Json& pictures = at(json, "pictures");
   const std::vector<double> values = numbers(at(pictures, "singular_values"));
-  if (values.empty()) return "";
+  if (values.size() < 2) return "";  // nothing to see a gap in
   const double floor = number_of(at(pictures, "noise_floor")), units = number_of(at(pictures, "gap_units"));
   svg::Series above{.name = "units", .line = false, .points = true, .size = 4, .colour = 0};
   svg::Series below{.name = "sampling noise", .line = false, .points = true, .size = 4, .colour = 1};
@@ -88,8 +88,8 @@ std::string descent_section(const Json& json) {
   if (first >= 0 && first <= kRounding && last <= kRounding) {
     return section(
         "Descent of the polish",
-        fmt::format("The start was the network already, to {} of the outputs’ variance: the polish "
-                    "had nothing left to lower, and ended at {}.",
+        fmt::format("The start was already the network, to {} of the outputs’ variance; the polish "
+                    "ended at {}.",
                     pretty(first), pretty(last)),
         "", "wide");
   }
@@ -132,7 +132,7 @@ std::string descent_section(const Json& json) {
   std::string text =
       "Mean squared residual over the outputs’ variance. About 10⁻³⁰ is the last bit of a double; a plateau "
       "above is noise or a wrong model.";
-  if (rises) text += " It rises where more rows join or a unit goes.";
+  if (rises) text += " It rises when rows are added or a unit is removed.";
   const double all = number_of(at(steps.back(), "iteration")) + 1;
   if (all > static_cast<double>(steps.size())) {
     text +=
@@ -169,7 +169,7 @@ std::string residuals_section(const Json& json) {
   if (counts.empty() || !(width > 0)) return "";
   const double bins = static_cast<double>(counts.size());
   double total = 0;
-  svg::Series steps{.name = "held-out residuals"};
+  svg::Series steps{.name = "residuals"};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const double left = low + static_cast<double>(i) * width;
     steps.x.insert(steps.x.end(), {left, left + width});
@@ -185,7 +185,7 @@ std::string residuals_section(const Json& json) {
       fmt::format("Observed minus predicted, {} values of {} that were never used for fitting.",
                   grouped(total), unseen(json));
   if (sd > 0) {
-    svg::Series model{.name = "normal, of the estimated noise", .dashed = true};
+    svg::Series model{.name = "normal, of the same standard deviation", .dashed = true};
     constexpr int kPoints = 121;
     for (int p = 0; p < kPoints; ++p) {
       const double x = low + bins * width * p / (kPoints - 1);
@@ -193,9 +193,9 @@ std::string residuals_section(const Json& json) {
       model.y.push_back(total * width / (sd * std::sqrt(2 * M_PI)) * std::exp(-0.5 * x * x / (sd * sd)));
     }
     chart.series.push_back(std::move(model));
-    text += " The outermost bins also count what lies beyond.";
+    text += " The outermost bins also count what lies beyond them.";
   } else {
-    text += " No noise is seen: what is left is rounding, or structure.";
+    text += " No noise is seen: these are rounding errors, or structure.";
   }
   return section("Residuals", text, svg::draw(chart));
 }

@@ -82,39 +82,47 @@ std::string where_and_when(const Json& json) {
 std::string next_section(const Json& json) {
   const std::string status = words(at(json, "status"));
   if (status != "uncertified" && status != "refused") return "";
-  std::string table;
+  std::vector<const Json*> failed;
+  bool measured = false;  // does any of them have a number?
   if (at(json, "assumptions").is_array()) {
     for (const Json& check : at(json, "assumptions")) {
       if (!is_true(at(check, "required")) || is_true(at(check, "holds"))) continue;
-      table += fmt::format("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-                           escape(words(at(check, "name"))), pretty(number_of(at(check, "value"))),
-                           pretty(number_of(at(check, "threshold"))));
+      failed.push_back(&check);
+      measured = measured || at(check, "value").is_number();
     }
   }
   std::string content;
-  if (!table.empty()) {
+  if (!failed.empty()) {
     content =
-        "<div class=\"scroll\"><table>\n<tr><th>Failed</th><th class=\"number\">Value</th>"
-        "<th class=\"number\">Threshold</th></tr>\n" +
-        table + "</table></div>\n";
+        fmt::format("<div class=\"scroll\"><table>\n<tr><th>Failed</th>{}</tr>\n",
+                    measured ? "<th class=\"number\">Value</th><th class=\"number\">Threshold</th>" : "");
+    for (const Json* check : failed) {
+      content += fmt::format("<tr><td>{}</td>", escape(words(at(*check, "name"))));
+      for (const char* key : {"value", "threshold"}) {
+        if (measured)
+          content += fmt::format("<td class=\"number\">{}</td>", pretty(number_of(at(*check, key))));
+      }
+      content += "</tr>\n";
+    }
+    content += "</table></div>\n";
   }
   content += "<ol>\n";
   const std::string kind = words(at(json, "kind"));
   if (kind == "comparison") {
     const bool undecided = words(at(json, "comparison")) == "undecided";
     const bool box = at(json, "confidence").is_number();
-    content += undecided && box ? "<li>Give a tolerance above what two answers differ by.</li>\n"
+    content += undecided && box ? "<li>Give a tolerance above the variation of the answers.</li>\n"
                : undecided
                    ? "<li>Give a larger budget, a smaller domain or a larger tolerance.</li>\n"
                    : "<li>Run both models at the worst input below: it is the shortest way to see the "
                      "difference.</li>\n"
                      "<li>Units that are changed, missing or extra are listed below, with inputs that "
-                     "set them off.</li>\n"
+                     "activate them.</li>\n"
                      "<li>If a difference of this size is fine, give it as the tolerance.</li>\n";
     return section("What to do next", "", content + "</ol>\n", "wide next");
   }
   for (const std::string& step : next_steps(json)) content += "<li>" + typeset(step) + ".</li>\n";
-  return section(table.empty() ? "What to do next" : "What failed, and what to do next", "",
+  return section(failed.empty() ? "What to do next" : "What failed, and what to do next", "",
                  content + "</ol>\n", "wide next");
 }
 

@@ -188,7 +188,7 @@ std::string units_section(const Json& json) {
   const std::vector<std::string> inputs = names(json, "input_names");
   const std::string head = fmt::format(
       "<tr><th class=\"number\">Unit</th><th class=\"number\">Bias</th><th class=\"number\">Output norm</th>"
-      "<th class=\"number\">Largest weight</th><th class=\"number\">at input</th>{}{}</tr>\n",
+      "<th class=\"number\">Largest weight</th><th class=\"number\">At input</th>{}{}</tr>\n",
       active ? "<th class=\"number\">Active</th>" : "",
       errors ? "<th class=\"number\">Largest standard error</th>" : "");
   const auto cell = [](const std::string& value) {
@@ -217,11 +217,47 @@ std::string units_section(const Json& json) {
                            units.size(), rows(shown, units.size()));
   }
   const double all = number_of(at(json, "hidden_units"));
-  std::string text = "By decreasing norm of their output weights.";
+  std::string text = "Sorted by decreasing norm of their output weights.";
   if (active) text += " Active: share of rows on which the unit is not zero.";
   if (all > static_cast<double>(units.size()))
     text += fmt::format(" The first {} of {}.", units.size(), grouped(all));
   return section("Units", text, content, "wide long");
+}
+
+std::string profiles_section(const Json& json) {
+  const Json& list = at(at(json, "pictures"), "profiles");
+  if (!list.is_array() || list.empty()) return "";
+  const std::vector<std::string> outputs = names(json, "output_names");
+  const bool one_output = number_of(at(json, "outputs")) == 1;
+  std::string charts;
+  for (const Json& each : list) {
+    const double unit = number_of(at(each, "unit")), output = number_of(at(each, "output"));
+    const std::vector<double> places = numbers(at(each, "at"));
+    if (places.empty() || !(unit >= 1) || !(output >= 1)) continue;
+    const std::string name = named(outputs, "output", output - 1);
+    svg::Series mean{.x = places, .y = numbers(at(each, "mean")), .line = false, .points = true, .size = 3.2};
+    svg::Series own{.x = places, .y = numbers(at(each, "own"))};
+    if (mean.y.size() != places.size() || own.y.size() != places.size()) continue;
+    mean.colour = 0;
+    own.colour = 1;
+    const svg::Chart chart{.title = fmt::format("Mean of {} along unit {:.0f}", name, unit),
+                           .x = {.label = "w·x + b"},
+                           .y = {},
+                           .series = {std::move(own), std::move(mean)},
+                           .width = 300,
+                           .height = 190};
+    charts += fmt::format("<div><h3>Unit {:.0f}{}</h3>\n{}</div>\n", unit,
+                          one_output ? std::string() : ", " + escape(name), svg::draw(chart));
+  }
+  if (charts.empty()) return "";
+  const double all = number_of(at(json, "hidden_units"));
+  const auto shown = static_cast<double>(list.size());
+  std::string text =
+      "Points: means over rows of an output, less what the other units contribute to it. Line: the unit "
+      "itself. Where points leave the line, the data and the network differ.";
+  if (words(at(json, "activation")) == "relu") text += " A true unit bends at 0.";
+  if (all > shown) text += fmt::format(" The first {} of {} units.", grouped(shown), grouped(all));
+  return section("Along each unit", text, "<div class=\"plots\">\n" + charts + "</div>\n", "wide");
 }
 
 }  // namespace exhume

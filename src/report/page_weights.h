@@ -13,5 +13,7 @@ namespace exhume {
 [[nodiscard]] std::string heat_sections(const Json& json);
 [[nodiscard]] std::string interval_sections(const Json& json);
 [[nodiscard]] std::string units_section(const Json& json);
+// Rows along each unit: the output less what the other units contribute, and the unit itself.
+[[nodiscard]] std::string profiles_section(const Json& json);
 
 }  // namespace exhume

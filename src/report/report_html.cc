@@ -64,6 +64,11 @@ std::string header(const Json& json) {
   return out + "</header>\n";
 }
 
+bool stands_as_noise(const Json& json) {
+  const std::string status = words(at(json, "status"));
+  return status == "certified" || status == "estimated" || number_of(at(json, "noise_sd")) == 0;
+}
+
 std::string facts(const Json& json) {
   std::string out = "<dl class=\"facts\">\n";
   const auto fact = [&](const char* name, const std::string& value) {
@@ -83,7 +88,11 @@ std::string facts(const Json& json) {
   const bool refused = words(at(json, "status")) == "refused";
   if (!refused) fact("Held-out relative mse", pretty(number_of(at(json, "heldout_relative_mse"))));
   const double noise = number_of(at(json, "noise_sd"));
-  if (!refused) fact("Noise, standard deviation", noise == 0 ? "none seen" : pretty(noise));
+  // Where a check failed, the residual may be something else than noise.
+  const bool noisy = stands_as_noise(json);
+  if (!refused)
+    fact(noisy ? "Noise, standard deviation" : "Residual, standard deviation",
+         noise == 0 ? "none seen" : pretty(noise));
   const double error = number_of(at(json, "max_standard_error"));
   if (error > 0) fact("Largest standard error", pretty(error));
   const double bound = number_of(at(json, "functional_error_bound")),
@@ -179,7 +188,7 @@ std::string to_html(const Document& document) {
   }
   body += held_out_section(json) + residuals_section(json) + singular_values_section(json) +
           descent_section(json);
-  body += interval_sections(json) + images_section(json) + heat_sections(json);
+  body += interval_sections(json) + images_section(json) + profiles_section(json) + heat_sections(json);
   body += timings_section(json) + tried(json) + units_section(json) + assumptions(json);
   if (!stands) body += use_section(json);
   body += reproduce_section(json);

@@ -77,7 +77,9 @@ section.next { border-left: 5px solid var(--p-warn); }
 section.next ol { margin: 8px 0 0; padding-left: 1.4em; }
 section.next li { margin: 4px 0; }
 .lines { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 14px; }
-.lines h3 { margin: 0 0 4px; font-size: 13px; font-weight: 600; color: var(--c-soft); }
+.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 240px), 1fr)); gap: 14px; }
+.plots div { min-width: 0; }
+.lines h3, .plots h3 { margin: 0 0 4px; font-size: 13px; font-weight: 600; color: var(--c-soft); }
 .lines pre { white-space: pre; overflow-x: auto; overflow-wrap: normal; margin: 0; font-size: 12.5px; }
 .lines div { min-width: 0; }
 a { color: var(--c-0); }
@@ -88,7 +90,7 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   header h1 { font-size: 21px; }
   section { padding: 14px 14px 16px; }
   dl.facts div { flex-basis: 150px; padding: 10px 12px; }
-  th, td { padding-right: 10px; }
+  th, td { padding-right: 7px; }
   dl.facts dd { font-size: 17px; }
   .chart text { font-size: 14.5px; }
   table { font-size: 13.5px; }
@@ -146,7 +148,7 @@ std::size_t number_end(std::string_view text, std::size_t from) {
 // Is the number before `rest` one of rows, units and the like?
 bool counts_something(std::string_view rest) {
   for (const std::string_view word :
-       {" samples", " rows", " of ", " hidden", " units", " queries", " fresh", " values"})
+       {" samples", " rows", " of ", " hidden", " units", " queries", " fresh", " values", " boxes"})
     if (rest.starts_with(word)) return true;
   return false;
 }
@@ -218,6 +220,18 @@ std::string typeset(std::string_view text) {
         out += fmt::format("<sup>{}{}</sup>", sign > 0 ? "−" : "",
                            text.substr(at + 1 + sign, last - at - 1 - sign));
         at = last;
+        continue;
+      }
+    }
+    // A minus before a number, where no word, name, path or option goes on.
+    if (text[at] == '-' && at + 1 < text.size() && is_digit(text[at + 1]) &&
+        (at == 0 || std::string_view(" ([,").find(text[at - 1]) != std::string_view::npos)) {
+      const std::size_t end = number_end(text, at + 1);
+      if (end == text.size() || !goes_on(text.substr(end))) {
+        const std::string_view number = text.substr(at + 1, end - at - 1);
+        out += "−" + (number.find('e') == std::string_view::npos ? std::string(number)
+                                                                 : power_of_ten(std::string(number)));
+        at = end;
         continue;
       }
     }

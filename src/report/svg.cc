@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kPalette = 6;
 constexpr double kLargestShown = 1e300;  // of what an axis shows
+constexpr double kLabelGap = 4;          // between labels below an axis
 constexpr double kMostSteps = 1e15;      // whole numbers below it are exact
 
 std::string superscript(int number) {
@@ -367,9 +368,15 @@ class ChartPicture {
       out_ += fmt::format("<path class=\"rule\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, floor_, right_);
       out_ += text(left_ - 7, height_of(0) + 4.2, "end", zero_);
     }
+    double behind = -std::numeric_limits<double>::infinity();  // the end of the label before
     for (const double tick : u_.ticks()) {
       out_ += fmt::format("<path class=\"tick\" d=\"M{:.1f} {:.1f}v5\"/>\n", u_(tick), bottom_);
-      out_ += text(u_(tick), bottom_ + 19, "middle", tick_label(tick, chart_.x.log));
+      // Phones set text larger than the guess.
+      const std::string label = tick_label(tick, chart_.x.log);
+      const double half = kLargerText * text_width(label) / 2;
+      if (u_(tick) - half < behind) continue;
+      out_ += text(u_(tick), bottom_ + 19, "middle", label);
+      behind = u_(tick) + half + kLabelGap;
     }
     out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, bottom_, right_);
     if (!chart_.x.label.empty()) {

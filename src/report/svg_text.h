@@ -7,6 +7,7 @@
 namespace exhume::svg {
 
 inline constexpr double kFont = 12.5;
+inline constexpr double kLargerText = 1.2;  // on phones, against the guess below
 
 // Text is set by the viewer's font, so its width is a guess: a little over half an em a character.
 [[nodiscard]] double text_width(std::string_view text);

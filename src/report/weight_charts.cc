@@ -15,7 +15,6 @@ namespace {
 constexpr double kGap = 14, kCaption = 22;
 constexpr double kSmallestSide = 64, kLargestSide = 150;  // sides of an image
 constexpr double kLine = 19, kAxis = 40;                  // of a forest
-constexpr double kLargerText = 1.2;
 constexpr std::size_t kForestLetters = 26;
 
 std::string draw_image(const Matrix& image, double left, double top, double side) {
@@ -126,7 +125,14 @@ std::string draw(const Forest& forest) {
   const double bottom = 6 + kLine * static_cast<double>(shown.size());
   const auto place = [&](double value) { return left + (right - left) * (value - low) / (high - low); };
   std::string out = open_svg(forest.width, bottom + kAxis, forest.title);
-  for (const double tick : ticks(low, high, std::max(4, static_cast<int>((right - left) / 60)), false)) {
+  std::vector<double> places;
+  // An axis with a single number has no scale.
+  for (int most = std::max(4, static_cast<int>((right - left) / 60)); places.size() < 2 && most < 20;
+       ++most) {
+    places = ticks(low, high, most, false);
+    std::erase_if(places, [&](double tick) { return tick < low || tick > high; });
+  }
+  for (const double tick : places) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} 2V{:.1f}\"/>\n", place(tick), bottom);
     out += text(place(tick), bottom + 17, "middle", tick_label(tick, false));
   }

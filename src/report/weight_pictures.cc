@@ -121,6 +121,18 @@ Json residual_picture(const RowMatrix& predicted, const RowMatrix& observed) {
   return {{"low", rounded(low)}, {"width", rounded(width)}, {"counts", counts}};
 }
 
+Json profile_picture(const std::vector<HingeProfile>& profiles) {
+  Json list = Json::array();
+  for (const HingeProfile& each : profiles) {
+    list.push_back({{"unit", each.unit + 1},
+                    {"output", each.output + 1},
+                    {"at", rounded(each.at, each.at.size())},
+                    {"mean", rounded(each.mean, each.mean.size())},
+                    {"own", rounded(each.own, each.own.size())}});
+  }
+  return list;
+}
+
 void add_weight_pictures(const Network& network, const Certificate& certificate, Json& pictures,
                          const Vector& activity, const Network& errors) {
   if (network.depth() <= 1) {

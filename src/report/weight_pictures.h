@@ -2,6 +2,7 @@
 //
 //   heldout    {"observed": [...], "predicted": [...]}
 //   residuals  {"low", "width", "counts": [...]}
+//   profiles   [{"unit", "output", "at": [...], "mean": [...], "own": [...]}, ...]
 //   weights, output_weights    matrices, thinned
 //   units      [{"bias", "output_norm", "largest_weight", "largest_weight_input", "active",
 //              "max_standard_error"}, ...]
@@ -9,6 +10,8 @@
 //   intervals  {"standard_errors": 1.96, "counts": {"W": n, ...},
 //              "weights": [[part, i, j, value, error], ...]}
 #pragma once
+
+#include <vector>
 
 #include "base/json.h"
 #include "exhume/recover.h"
@@ -20,6 +23,9 @@ namespace exhume {
 // Their differences in equal bins over four root mean squares to either side; the outermost bins also count
 // what lies beyond. Null where there are none.
 [[nodiscard]] Json residual_picture(const RowMatrix& predicted, const RowMatrix& observed);
+
+// Rows along units (exhume/result.h), units and outputs numbered from 1.
+[[nodiscard]] Json profile_picture(const std::vector<HingeProfile>& profiles);
 
 // Adds to `pictures` what the page draws of the weights: of one hidden layer heat maps and a table of units,
 // of any depth images. `activity`: the share of rows on which each unit is on; `errors`: standard errors;

@@ -61,7 +61,7 @@ Found grow(Job& job, const Start& start) { return finish_by_fit(job, start, kRes
 
 Route any_inputs_route() {
   return {.name = "any_inputs",
-          .about = "No assumption on the inputs: a few units grown from the residual, many by students",
+          .about = "Any inputs: units added where the residual bends, or taken from wide trained networks",
           .condition = "always",
           .automatic = true,
           .search_share = kFitShare,

@@ -123,8 +123,8 @@ Route depth2_outputs_route() {
       .group = "depth2",
       .about = "Gaussian inputs, as many outputs as units: directions of all units from moments of order 2",
       .condition =
-          "inputs look Gaussian; four outputs or more, and no fewer than units; no fewer rows than pairs of "
-          "inputs",
+          "inputs look Gaussian; at least four outputs, and as many as units; at least as many rows as pairs "
+          "of inputs",
       .automatic = true,
       .search_share = kFitShare,
       .demands = demand_rows_for_fit,

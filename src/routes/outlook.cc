@@ -114,10 +114,10 @@ class Look {
     if (out_.linear_share > 1 - kAllLinear)
       say("the outputs are a linear function of the inputs: there are no hidden units to find");
     if (out_.most_hidden < 1) {
-      say(fmt::format("{} rows are few: a single hidden unit asks for {}", out_.rows, rows_for(1)));
+      say(fmt::format("{} rows are few: a single hidden unit needs {}", out_.rows, rows_for(1)));
     } else if (out_.most_hidden < kMostUnits) {
-      say(fmt::format("{} rows are enough for {} hidden unit{}; {} ask for {} rows", out_.rows,
-                      out_.most_hidden, out_.most_hidden == 1 ? "" : "s", 2 * out_.most_hidden,
+      say(fmt::format("{} rows are enough for {} hidden unit{}; {} need {} rows", out_.rows, out_.most_hidden,
+                      out_.most_hidden == 1 ? "" : "s", 2 * out_.most_hidden,
                       rows_for(2 * out_.most_hidden)));
     }
     if (static_cast<double>(out_.outputs) > kExchanged * static_cast<double>(out_.inputs)) {
@@ -125,18 +125,16 @@ class Look {
                       out_.inputs, out_.inputs == 1 ? "" : "s"));
     }
     if (seen.integer_outputs) {
-      say("the outputs are whole numbers: labels have no weights behind them to recover; give the numbers "
-          "from which "
-          "they were decided, or ask for halfspaces or a network that memorises them");
+      say("the outputs are whole numbers, perhaps labels: give the scores or logits instead; for labels "
+          "there are the commands halfspaces and memorize");
     }
     if (seen.discrete) {
-      say("some inputs take a handful of values only: where a unit bends between them cannot be seen; spread "
-          "them");
+      say("some inputs take only a few values: where a unit switches between them cannot be seen; give "
+          "inputs of more values");
     }
     if (!seen.gaussian) {
-      say("the inputs are not Gaussian: routes that rest on that are passed over, and a search takes longer; "
-          "where "
-          "inputs can be chosen, draw them from a normal distribution");
+      say("the inputs are not Gaussian: the fastest routes do not apply, and a search takes longer; if you "
+          "can choose the inputs, draw them from a normal distribution");
     }
     if (seen.repeated_rows) say("rows are repeated: repetitions tell nothing new and are left out");
   }

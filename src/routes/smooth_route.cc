@@ -81,8 +81,8 @@ const UnitKind& settled_kind(Job& job) {
 
 Route smooth_route() {
   return {.name = "smooth",
-          .about = "Smooth units (tanh, sigmoid, GELU, SiLU, softplus, ELU, erf, ...), told from the samples",
-          .condition = "students of smooth units come closer than those of ReLUs",
+          .about = "Smooth units (tanh, sigmoid, GELU, SiLU, softplus, ELU, erf, ...); which one is detected",
+          .condition = "a wide network of smooth units fits better than one of ReLUs",
           .automatic = true,
           .search_share = kFitShare,
           .reads = {"activation"},

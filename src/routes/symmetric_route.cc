@@ -60,7 +60,7 @@ Start detector(Job& job) {
 Route symmetric_route() {
   return {.name = "symmetric",
           .about = "Inputs x and -x equally likely: the null space of the pure-neuron detector",
-          .condition = "inputs symmetric about zero; four outputs or more, and no fewer than units",
+          .condition = "inputs symmetric about zero; at least four outputs, and as many as units",
           .automatic = true,
           .alone = false,
           .search_share = kFitShare,

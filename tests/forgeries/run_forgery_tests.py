@@ -375,6 +375,8 @@ FORGERIES = [
     ("the picture of the held-out rows made to agree", ESTIMATED,
      lambda f: f.json["pictures"]["heldout"].update(predicted=f.json["pictures"]["heldout"]["observed"]), CERTIFICATE),
     ("the picture of the weights changed", CERTIFIED, put("pictures", "weights", 0, 0, to=9.0), CERTIFICATE),
+    ("the rows along a unit moved onto its line", ESTIMATED,
+     lambda f: f.json["pictures"]["profiles"][0].update(mean=f.json["pictures"]["profiles"][0]["own"]), CERTIFICATE),
     ("a route that does not exist", CERTIFIED, put("route", to="miracle"), CERTIFICATE),
 
     ("`date` changed", CERTIFIED, put("date", to="2001-01-01T00:00:00Z"), None, "rows do not say when they were looked at"),

@@ -22,38 +22,40 @@ class Extract final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
     CLI::App* app = parent.add_subcommand(
-        "extract", "Extract the network behind a black box by queries, with a certificate");
+        "extract", "Recover the network inside a black box by queries, with a certificate");
     add_file(*app, "MODEL", model_, "A model file to query (.onnx, .safetensors, .npz, .nnet)");
     add_file(*app, "--network", network_, "The same");
     app->add_option("--command", command_,
                     "A program to query: it answers batches of rows over stdin and stdout (see below)");
     app->add_flag("--text", text_,
                   "With --command: one line of comma-separated numbers per row, instead of raw doubles");
-    app->add_option("--inputs,-d", inputs_, "Number of inputs, with a --command that does not say it")
+    app->add_option("--inputs,-d", inputs_,
+                    "With --command: number of inputs, if the program does not state it")
         ->check(CLI::Range(1, 1 << 28).description(""));
-    app->add_option("--batch", batch_, "With --command: most rows at once [4096]")
+    app->add_option("--batch", batch_, "With --command: largest number of rows per batch [4096]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--timeout", timeout_, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    app->add_option("--queries", options_.queries, "Most queries; never passed [20 times the estimate]")
+    app->add_option("--queries", options_.queries,
+                    "Upper limit on the number of queries [20 times the estimate]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    app->add_option("--budget", budget_, "Seconds after which it ends with the best so far [600]")
+    app->add_option("--budget", budget_,
+                    "Seconds after which the search ends with the best network so far [600]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     app->add_option(
            "--low", low_,
-           "Smallest value of an input, which every query respects: a number, a list with commas, or "
-           "a file with one per input")
+           "Smallest value of an input; no query goes below it: a number, a list with commas, or a file "
+           "with one per input")
         ->type_name("NUMBER|LIST|FILE");
     app->add_option("--high", high_, "Largest value of an input, likewise")->type_name("NUMBER|LIST|FILE");
     add_file(*app, "--domain", domain_,
-             "A table of inputs (.csv, .npy): every query keeps to the range of each of its columns");
+             "A table of inputs (.csv, .npy): all queries stay within the range of each column");
     app->add_option("--fresh", options_.fresh,
-                    "Random queries of the last check [256, with several hidden layers 1000]")
+                    "Number of fresh random queries for the verdict [256, with several hidden layers 1000]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--seed", options_.seed, "Seed of every random choice [0]");
-    add_file(*app, "--log", log_, "File in which queries and answers are kept as they are made");
-    app->add_flag("--resume", options_.resume,
-                  "Go on from the log, without repeating the queries it answers");
+    add_file(*app, "--log", log_, "File to which queries and answers are written as they are made");
+    app->add_flag("--resume", options_.resume, "Continue from the log of an interrupted run");
     add_folder(*app, "--out,-o", out_,
                "Folder for network.safetensors, network.onnx, queries.log, certificate.json and report.html");
     app->footer(
@@ -120,22 +122,19 @@ Examples:
  private:
   void announce(Index d) const {
     complain(
-        fmt::format("{} input{}; the first query will show the number of outputs. With one output (more need "
-                    "fewer queries): "
-                    "about {} queries for 32 hidden units, {} for 128; for hidden layers of 20 and 20 about "
-                    "{}, of 20, 10 "
-                    "and 10 about {}, and up to three times as many where an attempt fails",
+        fmt::format("{} input{}; the first query will show the number of outputs. Queries needed with one "
+                    "output (with more, fewer): about {} for 32 hidden units, {} for 128, {} for hidden "
+                    "layers of 20 and 20, {} for 20, 10 and 10; up to three times as many if attempts fail",
                     d, d == 1 ? "" : "s", estimate_queries(d, 32, 1), estimate_queries(d, 128, 1),
                     estimate_deep_queries(d, {20, 20}, 1), estimate_deep_queries(d, {20, 10, 10}, 1)));
     complain(fmt::format(
-        "ends after {:g} s (--budget), or {}; queries are made {}", budget_,
+        "ends after {:g} s (--budget) or {}; queries are made {}", budget_,
         options_.queries > 0
             ? fmt::format("{} queries", options_.queries)
-            : fmt::format("twenty times the estimate for what its first line shows, {} queries at least "
-                          "(--queries)",
+            : fmt::format("20 times the queries estimated from its first line, at least {} (--queries)",
                           default_query_limit(d)),
         options_.box.bounded() ? options_.box.words()
-                               : "anywhere: give --low and --high, or --domain, where they must not be"));
+                               : "anywhere (--low and --high, or --domain, keep them within a box)"));
   }
 
   [[nodiscard]] QueriedModel open_oracle(const Session& session) const {

@@ -12,15 +12,15 @@ namespace {
 class Moments final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("moments", "Sum up one site's rows, to be merged with other sites' sums");
+    CLI::App* app = parent.add_subcommand(
+        "moments", "Compute the moments of one site's rows, to be added to those of other sites");
     samples_.declare(*app, kSamplesHelp);
     add_file(*app, "--out,-o", options_.out, "File to write; .moments is added to its name")->required();
-    add_file(*app, "--like", options_.like, "Moments of the first site: all others are made in its frame");
+    add_file(*app, "--like", options_.like, "Moments of the first site, whose coordinates all others use");
     app->add_option("--order", options_.order,
-                    "Highest order, 2 to 4; 2 is enough where there are as many outputs as units [4]")
+                    "Highest order, 2 to 4; 2 is enough with as many outputs as units [4]")
         ->check(CLI::Range(2, 4).description(""));
-    app->footer(R"(Only sums are written, never a row; docs/distributed.md says what they tell. 'recover
+    app->footer(R"(Only sums are written, never a row; docs/distributed.md says what they reveal. 'recover
 --moments' starts from the moments of all sites and polishes on the rows of one.
 
 Examples:

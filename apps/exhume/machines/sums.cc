@@ -12,12 +12,11 @@ namespace {
 class Sums final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app =
-        parent.add_subcommand("sums", "Sum up how far a network is from one site's rows, for 'step'");
-    add_file(*app, "network", network_, "The network to be polished: .safetensors, .npz")->required();
+    CLI::App* app = parent.add_subcommand("sums", "Compute one site's sums for 'exhume step'");
+    add_file(*app, "network", network_, "The network to improve: .safetensors, .npz")->required();
     samples_.declare(*app, kSamplesHelp);
     add_file(*app, "--out,-o", out_, "File to write; .sums is added to its name")->required();
-    app->footer(R"(Every site runs this at the same network; 'exhume step' makes the next network of all
+    app->footer(R"(Every site runs this at the same network; 'exhume step' makes the next network from all
 their sums. Only sums are written, never a row.
 
 Examples:
@@ -35,7 +34,7 @@ Examples:
                   {"relative_mse", made.relative_mse},
                   {"bytes", made.bytes}},
                  [&] {
-                   return fmt::format("{}: sums over {} rows, of whose variance the network leaves {:.2e}\n",
+                   return fmt::format("{}: sums over {} rows; the network leaves {:.2e} of their variance\n",
                                       made.path, grouped(made.rows), made.relative_mse);
                  });
     return kOk;
@@ -50,15 +49,17 @@ Examples:
 class Step final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
-    CLI::App* app = parent.add_subcommand("step", "Polish a network by one step, from the sums of all sites");
+    CLI::App* app = parent.add_subcommand(
+        "step", "Improve a network by one Gauss-Newton step, from the sums of all sites");
     add_file(*app, "network", network_, "The network at which the sums were made")->required();
-    add_file(*app, "sums", sums_, "What 'exhume sums' wrote at every site")->required();
+    add_file(*app, "sums", sums_, "The files that 'exhume sums' wrote at the sites")->required();
     add_file(*app, "--out,-o", out_, "The next network, .safetensors")->required();
-    app->add_option("--damping", damping_,
-                    "Of the step: more where the last one made things worse, less near the end [1e-4]")
+    app->add_option(
+           "--damping", damping_,
+           "Damping of the step: larger if the last step made the error larger, smaller near the end [1e-4]")
         ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-    app->footer(R"(Prints what the network before the step leaves of the outputs' variance, over the rows of
-all sites.
+    app->footer(R"(Prints the share of the outputs' variance that the network before the step leaves, over the
+rows of all sites.
 
 Examples:
   exhume step network.safetensors 'part*.sums' --out next.safetensors)");

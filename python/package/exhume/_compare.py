@@ -155,14 +155,14 @@ def compare(
     threads: int = 0,
     progress: Progress = None,
 ) -> Comparison:
-    """Says whether two networks are the same function, and if not, where and by which units they differ.
+    """Says whether two networks compute the same function, and if not, where and by which units they differ.
 
     Parameters
     ----------
     a, b : Network, path, callable, torch module, or an object with predict
         Files (.safetensors, .npz, .onnx) are read as networks where they can be; other models are queried.
     domain : array
-        Inputs that matter, rows x d: their ranges are the domain unless `low` and `high` are given.
+        Inputs, rows x d: the ranges of their columns are the domain unless `low` and `high` are given.
     low, high : float or sequence of float
         The domain: one number for all inputs, or one per input. Without a domain it is [-1, 1]^d.
     tolerance : float
@@ -172,15 +172,15 @@ def compare(
     budget : int
         Boxes that the proof may look at, of two networks; None: ten seconds' worth, with a tolerance some minutes.
     ratio : float
-        The proof ends where its upper end is at most this times the lower one.
+        The proof ends when the upper bound is at most this many times the lower one.
     queries : int
-        Most queries of a black box.
+        Upper limit on the number of queries of a black box.
     inside : bool
         No query outside the domain.
     confidence : float
-        Of what is said of a black box.
+        Confidence of statements about a black box.
     free_signs : bool
-        Let units be turned around, at the price of a linear term.
+        When matching, replace units by their negatives, which adds a linear term.
     seed : int
         Of every random choice.
 

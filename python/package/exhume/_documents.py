@@ -19,7 +19,7 @@ def inspect(x: Any, y: Any = None, *, target: Any = None, threads: int = 0) -> D
     """What can be expected of samples before anything is fitted: what `exhume inspect --json` prints.
 
     Takes seconds. Keys: "fits" (whether a route applies), "precision" of the outputs, "gaussian",
-    "symmetric", "linear_share", "most_hidden" (for how many units the rows are plenty), "tests", "routes"
+    "symmetric", "linear_share", "most_hidden" (how many units so many rows can determine), "tests", "routes"
     (which apply, and why the others do not), "obstacles" and "advice" (what would help), and more.
 
     Parameters
@@ -64,7 +64,7 @@ def diagnose(
     hidden : int
         Number of hidden units; 0: by the rank of the linear part.
     leak : float
-        Slope of the units below zero.
+        Slope below zero, of leaky ReLUs.
     seed : int
         Of every random choice.
     """
@@ -76,7 +76,7 @@ def diagnose(
 
 
 def keys(out: str | os.PathLike[str]) -> tuple[str, str]:
-    """Makes a pair of keys to sign certificates with, OUT.key (private) and OUT.pub (public); their paths.
+    """Makes a pair of keys for signing certificates, OUT.key (private) and OUT.pub (public); returns their paths.
 
     `result.save(folder, sign=private)` signs, `exhume.verify(folder, key=public)` checks who did.
     """
@@ -122,7 +122,7 @@ def moments(
     order: int = 4,
     threads: int = 0,
 ) -> Document:
-    """Sums up one site's rows, to be merged with other sites' sums: only sums are written, never a row.
+    """Moments of one site's rows, to be added to those of other sites: only sums are written, never a row.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def moments(
     out : path
         The file to write; ".moments" is added to its name. `recover(moments=...)` reads it.
     like : path
-        Moments of the first site: all others are made in its frame.
+        Moments of the first site, whose coordinates all others use.
     order : int
-        Highest order, 2 to 4; 2 is enough where there are as many outputs as units.
+        Highest order, 2 to 4; 2 is enough with as many outputs as units.
     """
     first = "" if like is None else os.fspath(like)
     with opened(x, y, threads) as samples:
@@ -143,12 +143,12 @@ def moments(
 def sums(
     network: str | os.PathLike[str], x: Any, y: Any = None, *, out: str | os.PathLike[str], threads: int = 0
 ) -> Document:
-    """Sums up how far a network is from one site's rows, for `step`: only sums are written, never a row.
+    """One site's sums for `step`: only sums are written, never a row.
 
     Parameters
     ----------
     network : path
-        The network to be polished, the same at every site.
+        The network to improve, the same at every site.
     x, y
         Samples as in `recover`.
     out : path
@@ -166,7 +166,7 @@ def step(
     damping: float = 1e-4,
     threads: int = 0,
 ) -> Document:
-    """Polishes a network by one step, from the sums of all sites.
+    """Improves a network by one Gauss-Newton step, from the sums of all sites.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ def step(
     out : path
         The next network.
     damping : float
-        Of the step: more where the last one made things worse, less near the end.
+        Damping of the step: larger if the last step made the error larger, smaller near the end.
     threads : int
-        Without influence: the step is a small solve.
+        Not used: the step is a small computation.
     """
     return cast(Document, _core.step(os.fspath(network), paths_of(sums), os.fspath(out), damping))

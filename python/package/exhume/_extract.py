@@ -18,7 +18,7 @@ from .oracles import as_oracle
 
 
 def estimated_queries(inputs: int, hidden: int | Sequence[int], outputs: int = 1) -> int:
-    """About how many queries `extract` makes for such a network, before the first is made.
+    """About how many queries `extract` will make for such a network.
 
     Parameters
     ----------
@@ -91,36 +91,36 @@ def extract(
     threads: int = 0,
     progress: Progress = None,
 ) -> Result:
-    """Extracts the network behind a function by queries that it chooses, with a certificate.
+    """Recovers the network inside a black box by queries of its own choice, with a certificate.
 
-    Query only models that are yours or that you may query.
+    Query only models that are yours or that you are allowed to query.
 
     Parameters
     ----------
     f : callable, torch module, path of a model file, or an object with predict
         Answers an n x d array with n x m numbers (or n). See `exhume.oracles` for services. An .onnx file is run
-        by onnxruntime as it is; of classifiers probabilities are asked for, not labels.
+        by onnxruntime as it is; classifiers are asked for probabilities, not labels.
     inputs : int, or a shape
         Number of inputs d; files, fitted scikit-learn models and most torch modules say it themselves. With a
         shape such as (1, 8, 8) queries are arrays n x 1 x 8 x 8.
     queries : int
-        Most queries to make: never passed. None for twenty times the estimate.
+        Upper limit on the number of queries. None: twenty times the estimate.
     budget : float
-        Seconds after which it ends with the best so far, uncertified.
+        Seconds after which the search ends with the best network so far, uncertified.
     low, high : float or array
-        What inputs may be, all of them or each; every query respects it.
+        Bounds of the inputs, one number or one per input; every query respects them.
     domain : array, table or path
-        Data, n x d: inputs keep to the range of each column, in place of low and high.
+        Data, n x d: the range of each column, in place of low and high.
     seed : int
         Of every random choice.
     fresh : int
-        Random queries of the last check.
+        Number of fresh random queries for the verdict.
     batch : int
         Most rows per call of `f`.
     log : path
-        File in which queries and answers are kept while they are made.
+        File to which queries and answers are written as they are made.
     resume : bool
-        Go on from the log, without repeating what it answers.
+        Continue from the log of an interrupted run.
 
     >>> import exhume, numpy as np
     >>> secret = exhume.generate(inputs=12, hidden=5, outputs=1, samples=10).network

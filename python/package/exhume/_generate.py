@@ -78,7 +78,7 @@ def generate(
     threads: int = 0,
     progress: Progress = None,
 ) -> Planted:
-    """Samples of a random network, or of a given one: the same numbers as those of `exhume generate`.
+    """Samples of a random network, or of a given one: the same numbers as `exhume generate` gives.
 
     Parameters
     ----------
@@ -91,19 +91,19 @@ def generate(
     layers : sequence of ints
         Units of several hidden layers, instead of `hidden`.
     bias : float
-        Biases are uniform in [-bias, bias], 0.5 without it, measured at the inputs' mean, or at the origin
-        with `bias_at="origin"`; with `layers`, `bias` times a normal.
+        Biases are uniform in [-bias, bias] (default 0.5), at the inputs' mean, or at the origin with
+        `bias_at="origin"`; with `layers`, normal of standard deviation `bias`.
     amplitudes : "normal" or "signs"
-        Entries of A: standard normal, as without it, or of size in [0.5, 1.5] with a random sign.
+        Entries of A: standard normal (default), or of size in [0.5, 1.5] with a random sign.
     orthonormal : bool
         W and A orthonormal instead of random; `weights_condition` and `amplitudes_condition` are their
         condition numbers.
     perturb_weights : float
         Adds that many times a standard normal to every entry of W.
     leak : float
-        Slope of the units below zero.
+        Slope below zero, of leaky ReLUs.
     activation : str
-        Units of the random network: "relu", as without it, "tanh", "sigmoid", "gelu", "silu", "softplus",
+        Activation of the hidden units: "relu" (default), "tanh", "sigmoid", "gelu", "silu", "softplus",
         "elu", "erf" and others; of the layer with `model="threshold"`.
     distribution : str
         Of the inputs: "gaussian", "mixture", "random-mixture", "cube", "laplace", "t5", "exponential", or
@@ -111,9 +111,9 @@ def generate(
     rows : array or path
         Rows of data for the distribution "rows", each drawn with a random sign.
     perturb_inputs : float
-        Replaces a row with this probability by Q z, Q a random square matrix.
+        Replaces a row, with this probability, by Q z: Q a random matrix, z standard normal.
     perturb : float
-        Moves every weight by N(0, perturb^2 / d) first; rows stay of unit norm.
+        Adds N(0, perturb^2 / d) to every weight, then scales rows to unit norm.
     mean, condition : float
         Mean of every input; condition number of the inputs' covariance.
     noise, noise_relative : float
@@ -121,13 +121,13 @@ def generate(
     cnf : path
         Instead of samples of a network: the instance of this 6-CNF (DIMACS), as hard as the formula.
     model : "network" or "threshold"
-        "threshold": a first layer with thresholds under something else, described by `activation`,
+        "threshold": a first layer with high thresholds below others, described by `activation`,
         `threshold`, `threshold_spread`, `least_angle`, `upper`, `flips` and `biased` (see `exhume help
         generate`).
     seed : int
-        Of all random numbers. Rows depend on the seed and their number alone.
+        Seed of all random numbers. Row i depends only on the seed and on i.
     threads : int
-        Worker threads, 0 for one per core. Has no influence on the numbers.
+        Worker threads, 0 for one per core. The numbers do not depend on it.
     progress : callable, True or None
         See `recover`.
     """

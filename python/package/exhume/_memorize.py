@@ -135,7 +135,7 @@ class Memorized(NamedTuple):
     network: QuadraticNetwork
     """The network."""
     memorized: bool
-    """Whether the labels are met to the tolerance."""
+    """Whether the labels are fitted to the tolerance."""
     reason: str
     """One sentence: why, or why not."""
     relative_error: float

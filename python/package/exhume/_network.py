@@ -38,7 +38,7 @@ class Alignment(NamedTuple):
     match: list[list[int]]
     """Unit i of hidden layer l of the first is unit match[l][i] of the second, both in canonical order."""
     turned: list[list[bool]]
-    """Whether unit i of hidden layer l of the first had to be turned around (only with `free_signs`)."""
+    """Whether unit i of hidden layer l of the first had to be replaced by its negative (only with `free_signs`)."""
     worst_of_layer: list[float]
     """The largest difference in every layer, outputs last."""
     worst_layer: int
@@ -52,7 +52,7 @@ class Alignment(NamedTuple):
 class Network:
     """A network of any depth: `h_l = max(W_l h_{l-1} + b_l, 0)`, `f(x) = W h + b` with the last layer.
 
-    Other units than ReLUs stand in the place of `max(z, 0)`: see `activation`.
+    With other activations than ReLU these replace `max(z, 0)`: see `activation`.
 
     One hidden layer has the names of the papers: `f(x) = A max(W x + b, 0) + c + L x`. The arrays are
     read-only float64. Networks can be pickled and compared with `==` (the same numbers); whether two are the
@@ -260,8 +260,8 @@ class Network:
     def align(self, other: Network, *, free_signs: bool = False) -> Alignment:
         """How far `other` is from this network, up to the order and scale of the units of every layer.
 
-        With `free_signs` units may also be turned around, which changes the function by a linear one of what
-        lies below them.
+        With `free_signs` units may also be replaced by their negatives, which changes the function by a linear
+        term in what lies below them.
         """
         found = _core.align(self._core, other._core, free_signs)
         return Alignment(*(getattr(found, field) for field in Alignment._fields))

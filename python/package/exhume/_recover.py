@@ -16,7 +16,7 @@ from ._tables import named_columns, names_of
 
 
 class NotCertified(RuntimeError):
-    """The result is not what `require` asked for; it is the exception's `result`."""
+    """The verdict is weaker than `require`; the exception's `result` is the result."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"{result.status}: {result.reason}")
@@ -48,15 +48,15 @@ def recover(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Result:
-    """Recovers the ReLU network behind samples, with a certificate of what was recovered.
+    """Recovers a network from samples of its inputs and outputs, with a certificate.
 
     Parameters
     ----------
     x, y : arrays
         Inputs n x d and outputs n x m (or n numbers), one sample per row: NumPy arrays, data frames of pandas
         and polars, pyarrow tables, sparse matrices of scipy, torch tensors, lists, whatever NumPy or DLPack
-        understands. C-contiguous float64 is looked at where it lies; anything else is converted. Names of
-        columns are kept.
+        understands. C-contiguous float64 is not copied; anything else is converted. Names of columns are
+        kept.
     x : iterable of (x, y) blocks
         With `y` left out. Blocks may be of any length; they are kept in temporary files, so memory does not
         grow with the number of rows. The result is the same, bit by bit, as from one array.
@@ -69,35 +69,35 @@ def recover(
         With one table or one file as `x` and `y` left out: the columns that are outputs, in a file without
         names by number, "1" being the first.
     layers : int, "auto" or None
-        Number of hidden layers. "auto" tries one first, then more while structure is left and time remains;
-        None is as many as `hidden` has widths, two with `first_layer`, and else one.
+        Number of hidden layers. "auto" tries one, then more until the rows are reproduced or time ends; None
+        means as many as `hidden` has widths, two with `first_layer`, and otherwise one.
     first_layer : array, k x (d + 1), or path
-        The first of two hidden layers where it is known, rows (w, b) up to scale and sign: the rest is found
-        on top of it. A file holds W and b (.safetensors, .npz).
+        The first of two hidden layers, if known: rows (w, b) up to scale and sign. Only the rest is searched
+        for. A file holds W and b (.safetensors, .npz).
     route : str
         "auto", or a route by name (see `exhume.routes`).
     method : str
         With the route "rectified": the route rectified-METHOD, "tensor" without it.
     activation : str
-        Of the units, for z > 0: "relu", "square", "cube" or "exp" (e^z - 1); read by some of the routes
-        rectified-...
+        Activation of the hidden units: "auto", "relu", or a smooth one such as "tanh" or "gelu"; some of the
+        routes rectified-... also take "square", "cube" and "exp" (e^z - 1 for z > 0).
     mirrored : array or path
-        Outputs at -x, row by row: both halves are used, and the inputs are symmetric by construction.
+        Outputs at -x, row by row: x and -x are both used, so the inputs are symmetric.
     leak : float
-        Slope of the units below zero, from 0 to 1; read by the route "symmetric".
+        Slope of leaky ReLUs below zero, from 0 to 1, for the route "symmetric".
     seed : int
-        Of every random choice. The same data and seed give the same result, for any number of threads, and
+        Seed of all random choices. The same data and seed give the same result, for any number of threads, and
         the same as `exhume recover` on the command line.
     budget : float
-        Seconds after which routes that search stop and return their best.
+        Seconds after which the search ends with the best network so far.
     require : str
-        "certified" or "estimated": what the result must be at least; NotCertified is raised where it is less.
+        "certified" or "estimated": the least verdict to accept; NotCertified is raised for less.
     shape : (int, int) or str
         Rows and columns of the inputs, such as (8, 8): the report shows units as images.
     truth : Network or path
-        The network behind the samples, where it is known: the report compares.
+        The network that generated the samples, if known: the report compares with it.
     device : str
-        Where heavy sums run: "cuda", "cpu", or "auto" for a CUDA device where there is one and the samples
+        Device for large sums: "cuda", "cpu", or "auto" for a CUDA device where there is one and the samples
         are worth it.
     threads : int
         Worker threads, 0 for one per core.
@@ -107,17 +107,15 @@ def recover(
         Moments of several sites' rows (`exhume.moments`): the search starts from them, the polish is on these
         samples.
     checkpoint : path
-        A folder that keeps what has been computed, so that a run which is killed can go on. Removed at the
-        end.
+        A folder for intermediate results, so that a killed run can be continued. Removed at the end.
     resume : bool
-        Go on from what an earlier call with the same samples and options left in `checkpoint`, if there is
-        anything.
+        Continue an earlier call with the same samples and options from `checkpoint`, if there is anything.
 
     Returns
     -------
     Result
-        With `network`, `status`, `certificate` and more. Data from which nothing can be recovered are no
-        error: the result's `status` and `reason` say so.
+        With `network`, `status`, `certificate` and more. If nothing can be recovered no exception is raised:
+        `status` and `reason` say so.
 
     Raises
     ------
@@ -126,7 +124,7 @@ def recover(
     ValueError
         An option out of range.
     NotCertified
-        The result is less than `require` asks for.
+        The verdict is weaker than `require`.
 
     Other Python threads run meanwhile, and Ctrl-C interrupts.
 
@@ -173,7 +171,7 @@ def recover(
 
 
 class Verification(NamedTuple):
-    """How well a network meets samples (see `verify`)."""
+    """How well a network reproduces samples (see `verify`)."""
 
     rows: int
     """Rows checked: all of them."""
@@ -218,7 +216,7 @@ def verify(
     network_only: bool = False,
     threads: int = 0,
 ) -> Verification | dict[str, Any]:
-    """Checks a network, or a folder with its certificate, by loops that share no code with the solvers.
+    """Checks a network, or a folder with its certificate, with code that the solvers do not use.
 
     Parameters
     ----------
@@ -226,7 +224,7 @@ def verify(
         A network gives a `Verification`. A folder that a command or `save` wrote, or a file with a network,
         gives what `exhume verify --json` prints: "verified", "agrees", "findings" and more.
     x, y
-        Samples as in `recover`; with a path, files, and for a folder only where they are others than its
+        Samples as in `recover`; with a path, files. For a folder only if they are not the files that its
         certificate names.
     target : str or sequence of str
         Of one file with inputs and outputs, as in `recover`.
@@ -235,7 +233,7 @@ def verify(
     tolerance : float
         Largest relative mean squared error to accept.
     network_only : bool
-        Leave the certificate beside the network alone.
+        Ignore the certificate beside the network.
     """
     if is_path(network):
         files = [os.fspath(file) for file in (x, y) if file is not None]

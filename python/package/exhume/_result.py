@@ -188,11 +188,11 @@ class Result:
     def effects(self) -> list[Effect]:
         """Slopes and hinges of noisy data in the data's own units, with 95% intervals.
 
-        "bend": by how much the slope of an output along an input changes where a unit bends; "before" and
-        "after": the slopes on the side of the hinge where the unit is off, and on; "hinge": where it bends
-        along an input, the others at their means; "size": change of the output over a standard deviation of
-        what the unit sees; "offset": A[o,i] b[i]; "slope" and "constant": of a linear term, or of the linear
-        regression where no unit was found. t and p do not change when a column is measured in another unit.
+        "hinge": the value of an input at which a unit switches, the other inputs at their means; "before" and
+        "after": slopes of an output along an input where the unit is off, and on; "bend": their difference;
+        "size": change of the output over a standard deviation of w.x; "offset": A[o,i] b[i]; "slope" and
+        "constant": of a linear term, or of the linear regression where no unit was found. t and p do not
+        change when a column is measured in another unit.
         Empty without noise, and where the certificate says why no intervals are stated (`intervals`,
         "withheld").
         """

@@ -18,16 +18,16 @@ from ._words import counted
 
 
 class Assumption(NamedTuple):
-    """One assumption that was looked at."""
+    """One check."""
 
     name: str
-    """What is assumed."""
+    """What is checked."""
     value: float
     """What was measured."""
     threshold: float
     """What it is measured against."""
     holds: bool
-    """Whether it is on the right side."""
+    """Whether the value is on the right side of the threshold."""
 
 
 class LowestLayer(NamedTuple):
@@ -48,7 +48,7 @@ class LowestLayer(NamedTuple):
     reason: str
     """One sentence: why this status."""
     assumptions: list[Assumption]
-    """All that was looked at."""
+    """All checks."""
     certificate: dict[str, Any]
     """The certificate: all that certificate.json holds, with the same keys."""
 
@@ -78,7 +78,7 @@ def lowest_layer(
     threads: int = 0,
     progress: Progress = None,
 ) -> LowestLayer:
-    """Recovers the lowest layer of a network whose upper part is anything, from Gaussian inputs.
+    """Recovers the first layer of a deep network, whatever lies above it, from Gaussian inputs.
 
     `f(x) = P(u(W[0] . x - t[0]), u(W[1] . x - t[1]), ...)` with high thresholds; P need not be known.
 
@@ -130,7 +130,7 @@ class Halfspaces:
         self.labels = labels
         """The two labels: on no boundary's far side, on some boundary's far side."""
         self.flip_rate = flip_rate
-        """Estimated share of labels that were turned around."""
+        """Estimated share of labels that were flipped."""
         self.agreement = agreement
         """Share of held-out labels that the set gives."""
 
@@ -184,7 +184,7 @@ def halfspaces(
     Parameters
     ----------
     x, y
-        Samples as in `recover`; y is one column with exactly two values. Labels turned around at random are
+        Samples as in `recover`; y is one column with exactly two values. Labels flipped at random are
         allowed.
     hidden : int or "auto"
         Number of halfspaces.

@@ -177,7 +177,7 @@ class MemorizingRegressor(_Regressor):
     network_ : QuadraticNetwork
         The network, of the inputs as it sees them.
     memorized_ : bool
-        Whether the labels are met to the tolerance.
+        Whether the labels are fitted to the tolerance.
     n_features_in_ : int
         Number of columns of X.
     """

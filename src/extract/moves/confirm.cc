@@ -111,13 +111,13 @@ std::string least_seen(const DeepForm& form, std::size_t l, const SampleSource& 
 // which bends where no query was made.
 void check_weights(Checks& checks, const Network& network, bool plain, const SampleSource& logged,
                    const Control& control) {
-  checks.require("no skip terms needed", plain ? 1 : 0, 1, plain,
-                 fmt::format("the queries are answered only with terms that pass a layer by: the function is "
-                             "found; open are the signs of the units, of {} in hidden layers of {}, and "
-                             "with them the weights on these and the terms beside them. Units that are on "
-                             "everywhere, or two on one plane that face away from each other, leave them "
-                             "open",
-                             network.hidden(), fmt::join(network.widths(), ", ")));
+  checks.require(
+      "no skip terms needed", plain ? 1 : 0, 1, plain,
+      fmt::format(
+          "the answers are reproduced only with skip terms: the function is found, but the signs of units "
+          "are not determined, of {} in hidden layers of {}, nor the weights that depend on them. Units that "
+          "are on everywhere, or two units with the same hyperplane and opposite signs, cause this",
+          network.hidden(), fmt::join(network.widths(), ", ")));
   if (!plain) return;
   const DeepForm form = to_plain_form(network);
   const std::vector<double> seen = seen_by_queries(network, logged, kConfirm.seen, control);
@@ -205,17 +205,17 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
       "hidden units are lower bounds. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
       domain, 100 * (1 - out.unseen_share), 100 * (1 - kConfirm.doubt), 100 * out.unseen_share, needed,
       out.fresh, 100 * out.unseen_share, 100 * wished,
-      options.signs_identifiable
-          ? ""
-          : "; the signs of its units are open: others, with another linear term, make the same function");
+      options.signs_identifiable ? ""
+                                 : "; the signs of its units are not determined: others, with another linear "
+                                   "term, give the same function");
   certificate.assumed = {
       network.activation != "relu"
           ? fmt::format("the oracle is a network with one hidden layer of {} units", network.activation)
       : deep ? "the oracle is a network of ReLUs with several hidden layers"
              : "the oracle is a network with one hidden layer of piecewise linear units",
-      "units that do not bend within the domain cannot be seen: they act as linear functions there",
-      "units that bend on a share of the domain into which no query fell cannot be seen either: widths "
-      "are lower bounds"};
+      "units that do not switch within the domain cannot be seen: they are linear there",
+      "units that switch in a part of the domain where no query was made cannot be seen either: widths are "
+      "lower bounds"};
   return out;
 }
 

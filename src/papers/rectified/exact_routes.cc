@@ -166,8 +166,8 @@ Route rectified_symmetric_route() {
 
 Route rectified_sparse_noise_route() {
   return {.name = "rectified-sparse-noise",
-          .about = "A few entries of the outputs hit by noise of any size: pursuit, then as rectified-tensor",
-          .condition = "inputs look Gaussian; outputs of a rank far below their number; few entries hit",
+          .about = "A few entries of the outputs are wrong: found by pursuit, then rectified-tensor",
+          .condition = "inputs look Gaussian; far more outputs than units; few wrong entries",
           .standardised = false,
           .hold_out = HoldOut::kExact,
           .demands = demand_two_rows,

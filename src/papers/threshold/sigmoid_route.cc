@@ -200,8 +200,8 @@ Found by_sigmoid_fit(Job& job, const Start& start) {
 
 Route threshold_sigmoid_route() {
   return {.name = "threshold-sigmoid",
-          .about = "A first layer of sigmoids with high thresholds under products of two, fitted together",
-          .condition = "inputs look Gaussian, or did before rows were chosen by their outputs; one output",
+          .about = "The first layer, of sigmoids with high thresholds, below products of at most two of them",
+          .condition = "inputs look Gaussian, or did before rows were selected by their outputs; one output",
           .finds = Finds::kLowestLayer,
           .standardised = false,
           .hold_out = HoldOut::kTwentieth,

@@ -283,8 +283,8 @@ Found by_units_alone(Job& job, const Start& start) {
 
 Route threshold_route() {
   return {.name = "threshold",
-          .about = "A first layer of kinks or steps with high thresholds under anything, units alone on rows",
-          .condition = "inputs look Gaussian; one output; thresholds high, directions apart",
+          .about = "The first layer below anything, of ReLU or sign units that are rarely active together",
+          .condition = "inputs look Gaussian; one output; high thresholds, directions well separated",
           .finds = Finds::kLowestLayer,
           .standardised = false,
           .hold_out = HoldOut::kTwentieth,

@@ -167,21 +167,20 @@ std::vector<Fact> facts(const ExtractResult& result) {
   if (result.fresh == 0) {
     for (std::size_t l = 0; l < result.found.size(); ++l) {
       list.push_back({fmt::format("layer {}", l + 1),
-                      fmt::format("{} found, {} of them whole", counted(result.found[l].units, "unit"),
+                      fmt::format("{} found, {} of them completely", counted(result.found[l].units, "unit"),
                                   result.found[l].whole)});
     }
   }
   if (result.certificate.status == Status::kRefused) return list;
   if (result.reading == "logits")
-    list.push_back({"outputs", "logits up to a constant per row: log probabilities less their mean"});
+    list.push_back({"outputs", "logits up to a constant per row (log probabilities minus their mean)"});
   if (result.found_outside > 0)
     list.push_back({"outside", counted(result.found_outside, "unit") + " found beyond the subspace"});
   if (result.fresh == 0) return list;
-  list.push_back({"hidden units", fmt::format("at least so many: others may act on less than {:.2g} of {}",
-                                              result.unseen_share, domain_words(result))});
-  list.push_back(
-      {"fresh queries", fmt::format("{} over {}: {:.3g} of the outputs' variance left", grouped(result.fresh),
-                                    domain_words(result), result.fresh_relative_mse)});
+  list.push_back({"hidden units", fmt::format("a lower bound: others may act on less than {:.2g}% of {}",
+                                              100 * result.unseen_share, domain_words(result))});
+  list.push_back({"fresh queries", fmt::format("{}, from {}: relative mse {:.3g}", grouped(result.fresh),
+                                               domain_words(result), result.fresh_relative_mse)});
   return list;
 }
 

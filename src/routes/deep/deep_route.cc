@@ -90,8 +90,8 @@ double exact_level(Prepared& data) {
 
 Route deep_route() {
   return {.name = "deep",
-          .about = "Several hidden layers: wide students, polish of all layers, units pruned, signs",
-          .condition = "always; asked for by the number of hidden layers",
+          .about = "Several hidden layers: a wide network trained, polished and pruned, then its signs",
+          .condition = "several hidden layers are asked for",
           .finds = Finds::kDeepNetwork,
           .search_share = kFitShare,
           .reads = {"activation"},
