@@ -119,8 +119,8 @@ using OutputChange = std::function<void(const Eigen::Ref<const RowMatrix>&, RowM
 // At most `count` rows of the source, in memory, in runs of 64 spread evenly over it.
 [[nodiscard]] SamplePtr spread_subset(const SampleSource& source, Index count);
 
-// The same with every run at a random place of its share of the source, drawn by `seed`: no period of the rows
-// meets one of the runs.
+// The same with every run at a random place of its share of the source, drawn by `seed`: no period of the
+// rows meets one of the runs.
 [[nodiscard]] SamplePtr random_subset(const SampleSource& source, Index count, std::uint64_t seed);
 
 // Every row of the source, in memory.

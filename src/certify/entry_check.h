@@ -62,7 +62,8 @@ struct EntryModel {
   Values values, sizes;
   Values standard_sizes;  // empty: the fit was not made in standardised coordinates
   Values natural;  // N less |y|, where coordinates are known; empty: from medians over some of the rows
-  // Per output: what S, S' and N are at least, whatever the row; where coordinates are known, otherwise empty.
+  // Per output: what S, S' and N are at least, whatever the row; where coordinates are known, otherwise
+  // empty.
   Eigen::RowVectorXd least_sizes, least_standard, least_natural;
   double terms = 0;  // d + k_1 + ... + k_D + 4 D: how many roundings an output goes through
 

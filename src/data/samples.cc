@@ -124,8 +124,8 @@ class HeldOutRows final : public SampleView {
   }
 
  private:
-  // Numbers from one held-out row to the next up to which those between are read too (16 kB), and that are read
-  // at once (1 MB).
+  // Numbers from one held-out row to the next up to which those between are read too (16 kB), and that are
+  // read at once (1 MB).
   static constexpr Index kMostBetween = 2048, kMostAtOnce = 131072;
 
   void below(Index first, Index count, std::vector<RowRun>& runs) const override {

@@ -335,8 +335,8 @@ void fix_constants_of_units_always_on(const Form& plain, const DeepData& data, M
 
 namespace {
 
-// D H D = L L^T, D the diagonal matrix of `scale`, L in `factor`. False where H is singular to rounding, or holds
-// weights on which nothing depends.
+// D H D = L L^T, D the diagonal matrix of `scale`, L in `factor`. False where H is singular to rounding, or
+// holds weights on which nothing depends.
 bool factored(const Matrix& H, Vector& scale, Matrix& factor) {
   scale = H.diagonal().cwiseMax(kTiny).cwiseSqrt().cwiseInverse();
   factor = scale.asDiagonal() * H * scale.asDiagonal();

@@ -29,7 +29,8 @@ enum class HoldOut { kFitted, kExact, kTwentieth };
 //
 //     max(65,536, 128 d^2)
 //
-// Moments of order 4 found all of 10, 30 and 64 units in as many inputs from 20,000, 100,000 and 300,000 rows.
+// Moments of order 4 found all of 10, 30 and 64 units in as many inputs from 20,000, 100,000 and 300,000
+// rows.
 [[nodiscard]] Index rows_for_search(Index rows, Index inputs);
 
 class Prepared {
@@ -43,9 +44,9 @@ class Prepared {
   [[nodiscard]] const SamplePtr& training() const { return split_.training; }
   [[nodiscard]] const SamplePtr& held_out() const { return split_.held_out; }
 
-  // Where there are plenty of training rows, what is made of them below is made of a part, drawn by the seed: a
-  // search sees no others, while the verdict looks at all rows. Returns how many these are, 0 for all. To be
-  // called before anything else.
+  // Where there are plenty of training rows, what is made of them below is made of a part, drawn by the seed:
+  // a search sees no others, while the verdict looks at all rows. Returns how many these are, 0 for all. To
+  // be called before anything else.
   Index search_some(std::uint64_t seed);
 
   // Of the training rows that the search sees; made when first asked for. Throw DataError where the inputs or

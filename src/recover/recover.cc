@@ -65,9 +65,9 @@ Result judged(Journey& journey, Result result, const SampleSource& samples, cons
   return result;
 }
 
-// Where rows are plenty (rows_for_search): a search among some of them, then one look at all. Empty where that
-// does not certify the network: noise needs all rows, and so does what only they show. The plan is told what was
-// tried, and where to begin.
+// Where rows are plenty (rows_for_search): a search among some of them, then one look at all. Empty where
+// that does not certify the network: noise needs all rows, and so does what only they show. The plan is told
+// what was tried, and where to begin.
 std::optional<Result> from_some_rows(const SamplePtr& samples, Plan& plan, std::vector<Attempt>& tried,
                                      StageClock& clock, const Control& control) {
   plan.some_rows = true;
