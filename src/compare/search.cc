@@ -497,7 +497,7 @@ void add_simple_input(const RowMatrix& rows, const std::function<Vector(const Ro
   }
   if (changed > kNamed) inputs += " and " + std::to_string(changed - kNamed) + " more";
   out.simple_words = data ? "the first row of data" : "the middle of the domain";
-  if (changed > 0) out.simple_words += (changed == 1 ? " but for input " : " but for inputs ") + inputs;
+  if (changed > 0) out.simple_words += (changed == 1 ? " except input " : " except inputs ") + inputs;
 }
 
 }  // namespace exhume

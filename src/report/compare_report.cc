@@ -203,9 +203,9 @@ void add_heat_maps(const CompareResult& found, Json& list) {
     if (change.size() == 0 || change.isZero(0)) continue;
     const std::string layer =
         l + 1 < found.weight_changes.size() ? fmt::format("layer {}", l + 1) : "outputs";
-    list.push_back(
-        heat_map_section("Weight changes, " + layer,
-                         "Second minus first, units as matched. The deeper the colour, the larger.", change));
+    list.push_back(heat_map_section(
+        "Weight changes, " + layer,
+        "Second minus first, after matching the units. A stronger colour is a larger change.", change));
   }
 }
 
@@ -227,8 +227,8 @@ Json sections_of(const CompareResult& found) {
     }
     std::string text = fmt::format("x = ({}).", entries_words(found.worst_input));
     if (found.simple_input.size() > 0 && found.simple_input != found.worst_input) {
-      text += fmt::format(" Simpler, and {:.3g} apart: {}, x = ({}).", found.simple_difference,
-                          found.simple_words, entries_words(found.simple_input));
+      text += fmt::format(" A simpler one, with a difference of {:.3g}: {}, x = ({}).",
+                          found.simple_difference, found.simple_words, entries_words(found.simple_input));
     }
     list.push_back(
         table_section("The worst input", text, {"Output", "First", "Second", "Difference"}, std::move(rows)));

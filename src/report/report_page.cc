@@ -96,6 +96,7 @@ footer { grid-column: 1 / -1; color: var(--c-soft); font-size: 13.5px; text-alig
   table { font-size: 13.5px; }
   th.number { white-space: normal; }
   .lines pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .plots { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px; }
 }
 @media print {
   body { background: none; font-size: 9.5pt; }
