@@ -15,6 +15,7 @@ namespace exhume {
 namespace {
 
 constexpr Index kRows = 4096;
+constexpr std::size_t kMarks = 64 * kRows;
 constexpr size_t kFewValues = 16;
 // A column about its mean; all zeros where what is left is the rounding of that mean.
 Vector centred_column(const Matrix& x, Index a) {
@@ -165,14 +166,22 @@ bool has_repeated_rows(const SampleSource& samples, const Control& control) {
   SampleBlock block;
   some->read(0, some->rows(), block);
   std::unordered_set<std::uint64_t> known;
-  for (Index i = 0; i < block.rows(); ++i) known.insert(hash_of(block, i));
+  std::vector<bool> marks(kMarks);  // of known rows: few others meet one, so that few are looked up
+  for (Index i = 0; i < block.rows(); ++i) {
+    const std::uint64_t hash = hash_of(block, i);
+    known.insert(hash);
+    marks[hash % kMarks] = true;
+  }
   if (static_cast<Index>(known.size()) < some->rows()) return true;
   struct Seen {
     Index rows = 0;  // that equal one of those
     void merge(const Seen& other) { rows += other.rows; }
   };
   const Seen seen = reduce_blocks(samples, Seen{}, control, "", [&](Seen& to, const SampleBlock& rows) {
-    for (Index i = 0; i < rows.rows(); ++i) to.rows += known.contains(hash_of(rows, i));
+    for (Index i = 0; i < rows.rows(); ++i) {
+      const std::uint64_t hash = hash_of(rows, i);
+      if (marks[hash % kMarks] && known.contains(hash)) ++to.rows;
+    }
   });
   return seen.rows > some->rows();
 }

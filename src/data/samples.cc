@@ -62,6 +62,13 @@ class Groups {
     const Index row = g * period_ + t % (period_ - 1);
     return row + (row >= held_out_row(g) ? 1 : 0);
   }
+  // Training rows from the t-th on, it included, with no held-out one between them: of its group.
+  Index training_run(Index t) const {
+    const Index g = t / (period_ - 1);
+    if (g >= groups_) return training() - t;
+    const Index row = training_row(t), held = held_out_row(g);
+    return row < held ? held - row : (g + 1) * period_ - row;
+  }
 
  private:
   Index rows_, period_, groups_;
@@ -78,11 +85,13 @@ class TrainingRows final : public SampleView {
     const Index begin = groups_.training_row(first), end = groups_.training_row(first + count - 1) + 1;
     SampleBlock whole;
     base_->read(begin, end - begin, whole);
-    const ConstRows x = whole.x(), y = whole.y();
-    for (Index i = 0; i < count; ++i) {
+    // From one held-out row to the next they lie together.
+    for (Index i = 0; i < count;) {
+      const Index run = std::min(groups_.training_run(first + i), count - i);
       const Index from = groups_.training_row(first + i) - begin;
-      block.own_x().row(i) = x.row(from);
-      block.own_y().row(i) = y.row(from);
+      block.own_x().middleRows(i, run) = whole.x().middleRows(from, run);
+      block.own_y().middleRows(i, run) = whole.y().middleRows(from, run);
+      i += run;
     }
   }
 
