@@ -154,8 +154,8 @@ TEST(Svg, ImagesAndForests) {
 
 TEST(Svg, LabelsBelowAnAxisDoNotTouch) {
   const auto labels_of = [](double reach) {
-    const Chart chart{.series = {{.x = {-reach, reach}, .y = {0, 1}}}, .width = 400};
-    const std::string drawn = draw(chart);
+    const svg::Chart chart{.series = {{.x = {-reach, reach}, .y = {0, 1}}}, .width = 400};
+    const std::string drawn = svg::draw(chart);
     Index count = 0;
     for (std::size_t at = 0; (at = drawn.find("text-anchor=\"middle\"", at)) != std::string::npos; ++at)
       ++count;
@@ -166,9 +166,9 @@ TEST(Svg, LabelsBelowAnAxisDoNotTouch) {
 }
 
 TEST(Svg, AForestHasTwoNumbersOnItsAxisAtLeast) {
-  const Forest forest{
+  const svg::Forest forest{
       .names = {"a long name of a weight", "b"}, .values = {-0.42, 0.35}, .reaches = {0.01, 0.01}};
-  const std::string drawn = draw(forest);
+  const std::string drawn = svg::draw(forest);
   Index grid = 0;
   for (std::size_t at = 0; (at = drawn.find("class=\"grid\"", at)) != std::string::npos; ++at) ++grid;
   EXPECT_GE(grid, 2);
