@@ -2,7 +2,7 @@
 //
 // OpenBLAS takes its memory when it is loaded, a buffer a thread, and waits for ever where there is none to
 // be had. So the limit is looked at before any library starts: too small a one is said, and under any other
-// OpenBLAS is told to start no threads of its own, which nobody here uses (exhume/base/blas.h). A program
+// OpenBLAS is told to start no threads of its own, which nobody here uses (base/blas.h). A program
 // that links address_space.cc has that look.
 #pragma once
 

@@ -4,13 +4,10 @@
 //
 // The runs go through n = 300 ... 30,000 rows, k = 1 ... 10 units and five shapes of noise in turn: normal,
 // uniform, Laplace, skewed, and of a size that depends on an input. Drawn from the seed: one input to six,
-// one
-// output or two, noise of 5 to 50% of the outputs' spread, inputs normal or uniform. Of every run that
-// stands:
-// is E|f - fhat|^2, measured on fresh inputs, within the stated bound (confidence 0.999)? Of every run that
-// states intervals: which share of them holds the truth (0.95)? Weights, and slopes and hinges apart.
-// Standard
-// errors of shares are taken over runs, since the numbers of one run depend on each other.
+// one output or two, noise of 5 to 50% of the outputs' spread, inputs normal or uniform. Of every run that
+// stands: is E|f - fhat|^2, measured on fresh inputs, within the stated bound (confidence 0.999)? Of every
+// run that states intervals: which share of them holds the truth (0.95)? Weights, and slopes and hinges
+// apart. Standard errors of shares are taken over runs, since the numbers of one run depend on each other.
 //
 // Ends with 1 where a share lies outside of 93 to 97% by more than two of its standard errors, in all runs
 // or in those of one n, k, noise, or number of rows for every weight; or where bounds fail more often than

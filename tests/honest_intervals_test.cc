@@ -1,6 +1,5 @@
 // Noisy data as a statistician reads them: dependent noise and jumps are told, intervals are in the data's
-// own
-// units, and linear regression is what is left where there is no unit.
+// own units, and linear regression is what is left where there is no unit.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>

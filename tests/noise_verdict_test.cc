@@ -61,7 +61,7 @@ TEST(NoiseVerdict, PlainNoiseIsEstimated) {
   }
 }
 
-// The largest Z of all bandwidths by plain loops: those of include/exhume/certify/residual_look.h.
+// The largest Z of all bandwidths by plain loops: those of src/certify/residual_look.h.
 double neighbours_by_loops(const Matrix& x, const Matrix& residuals) {
   const Index n = x.rows();
   Matrix r = residuals.rowwise() - residuals.colwise().mean();

@@ -13,7 +13,7 @@ namespace {
 std::atomic<bool> stop{false}, term{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-// What does not look at `stop` meanwhile (a file system that hangs, one long product) ends all the same.
+// Work that does not look at `stop` within this time (a file system that hangs, one long product) is killed.
 constexpr unsigned kGraceSeconds = 20;
 
 extern "C" void on_alarm(int) { ::_exit(kInterrupted); }

@@ -61,7 +61,8 @@ void join_job(const Command& command, Session& session) {
   session.json = false;
 }
 
-// The library names options as its fields are called; here they have dashes.
+// A message of the library begins with the field that it is about, such as first_layer; on the command line
+// that is the option --first-layer.
 std::string with_flag(const CLI::App& app, const std::string& sentence) {
   std::string word = sentence.substr(0, sentence.find(' '));
   std::replace(word.begin(), word.end(), '_', '-');
@@ -116,7 +117,7 @@ int run(Command& command, const CLI::App& app, Session& session) {
     return code;
   }
   if (!session.leads()) {
-    // What is wrong for all is said by the first, which ends the others.
+    // Where all processes meet the same error the first one reports it and ends the others: wait for that.
     for (int i = 0; i < 100 && !interrupted(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (interrupted()) std::_Exit(code);

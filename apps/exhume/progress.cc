@@ -21,7 +21,7 @@ constexpr double kKnownRate = 0.02, kKnownSeconds = 1;
 
 std::string bar(double fraction, int tick, int length) {
   const int full = static_cast<int>(std::lround(fraction * length));
-  // Nobody can tell how far it is: a piece that goes to and fro.
+  // How far the work is is not known: a piece moves to and fro.
   const int way = length - kMoving, at = tick % (2 * way);
   const int from = at < way ? at : 2 * way - at;
   std::string text;
@@ -57,7 +57,7 @@ std::string progress_line(const ProgressState& state, int columns, int tick) {
       fmt::format("{:<{}}", printable(state.stage.substr(0, kLongestStage)), kStageWidth);
   const std::string time = duration(state.elapsed), found = best(state), rest = left(state);
   const std::string percent = state.fraction > 0 ? fmt::format("  {:3.0f}%", 100 * state.fraction) : "";
-  // What there is room for, the least important first to go. A bar's letters are three bytes each.
+  // Parts that do not fit are left out, the least important first. A letter of the bar has three bytes.
   const int room = columns - 1;
   const auto width = [](const std::string& text) { return static_cast<int>(text.size()); };
   int used = width(stage) + width(percent) + 2 + width(time);
@@ -90,7 +90,7 @@ ProgressLine::ProgressLine(bool wanted)
   try {
     thread_ = std::thread([this] { tick(); });
   } catch (const std::system_error&) {
-    // No thread to be had: the work goes on without.
+    // No thread can be started: the work goes on without the line.
   }
 }
 
@@ -136,7 +136,7 @@ void ProgressLine::tick() {
   }
 }
 
-// With the lock held.
+// To be called with the lock held.
 void ProgressLine::draw() {
   const Clock::time_point now = Clock::now();
   const auto seconds = [&](Clock::time_point from) {

@@ -15,7 +15,7 @@
 namespace exhume::cli {
 namespace {
 
-// Of routes to a network, in the order of the table.
+// Names of the routes that find a network, in the order of the table.
 std::vector<std::string> route_names() {
   std::vector<std::string> names;
   for (const RouteInfo& route : route_table()) {
@@ -120,8 +120,8 @@ Examples:
   }
 
  private:
-  // From here on Ctrl-C ends the search, and its best is the result. Where a checkpoint keeps the work, or
-  // other processes share it, nothing is lost without one.
+  // Makes Ctrl-C end the search, so that its best network so far becomes the result. Where a checkpoint keeps
+  // the work, or other processes share it, Ctrl-C ends the command instead.
   [[nodiscard]] Control keeps_best(const Control& control) const {
     if (control.passes || !job_.checkpoint.folder.empty()) return control;
     Control out = control;

@@ -19,9 +19,9 @@ inline constexpr const char* kSamplesHelp =
 
 class SampleArguments {
  public:
-  // The positional `samples`; `text` says what they are.
+  // Adds the positional arguments `samples`; `text` is their help.
   void declare(CLI::App& app, const std::string& text, int least = 1);
-  // And --target.
+  // Adds the option --target.
   void declare_target(CLI::App& app);
 
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }

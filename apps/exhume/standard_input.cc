@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
 
-// Formats that would not make a table as text.
+// Refuses formats that are no table as text, told by their first bytes.
 void refuse_other_formats(std::string_view head) {
   const char* what = head.starts_with("\x93NUMPY")               ? "a .npy file"
                      : head.starts_with("PK\x03\x04")            ? "an archive"

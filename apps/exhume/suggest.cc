@@ -28,7 +28,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   // A third of the letters may be wrong; more is another word.
   int least = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   for (const std::string& candidate : known) {
-    // The beginning of a word is as good as a slip.
+    // A word that was cut short counts as one typing error.
     const bool begun = word.size() >= 3 && candidate.starts_with(word);
     const int distance = begun ? 1 : typing_distance(word, candidate);
     if (distance >= least) continue;

@@ -59,7 +59,7 @@ std::string summary(const Certificate& certificate, const std::string& verdict,
   for (const Fact& fact : facts) out += line(fact.name, fact.value);
   std::size_t failed = 0;
   for (const Assumption& a : certificate.assumptions) {
-    // What only tells which theory applies is no condition of the route that was taken.
+    // Those that are not required only tell which theory applies; the route does not rest on them.
     if (a.holds || !a.required || failed++ >= kFailed) continue;
     const std::string numbers =
         std::isfinite(a.value) ? fmt::format(" ({:.4g}, threshold {:.4g})", a.value, a.threshold) : "";

@@ -27,10 +27,11 @@ enum class Tone { kPlain, kBold, kSoft, kGood, kWarn, kBad };
 [[nodiscard]] std::string duration(double seconds);
 // Words of a command line so that a shell reads them back as they were.
 [[nodiscard]] std::string shell_quoted(std::string_view word);
-// Takes the place of standard streams that are closed, so that no file comes by their numbers and is written
-// into. To be called before any file is opened; what is then written to such a stream fails.
+// Opens /dev/null in place of standard streams that are closed: otherwise the next file that is opened would
+// get the number of such a stream, and messages would be written into it. To be called before any file is
+// opened; writing to such a stream then fails.
 void hold_standard_streams();
-// What is done before anything is printed by put() and complain(): a line of progress leaves. Null: nothing.
+// Sets what put() and complain() do before they print, such as erasing the line of progress. Null: nothing.
 void before_output(std::function<void()> what);
 // Data to stdout, all of it; a reader that went away ends the program quietly.
 void put(std::string_view text);

@@ -13,14 +13,14 @@
 namespace exhume::cli {
 namespace {
 
-// What failed first, where something did.
+// The first line of the answer: agrees, or what failed first.
 std::string headline(const VerifyResult& result) {
   const std::vector<Finding>& findings = result.findings;
   if (!result.agrees) {
     const auto is_bad = [](const Finding& f) { return f.bad(); };
     const auto first = std::find_if(findings.begin(), findings.end(), is_bad);
     const std::string verdict = toned(Tone::kBad, "Does not agree");
-    // With no finding it is the rows, by the tolerance that was asked for.
+    // Without a bad finding it is the rows: their error is above the tolerance that was asked for.
     if (first == findings.end()) return verdict;
     const auto others = std::count_if(findings.begin(), findings.end(), is_bad) - 1;
     return fmt::format("{}: {}: {}{}.\nThe rows themselves:", verdict, printable(first->part),

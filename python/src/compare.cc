@@ -6,43 +6,19 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "arrays.h"
 #include "call.h"
+#include "called_function.h"
 #include "documents.h"
 #include "report/compare_report.h"
 #include "session/compare.h"
 
 namespace exhume::python {
 namespace {
-
-// function(x: n x d array) -> n x m array of float64, called with the GIL.
-class ComparedFunction {
- public:
-  explicit ComparedFunction(nb::object function) : function_(std::move(function)) {}
-
-  RowMatrix operator()(const Eigen::Ref<const RowMatrix>& x) {
-    const nb::gil_scoped_acquire held;
-    try {
-      const Rows rows = nb::cast<Rows>(function_(array(RowMatrix(x))));
-      return map(rows);
-    } catch (...) {
-      raised_ = std::current_exception();
-      throw Interrupted();
-    }
-  }
-  void rethrow() {
-    if (raised_) std::rethrow_exception(raised_);
-  }
-
- private:
-  nb::object function_;
-  std::exception_ptr raised_;
-};
 
 struct Compared {
   CompareResult result;
@@ -71,9 +47,8 @@ Compared run_compare(const std::string& first_name, std::optional<Network> first
   options.free_signs = free_signs;
   options.seed = seed;
   options.validate();
-  ComparedFunction a(std::move(first_function)), b(std::move(second_function));
-  const auto model = [&](const std::string& name, std::optional<Network>& network,
-                         ComparedFunction& function) {
+  CalledFunction a(std::move(first_function)), b(std::move(second_function));
+  const auto model = [&](const std::string& name, std::optional<Network>& network, CalledFunction& function) {
     if (network) return ComparedModel{name, std::move(network), {}};
     return ComparedModel{
         name,

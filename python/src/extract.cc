@@ -6,43 +6,18 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "arrays.h"
 #include "call.h"
+#include "called_function.h"
 #include "documents.h"
 #include "session/delivery.h"
 
 namespace exhume::python {
 namespace {
-
-// function(x: n x d array) -> n x m array of float64, called with the GIL. What it raises ends the work and
-// is what the caller sees.
-class FunctionCall {
- public:
-  explicit FunctionCall(nb::object function) : function_(std::move(function)) {}
-
-  RowMatrix operator()(const Eigen::Ref<const RowMatrix>& x) {
-    const nb::gil_scoped_acquire held;
-    try {
-      const Rows rows = nb::cast<Rows>(function_(array(RowMatrix(x))));
-      return map(rows);
-    } catch (...) {
-      raised_ = std::current_exception();
-      throw Interrupted();
-    }
-  }
-  void rethrow() {
-    if (raised_) std::rethrow_exception(raised_);
-  }
-
- private:
-  nb::object function_;
-  std::exception_ptr raised_;
-};
 
 struct Extracted {
   ExtractResult result;
@@ -66,7 +41,7 @@ Extracted run_extract(nb::object function, Index inputs, const std::string& name
   options.log = log;
   options.resume = resume;
   options.validate();
-  FunctionCall queried(std::move(function));
+  CalledFunction queried(std::move(function));
   Call call(threads, std::move(progress));
   try {
     return call.run([&](const Control& control) {

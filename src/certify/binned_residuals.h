@@ -1,5 +1,5 @@
 // Residuals in bins along every direction that matters: have they the same mean and variance everywhere?
-// The statistics are explained in exhume/certify/residual_look.h.
+// The statistics are explained in certify/residual_look.h.
 #pragma once
 
 #include "exhume/control.h"

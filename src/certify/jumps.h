@@ -1,8 +1,7 @@
 // Does what a fit leaves jump somewhere?
 //
-// A step h = 1[u(x) > t] along a direction u (an input in the user's coordinates, a unit, a fitted output)
-// is no
-// network of ReLUs, and units take up most of a small one: weights are then wrong by several of their
+// A step h = 1[u(x) > t] along a direction u (an input in the user's coordinates, a unit, a fitted output) is
+// no network of ReLUs, and units take up most of a small one: weights are then wrong by several of their
 // standard errors, and no other test need show it. With T the tangent of the fit (features F and, up to 300
 // columns in all, the derivatives G of the units by their weights) and h' what is left of h beside T,
 //

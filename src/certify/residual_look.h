@@ -30,8 +30,7 @@
 //
 // The limits let noise fail one of them with probability kResidualFalseAlarm, all tests together. Some are
 // made a second time with limits that noise passes but once in a hundred (kIntervalFalseAlarm): `doubt` is
-// the
-// largest of those over its limit. Verdicts do not depend on it, intervals do.
+// the largest of those over its limit. Verdicts do not depend on it, intervals do.
 //
 // What they may miss. A deviation g of f from the fitted network shows in a test with function h of unit
 // variance as t = (n E r^2)^(-1/2) n E g h, so one of energy E g^2 > L sigma^2 / n, a twelfth of it along

@@ -142,8 +142,8 @@ class DenseOnDevice final : public NormalSystem {
   Vector diagonal_;
 };
 
-// The same without H, as fit/gauss_newton_cg.h on the processor. Directions: one vector, V (k x (d+1)), then
-// C (q x m).
+// The same without H, as fit/conjugate_gradients.h on the processor. Directions: one vector, V (k x (d+1)),
+// then C (q x m).
 class ConjugateOnDevice final : public NormalSystem {
  public:
   ConjugateOnDevice(const Rows& rows, const Form& form, const Control& control)

@@ -3,8 +3,8 @@
 //
 // Each is a function of the parameters that neither the scale of a unit nor the unit of a column changes, but
 // for its own unit: the delta method on FitCovariance, value +- reach * error. A hinge is a ratio u / v of
-// two
-// estimates and gets Fieller's interval, {t : (u - t v)^2 <= reach^2 var(u - t v)}, open where v may be zero.
+// two estimates and gets Fieller's interval, {t : (u - t v)^2 <= reach^2 var(u - t v)}, open where v may be
+// zero.
 #pragma once
 
 #include <vector>

@@ -8,12 +8,10 @@
 // The same matrix says how far the fitted outputs are off: at x, var f_o(x) = sigma^2 g^T (J^T J)^-1 g with g
 // the gradient of f_o at x (the leverage of that entry).
 //
-// The same without assuming that the noise is of one size (FitCovariance): with all parameters theta = (V,
-// C),
-// g_io the derivatives of output o at row i and r_io the residuals, outputs mixed as above,
+// The same without assuming that the noise is of one size (FitCovariance): with all parameters theta =
+// (V, C), g_io the derivatives of output o at row i and r_io the residuals, outputs mixed as above,
 //
-//     covariance = A^-1 B A^-1      A = sum_io g_io g_io^T      B = sum_i (sum_o r'_io g_io)(sum_o r'_io
-//     g_io)^T
+//     covariance = A^-1 B A^-1      A = sum_io g_io g_io^T      B = sum_i u_i u_i^T,  u_i = sum_o r'_io g_io
 //     r'_io = r_io / (1 - h_io)     h_io = g_io^T A^-1 g_io     (MacKinnon and White's HC3: few rows)
 //
 // A linear term is part of C, so there may be one, and no units at all: linear regression then.
@@ -84,8 +82,7 @@ class FitCovariance {
   [[nodiscard]] static bool affordable(const Form& form);
 
   // `form` with known signs or with a linear term, at the optimum on `samples`, whose outputs are mixed so
-  // that
-  // their noise is unrelated. B is taken from as many rows as 2e10 products go, A from all.
+  // that their noise is unrelated. B is taken from as many rows as 2e10 products go, A from all.
   FitCovariance(const Form& form, const SamplePtr& samples, const Control& control);
 
   [[nodiscard]] const Form& form() const { return form_; }

@@ -15,14 +15,16 @@ namespace {
 
 // Most rows on which the structure of the residual is tested, and to which a search is repeated.
 constexpr Index kMostSearchRows = 40000;
-// Growth where students come next: units, random starts and flops (below a second) that it may take.
+// Limits of the growth by single units where students come next: units, random starts, and flops (under a
+// second of work).
 constexpr Index kHandful = 12;
 constexpr int kHandfulRestarts = 2;
 constexpr double kHandfulWork = 2e10;
-// Steps of a polish that a search from given units may take before it asks whether it looks for the right
-// kind.
+// Steps of a polish that a search from given units may take before it asks whether the samples look like
+// another kind of function.
 constexpr double kFirstLookSteps = 40;
-// Of what a handful left, what students have to leave to be gone on from: more units leave less of few rows.
+// The search goes on from students where they leave less than this share of what the first handful of units
+// left; more units always leave a little less of few rows.
 constexpr double kBetterStart = 0.5;
 // Most searches on ever larger subsets.
 constexpr int kMostRounds = 6;
@@ -30,7 +32,7 @@ constexpr int kMostRounds = 6;
 constexpr int kMostTurnRounds = 3;
 // Most sign vectors that are tried beside the best.
 constexpr int kMostRivals = 8;
-// Errors of the linear term within which a sign vector may be the right one.
+// Standard errors by which a sign vector may miss the linear term and still be the right one.
 constexpr double kRivalDeviations = 20;
 // How often a sign vector that is right may be rejected where another one fits too.
 constexpr double kRivalFalseAlarm = 1e-5;
@@ -116,19 +118,19 @@ class Fitter {
           continue;
         }
       }
-      // More rows make no fit exact that was not, and few stalled searches end well.
+      // More rows do not make an inexact fit exact, and few stalled searches end well.
       if (fit_.stalled && (round > 0 || !options_.noise_is_final)) break;
       if (fit_.outcome == SearchOutcome::kExact) {
         if (exact_on_all_rows()) break;
-        // Rows that the subset did not hold say otherwise: a unit that is seldom active. Look at
-        // the worst of them.
+        // Other rows than those of the subset are not reproduced: a unit that is seldom active is missing.
+        // Take the worst of them into the subset.
         rows = std::min({n, 2 * rows, std::max(kMostSearchRows, rows)});
         subset_ = rows == n ? load(*samples_)
                             : joined(*spread_subset(*samples_, rows),
                                      *hardest_rows(sign_free_, *samples_, rows / 2, control_));
         continue;
       }
-      // Errors of a computation show what they are on few rows.
+      // What is left is no more than the rounding of a computation in lower precision: few rows show that.
       if (fit_.outcome == SearchOutcome::kNoise && options_.rounding &&
           search_mse_ <= options_.rounding->computed)
         break;
@@ -246,8 +248,8 @@ class Fitter {
     return polish(with_signs(sign_free_, decision), rows, quick, control_).form;
   }
 
-  // Sign vectors that fit the linear term, at the noise of its entries: they are off by some (rows)^(-1/2)
-  // each, the outputs' noise being 1.
+  // Sign vectors that fit the linear term up to the noise of its entries, about (rows)^(-1/2) each because
+  // the outputs' noise is 1.
   [[nodiscard]] SignDecision likely_signs() const {
     const Index k = sign_free_.units(), d = sign_free_.inputs;
     SignOptions options;
@@ -264,7 +266,7 @@ class Fitter {
     noisy.rival_mismatch = kRivalDeviations * noisy.dependent;
     SignDecision decision = decide_signs(sign_free_, noisy);
     if (std::isfinite(decision.mismatch)) {
-      // What the best of them misses by is such an error: look again with that for a measure.
+      // What the best vector misses by is a measurement of that noise: decide again with it.
       noisy.dependent = std::min(0.3, std::max(noisy.dependent, 5 * decision.mismatch));
       noisy.rival_mismatch = kRivalDeviations * noisy.dependent;
       decision = decide_signs(sign_free_, noisy);
@@ -429,7 +431,7 @@ class Fitter {
     take_measure(left, samples_->rows());
   }
 
-  // What the fit leaves of so many rows, `products` being those of its residuals.
+  // Sets the errors of the fit; `products` are the sums of products of its residuals over so many rows.
   void take_measure(const Matrix& products, Index rows) {
     const Left measured = measure(fit_.model, products, rows);
     fit_.relative_mse = measured.relative_mse;
@@ -438,8 +440,8 @@ class Fitter {
     fit_.descent.push_back({true, fit_.relative_mse});
   }
 
-  // The noise that outputs are weighed by. Those without any would outweigh the others by more than doubles
-  // hold, and what is fitted to the others would be lost.
+  // The noise that outputs are weighed by: at least kReproduced, because outputs without any noise would
+  // outweigh the others by more digits than a double has.
   [[nodiscard]] static Matrix weighing_noise(Matrix covariance) {
     covariance.diagonal().array() += kReproduced;
     return covariance;

@@ -19,13 +19,12 @@
 namespace exhume {
 namespace {
 
-// How a polish goes about it. Factors of lambda as usual for Levenberg-Marquardt; few layers forgive larger
-// steps.
+// Settings of the Levenberg-Marquardt steps. One hidden layer allows larger changes of lambda than several.
 struct Manner {
   int tries;                     // lambdas that are tried before a fit counts as converged
-  double lower_at_once, lower;   // lambda is divided by: where the first try succeeds, where a later one does
-  double raise_at_first, raise;  // and multiplied by where the first fails, where a later one does
-  double least, most;            // lambda
+  double lower_at_once, lower;   // lambda is divided by this where the first try, or a later one, succeeds
+  double raise_at_first, raise;  // and multiplied by this where the first try, or a later one, fails
+  double least, most;            // bounds of lambda
   double rounding;               // relative error below which three tries are enough: nothing is left to gain
   int refinements;               // of C, at most
   bool unit_weights;  // rows are scaled so that w, not (w, b), has unit norm; C follows when it is solved

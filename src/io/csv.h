@@ -5,11 +5,10 @@
 //
 // Separator: semicolon, comma, tab or runs of white space, the first of these that the first line
 // contains. A first line with a cell that is text is a header: it names the columns, those without a name by
-// their number. A UTF-8 byte order mark, CRLF,
-// blank lines at the end and a missing last newline are fine. A cell is a decimal number, perhaps with a
-// sign, blanks around it or double quotes; text, an empty cell, nan, inf, hexadecimal and numbers outside
-// the range of double precision are refused, and so are rows of different lengths, with line and column
-// counted from 1 as editors do.
+// their number. A UTF-8 byte order mark, CRLF, blank lines at the end and a missing last newline are fine. A
+// cell is a decimal number, perhaps with a sign, blanks around it or double quotes; text, an empty cell, nan,
+// inf, hexadecimal and numbers outside the range of double precision are refused, and so are rows of
+// different lengths, with line and column counted from 1 as editors do.
 #pragma once
 
 #include <filesystem>

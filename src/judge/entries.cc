@@ -21,7 +21,8 @@ EntryCheck Entries::check(const Network& network, const Rectifier* rectifier, co
   return check_entries(model, rows, data_.precision(), unseen, rounded ? errors : FitErrors(), control);
 }
 
-// Before several threads ask: the coordinates, the samples, and the size of the rounding in them.
+// Makes what fit_errors() reads (coordinates, standardised rows, the size of their rounding) before several
+// threads call it.
 void Entries::prepare() {
   // Of the larger errors, which the rows with the most weight in the fit tend to have: E h^4 / E h^2 = h^2.
   const StoredPrecision& stored = data_.precision();
@@ -30,7 +31,7 @@ void Entries::prepare() {
   (void)data_.standard();
 }
 
-// In the user's units, rows x m.
+// How far rounding of the training rows moves the fitted outputs at x: user's units, rows x m.
 Matrix Entries::fit_errors(const Eigen::Ref<const RowMatrix>& x, const Control& control) {
   const AffineMap& map = data_.coordinates().map;
   const Eigen::RowVectorXd scale = deviation_ * map.D.cwiseInverse().transpose();

@@ -86,7 +86,8 @@ bool is_final(Found& found, Prepared& data, const Control& control) {
       return true;
     }
   }
-  // What shows on some rows shows on all: no pass over very many is needed to tell that a search got stuck.
+  // Structure that some rows show is there on all of them: a stuck search is told without a pass over all
+  // rows.
   const SamplePtr& rows = data.standard();
   if (found.outcome == SearchOutcome::kStuck && costly_look(*rows)) {
     found.look =

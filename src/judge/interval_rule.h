@@ -1,15 +1,12 @@
 // When intervals of noisy fits are stated, and how often they hold.
 //
-// Both from planted networks (battery/coverage.cc: 300 to 30,000 rows, 1 to 10 units, 1 to 6 inputs, five
-// shapes of
-// noise of 5 to 50% of the outputs' spread; docs/certificate.md has the table). With the right number of
-// units
-// intervals hold as they should from 16 entries for every number on; below, the number of units is hardly
-// ever
-// right. What breaks intervals is a missing unit, and units are missed where those that were found are not
-// far above what is seen at all: of 105 fits to 500 rows, 5 of the 7 with a wrong number of units were among
-// the 7 whose weakest unit explains less than six times `unseen_unit`, 2 among the other 59 (units that
-// bend outside of the rows).
+// Both come from planted networks (battery/coverage.cc: 300 to 30,000 rows, 1 to 10 units, 1 to 6 inputs,
+// five shapes of noise of 5 to 50% of the outputs' spread; docs/certificate.md has the table). With the right
+// number of units intervals hold as they should from 16 entries per fitted number on; with fewer entries the
+// number of units is hardly ever right. What breaks intervals is a missing unit, and units are missed where
+// those that were found are not far above the least that can be seen: of 105 fits to 500 rows, 5 of the 7
+// with a wrong number of units were among the 7 whose weakest unit explains less than six times
+// `unseen_unit`, 2 among the other 59 (units that bend outside of the rows).
 #pragma once
 
 namespace exhume {

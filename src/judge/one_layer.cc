@@ -287,10 +287,10 @@ class OneLayer final : public JudgedNetwork {
       found_.look = look_at_residual(fit_.model, data_.standard(), control_, data_.user_columns());
   }
 
-  // Time ended the search: that says nothing about the data.
+  // Says that time, or the user, ended the search: this is no property of the data.
   void say_time_ended(Checks& checks) const {
     const double budget = options_.budget_seconds;
-    // No number was compared with another.
+    // This check compares no numbers.
     constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
     const std::string found =
         fmt::format("{} unit{}{}", fit_.model.units(), fit_.model.units() == 1 ? "" : "s",
@@ -355,9 +355,9 @@ class OneLayer final : public JudgedNetwork {
     per_number_ = entries / static_cast<double>(fitted);
   }
 
-  // What is known of the errors, if nothing speaks against it. A linear term leaves the signs of the units
-  // open,
-  // and no unit at all is a linear regression: both have slopes that are determined.
+  // States intervals of the weights where no check speaks against them. Two networks without certificate have
+  // some too, because their slopes are determined: one with a linear term, which leaves the signs of units
+  // open, and one without units, which is a linear regression.
   void state_intervals(const Evidence& evidence, Errors& errors) {
     if (largest_of(errors_) == 0) return;
     Checks again;

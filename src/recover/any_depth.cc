@@ -17,15 +17,16 @@ namespace exhume {
 namespace {
 
 constexpr Index kDeepest = 3;
-// Of one hidden layer, where most data end, and of two: the share of the budget, and the operations that
-// stand for a second of it, so that shares do not depend on the clock. Rough rates of one core, seen on one
-// instance each: of one layer students in single and the polish in double precision, of two layers mostly
-// students. A device is taken for two hundred cores. The last depth has what is left.
+// Of the search for one and for two hidden layers: its share of the budget, and the operations that count as
+// a second of it, so that the shares do not depend on the clock. Most data end with one layer. The rates are
+// rough ones of one core, seen on one instance each: for one layer students in single and the polish in
+// double precision, for two layers mostly students. A device counts as two hundred cores. The last depth has
+// what is left.
 constexpr double kShares[] = {0.2, 0.4}, kWorkPerSecond[] = {1e10, 4e10}, kDeviceFactor = 200;
-// On a machine that is much slower a depth ends here, as a share of the time that is left, for the next one's
-// sake.
+// Share of the time left after which a depth ends in any case, so that a machine which is much slower than
+// these rates comes to the next depth too.
 constexpr double kMostTime = 0.5;
-// Held-out error of a function that is found: more layers would not make it better.
+// Relative held-out error below which the function is found: more layers would not improve it.
 constexpr double kFound = 1e-20;
 // A deeper network has to leave less than this share of what a shallower one leaves of the held-out rows.
 constexpr double kWorthALayer = 0.5;
@@ -59,8 +60,8 @@ std::string cannot_be_deep(const SampleSource& samples, const RecoverOptions& op
   return "";
 }
 
-// What a depth came to, for the list of what was tried.
-Attempt left_by(Index depth, const Result& result) {
+// The outcome of one depth, for the certificate's list of what was tried.
+Attempt attempt_at(Index depth, const Result& result) {
   const std::vector<Index> widths = result.network.widths();
   return {fmt::format("{} hidden layer{}", depth, depth == 1 ? "" : "s"),
           fmt::format("{}; {} units leave {:.2g} of the variance of held-out rows",
@@ -77,7 +78,7 @@ Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options
   at.budget_seconds *= kMostTime;
   Result best = recover_at_depth(samples, at, limit_depth(control, 1, options.budget_seconds));
   if (is_found(best) || !may_be_deep(options)) return best;
-  best.certificate.tried.push_back(left_by(1, best));
+  best.certificate.tried.push_back(attempt_at(1, best));
   at.route = "auto";
   for (at.layers = 2; at.layers <= kDeepest && !is_found(best); ++at.layers) {
     const double left = whole.seconds_left();
@@ -92,7 +93,7 @@ Result recover_any_depth(const SamplePtr& samples, const RecoverOptions& options
     try {
       Result deeper = recover_at_depth(samples, at, limit_depth(control, at.layers, options.budget_seconds));
       tried.insert(tried.end(), deeper.certificate.tried.begin(), deeper.certificate.tried.end());
-      tried.push_back(left_by(at.layers, deeper));
+      tried.push_back(attempt_at(at.layers, deeper));
       const bool better =
           deeper.errors.heldout_relative_mse < kWorthALayer * best.errors.heldout_relative_mse;
       if (stands(deeper.certificate.status) || better) best = std::move(deeper);

@@ -18,9 +18,8 @@ struct Images {
 };
 [[nodiscard]] std::string draw(const Images& pictures);
 
-// value ± reach, one per line, over one axis with a line at zero. Those that reach over zero are dashed.
-// None is
-// drawn beyond its limit: an entry of a row of norm 1 is no larger than 1.
+// value ± reach, one per line, over one axis with a line at zero. Those that reach over zero are dashed. None
+// is drawn beyond its limit: an entry of a row of norm 1 is no larger than 1.
 struct Forest {
   std::string title{}, label{};
   std::vector<std::string> names{};

@@ -199,11 +199,11 @@ SpectralStart stacked(const SamplePtr& standard, const Depth2Options& options, c
   const Index r = U.cols(), p = symmetric_size(r);
   start.active = r;
   SamplePtr samples = projected_inputs(standard, U);
-  // Far fewer numbers than there were: not to be made anew by every pass.
+  // The projected samples are small: keep them in memory, so that not every pass projects again.
   if (there == nullptr && 2 * r <= d && samples->rows() * (r + samples->outputs()) <= kKeptReduced)
     samples = load(*samples, control);
 
-  // Whitened outputs, as many as the memory carries.
+  // Whitened outputs, as many as the limit on memory allows.
   {
     const SamplePtr rough = residualised(samples, 1, control);
     Matrix Omega = output_whitening(*rough, control);

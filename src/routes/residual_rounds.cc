@@ -19,10 +19,10 @@ constexpr Index kLeastPolishRows = 600;  // of the polish
 constexpr int kPolishSteps = 30;
 constexpr double kPolishProgress = 0.03;
 constexpr int kPolishPatience = 2;
-// On a device and with many inputs, equations for every unknown on which units are polished once more before
-// moments are taken of what they leave: weights that are fitted to few rows leave their own errors in all
-// others, along directions that no unit has. And flops that the moments of order 4 of a round may take there:
-// the strongest directions come first.
+// On a device and with many inputs: equations per unknown in a second polish on more rows, before moments are
+// taken of the residual (weights that were fitted to few rows leave their errors in all others, along
+// directions that no unit has); and flops that the moments of order 4 of a round may take, the strongest
+// directions first.
 constexpr double kManyEquations = 40, kRoundFlops = 6e14;
 constexpr int kManySteps = 8;
 // A round that leaves more than this share of what it found made no progress.
@@ -30,19 +30,22 @@ constexpr double kProgress = 0.9;
 // A unit worth less than this share of the residual is dropped: if it is real, a later round finds it again
 // in a smaller residual.
 constexpr double kWorthless = 0.01;
-// One worth no more than this share of the variance does nothing in an exact fit.
+// A unit worth no more than this share of the variance does nothing in an exact fit.
 constexpr double kIdle = 1e-18;
-// Units that a round may add: a share of those there are, and a few.
+// Units that a round may add: kMostNewShare of those there are, and kMostNew.
 constexpr double kMostNewShare = 0.5;
 constexpr Index kMostNew = 8;
-// Few units are missing where little of the variance is left, and no more than kFewUnits units as weak as the
-// weakest found would explain, or kMostNew where there are so many inputs that moments are expensive: of a
-// trained network half of the units may be worth a hundredth of the variance together. Of those that are
-// tried then, so many are looked at, and those added that score at least this share of the best; where that
-// leaves more than a share of the residual, moments are next.
-constexpr double kFewMissing = 1.0 / 32, kBesideBest = 0.25, kWorthTrying = 0.5;
+// Few units are missing where less than kFewMissing of the variance is left, and no more than kFewUnits units
+// as weak as the weakest found would explain; or kMostNew units where there are so many inputs that moments
+// are expensive, because in a trained network half of the units may explain a hundredth of the variance
+// together.
+constexpr double kFewMissing = 1.0 / 32;
 constexpr Index kFewUnits = 4;
+// Then units are tried instead of moments: at most kMostTried are looked at, and those added whose score is
+// at least kBesideBest of the best one's. Where that leaves more than kWorthTrying of the residual, the next
+// round takes moments.
 constexpr Index kMostTried = 64;
+constexpr double kBesideBest = 0.25, kWorthTrying = 0.5;
 // |cosine| above which two new directions are the same; of those that were tried, which every output shows in
 // its own noise, a smaller one.
 constexpr double kSame = 0.95, kSameTried = 0.7;
@@ -70,8 +73,8 @@ class Rounder {
       if (round == options_.rounds_before_asking && of_another_kind()) break;
       fruitless = round > 0 && result_.relative_mse > kProgress * before ? fruitless + 1 : 0;
       if (fruitless >= options_.patience) break;
-      // Few units are missing: trying many shows them for less than moments cost. Those that moments do not
-      // show may be seen so too, as the test for noise does.
+      // Where few units are missing, trying many candidates shows them at less expense than moments; and
+      // where moments show none, candidates may, as in the test for noise.
       const bool few = few_missing() && !(tried && result_.relative_mse > kWorthTrying * before);
       tried = few;
       Matrix more = few ? tried_units() : new_units(round);
@@ -81,7 +84,7 @@ class Rounder {
       all << model_.V[0], more;
       model_.V[0] = std::move(all);
     }
-    // Rounds may end before the one that asks.
+    // Rounds may have ended before the one that asks for the kind of the units.
     if (result_.end == RoundsEnd::kStalled || result_.end == RoundsEnd::kNoise)
       static_cast<void>(of_another_kind());
     result_.V = model_.V[0];
@@ -96,7 +99,8 @@ class Rounder {
     return static_cast<Index>(per_unknown * unknowns / static_cast<double>(m));
   }
 
-  // With fewer rows moments show nothing: the search does better by itself.
+  // Whether there are rows enough for moments to show so many units; with fewer the search alone does
+  // better.
   [[nodiscard]] bool enough_rows(Index units) const {
     return rows_for(units, kReliable) <= standard_->rows();
   }
@@ -118,7 +122,7 @@ class Rounder {
     control_.best(summary.relative_mse, model_.units());
   }
 
-  // On more rows; C is that of the rows on which units are tried and weighed.
+  // Polishes V on more rows, and solves C again on the rows on which units are tried and weighed.
   void polish_on_many() {
     const Index wanted = std::min(rows_for(model_.units(), kManyEquations), standard_->rows());
     if (wanted < 2 * rows_->rows()) return;

@@ -30,10 +30,10 @@ class Checkpoint {
 
   // For Control::passes; empty where nothing is kept.
   [[nodiscard]] std::shared_ptr<Passes> passes() const { return journal_; }
-  // Of a run that goes on: from where, in a sentence. Empty otherwise.
+  // A sentence that says from where the run goes on; empty for a run that starts anew.
   [[nodiscard]] std::string news() const;
-  // The result is written, so the checkpoint goes. Returns what went wrong with it meanwhile: empty, or a
-  // sentence.
+  // Removes the checkpoint, once the result is written. Returns a sentence on what went wrong with the
+  // checkpoint during the run, or nothing.
   std::string remove();
 
  private:

@@ -24,7 +24,7 @@ std::string activation_of(const StoredModel& model, const std::string& path) {
   throw DataError(fmt::format("{} is not a network of rectified units; give one", path));
 }
 
-// Units of another rectifier: parameters alone.
+// Networks whose rectifier is not the ReLU are compared by their parameters alone.
 CompareResult by_parameters(const Network& p, const Network& q, const CompareOptions& options) {
   constexpr double kSame = 1e-9;  // as for ReLUs (src/compare/compare.cc)
   CompareResult out;

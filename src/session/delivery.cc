@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What results hold, whatever the certificate says: those of version 0.1 do not name it.
+// Files that are taken for a result even where no certificate lists them: those of version 0.1 do not.
 const std::vector<std::string> kResults = {"network.safetensors", "network.onnx", "rectified.safetensors",
                                            "errors.safetensors", "support.csv"};
-// What would speak against a new certificate beside it. Tables of data are not among it: a certificate that
-// someone else put there must not be able to name what goes.
+// Files of an earlier result that are removed, because beside the new certificate they would contradict it.
+// Tables of data are not among them: a forged certificate in the folder must not decide what is removed.
 const std::vector<std::string> kStale = {"network.safetensors", "network.onnx", "rectified.safetensors",
                                          "errors.safetensors",  "support.csv",  "queries.log",
                                          "units.safetensors",   "units.svg"};
@@ -67,7 +67,7 @@ void Delivery::add(const ResultFile& file) {
 
 void Delivery::complete(Certificate& certificate, const OpenedSamples& samples, const Control& control) {
   certificate.command = options_.command;
-  // A comparison knows its files itself.
+  // A comparison has listed its files already.
   if (std::vector<FileDigest> files = samples.digests(control); !files.empty())
     certificate.files = std::move(files);
   for (const File& file : files_) certificate.written.push_back({file.role, file.name, file.file->digest()});

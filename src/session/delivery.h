@@ -49,11 +49,12 @@ class Delivery {
   explicit Delivery(DeliveryOptions options);
 
   [[nodiscard]] bool writes() const { return folder_.has_value() || options_.in_memory; }
-  // A file to be written whole, where writes(); piece by piece, where there is a folder.
+  // A file of the result: given whole to add(), where writes(), or written piece by piece after open(), where
+  // there is a folder.
   void add(const ResultFile& file);
   AtomicFile& open(const std::string& role, const std::string& name);
 
-  // Names, remarks and what else the files say of the samples, into the certificate.
+  // Writes into the certificate what the files say of the samples: names of columns, target, shape, remarks.
   void describe(Certificate& certificate, const OpenedSamples& samples) const;
 
   // Completes the certificate of `result` and writes everything. `more` goes to make_document.
@@ -86,7 +87,7 @@ class Delivery {
   FileDigest truth_file_;
 };
 
-// A result that was put together before, with the certificate as it is; all of it or nothing. Overwrites what
+// Writes a result that was put together before, its certificate unchanged: all files or none. Overwrites what
 // is there.
 void write_result(const std::string& folder, const std::vector<ResultFile>& files, const Document& document,
                   const std::string& key = {});

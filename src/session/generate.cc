@@ -62,7 +62,7 @@ struct Given {
   bool given;
 };
 
-// What is about random networks of one hidden layer alone.
+// Options that are read for random networks of one hidden layer only.
 std::vector<Given> about_one_layer(const GenerateOptions& o) {
   return {{"amplitudes", o.amplitudes.has_value()},
           {"orthonormal", o.orthonormal},

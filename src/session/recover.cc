@@ -32,7 +32,7 @@ std::shared_ptr<RankPasses> ranks_of(const Control& control) {
   return std::dynamic_pointer_cast<RankPasses>(control.passes);
 }
 
-// The start that the moments of all sites tell.
+// Takes the start from the moments of all sites: options.units, for the route depth2.
 void start_from_moments(const std::vector<std::string>& files, RecoverOptions& options,
                         const Control& control) {
   if (options.depth() != 1) throw std::invalid_argument("moments tell of one hidden layer, not of more");
@@ -55,15 +55,16 @@ RecoverJob prepared(RecoverJob job, const Control& control) {
   return job;
 }
 
-// Nothing is written by the processes that only add.
+// Of several processes only the first one writes.
 DeliveryOptions delivery_of(const RecoverJob& job, bool leads) {
   DeliveryOptions options = job.delivery;
   if (!leads) options.folder = options.key = "";
   return options;
 }
 
-// What tells samples from others at a glance: their shape, and three blocks of their rows.
-std::string look_of(const SampleSource& samples) {
+// A cheap fingerprint of samples, to notice that two processes read different ones: the shape, and digests of
+// three blocks of rows.
+std::string fingerprint_of(const SampleSource& samples) {
   constexpr Index kRows = 1024;
   const Index rows = samples.rows(), count = std::min(kRows, rows);
   std::string out = fmt::format("{} {} {}", rows, samples.inputs(), samples.outputs());
@@ -76,7 +77,7 @@ std::string look_of(const SampleSource& samples) {
   return out;
 }
 
-// Of a long run: what to expect of it. Empty for others.
+// What time and memory a long run is expected to take, in a sentence; empty for a short one.
 std::string expectation(const SampleSource& samples, const RecoverOptions& options, const Control& control) {
   constexpr double kLong = 10;  // seconds
   const Index some = rows_for_search(samples.rows(), samples.inputs());
@@ -156,7 +157,7 @@ void RecoverSession::open_checkpoint(const OpenedSamples& samples, const Notes& 
 
 Recovered RecoverSession::run(const OpenedSamples& samples, const Notes& note) {
   const Index depth = job_.options.depth();
-  if (const auto ranks = ranks_of(control_); ranks && !ranks->agree(look_of(*samples.samples))) {
+  if (const auto ranks = ranks_of(control_); ranks && !ranks->agree(fingerprint_of(*samples.samples))) {
     throw DataError(
         "the processes of this job see different data; give all of them the same files, as they are now");
   }
@@ -167,7 +168,7 @@ Recovered RecoverSession::run(const OpenedSamples& samples, const Notes& note) {
     if (!words.empty()) note(words);
   }
   open_checkpoint(samples, note);
-  // With a device, reading the files for their digests may take longer than all the rest: beside it, then.
+  // On a device the recovery may be faster than reading the files for their digests: do both at once.
   std::future<void> hashing;
   if (control_.device && leads_)
     hashing = std::async(std::launch::async, [&] { (void)samples.digests(control_); });

@@ -47,7 +47,8 @@ struct Recovered {
 
 using Notes = std::function<void(const std::string&)>;
 
-// One job at a time: the folder is opened and everything that can be refused is before the long work.
+// One run of `recover`. The constructor opens the folder and refuses what can be refused, before the long
+// work.
 class RecoverSession {
  public:
   // Checks the options, and opens the folder. Throws std::invalid_argument, DataError, WouldOverwrite.

@@ -264,8 +264,9 @@ class Verifier {
                        [](const FileDigest& file) { return file.path == kMemorizedInputs; });
   }
 
-  // A network whose folder has a log of queries, or that names no samples: what the certificate calls it does
-  // not matter.
+  // Whether the network was extracted: the certificate lists a log of queries, or says so, or names no
+  // samples while a log lies in the folder. The kind that it states may be forged, so it does not decide
+  // alone.
   [[nodiscard]] bool is_extraction(const StoredModel& model) const {
     if (!std::holds_alternative<Network>(model)) return false;
     const Certificate& stated = document_->certificate;

@@ -14,9 +14,10 @@
 namespace exhume {
 namespace {
 
-// An unknown, for the last polish; and where a step on so many would cost more than that.
+// Equations per unknown in the last polish: kPlainEquations, but kHeavyEquations where a step on so many
+// would cost more than kHeavyFlops.
 constexpr double kPlainEquations = 40, kHeavyEquations = 12, kHeavyFlops = 5e11;
-constexpr double kLastDigits = 1e-31;
+constexpr double kLastDigits = 1e-31;  // relative mean square at which the last polish stops
 constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
 
 constexpr double kSameRow = 1e-8;  // distance of rows of unit norm

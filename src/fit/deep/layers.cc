@@ -66,14 +66,15 @@ Polished peel(const Form& lower, Index width, const DeepData& data, std::uint64_
 
 namespace {
 
-constexpr double kAgree = 1e-3;                // distance of units that two students agree on
-constexpr double kDistinct = 5e-3;             // and below which two of one student are the same
-constexpr double kKnownSteps = 30'000;         // of a student on a known first layer
-constexpr std::uint64_t kOnKnown = 2'000'003;  // number of the first student on units that others agree on
-constexpr std::uint64_t kPeelFrom = 2;  // number of the student from which on the layer above is searched too
-constexpr double kGivenSteps = 150'000;  // and where that layer is given, which is all there is to learn
-// Of the attempts on a given layer, those that are students where random units would do; attempts while rows
-// are left.
+constexpr double kAgree = 1e-3;          // distance below which units of two students are the same
+constexpr double kDistinct = 5e-3;       // distance below which two units of one student are the same
+constexpr double kKnownSteps = 30'000;   // steps of a student on a first layer that students agree on
+constexpr double kGivenSteps = 150'000;  // steps of a student on a first layer that was given
+// Numbers of students, from which their random numbers follow: the first one on units that others agree on;
+// and the one from which on the layer above those units is searched too.
+constexpr std::uint64_t kOnKnown = 2'000'003, kPeelFrom = 2;
+// On a given layer one attempt in kStudentEvery trains a student, and the others begin with random units.
+// Where a network is exact but for some rows, attempts go on up to number kLooksAtLeft.
 constexpr std::uint64_t kStudentEvery = 3, kLooksAtLeft = 3;
 
 bool near(const Vector& u, const Matrix& V, double tolerance) {
@@ -99,7 +100,7 @@ void KnownLayers::search_above(const Matrix& first) {
   lesson.known = lower.V;
   lesson.fixed = true;
   const auto more = [&] {
-    // Rows that are left over may be those of a unit that was read wrongly: that is worth another look.
+    // Rows that are left over may be those of a unit that was found wrongly: that is worth another attempt.
     return !trials_.exact() || (trials_.best().left > 0 && lesson.number < kLooksAtLeft);
   };
   for (; more() && !trials_.control().out_of_time(); ++lesson.number) {
@@ -119,7 +120,7 @@ void KnownLayers::search_above(const Matrix& first) {
   }
 }
 
-// Units of the last of two layers from random ones; what is left of the variance on most rows.
+// Polishes the last of two layers from random units; returns the share of the variance left on most rows.
 double KnownLayers::polish_units_above(const Matrix& first, Index units, std::uint64_t number) {
   const Control& control = trials_.control();
   control.report(fmt::format("{} units above {}", units, first.rows()), 0);
@@ -187,14 +188,15 @@ void KnownLayers::search_above_recurring(std::uint64_t number) {
 
 namespace {
 
-constexpr Index kCompared = 4096;  // rows
-constexpr double kSameUnit =
-    1e-2;  // sin of the angle between units that are the same, or a unit and what is taken over
-constexpr double kOneOfTwo = 5e-2;                   // and below which only one of two is taken
-constexpr Index kSpareOneOf = 4, kSpareAtLeast = 2;  // units of a layer beside those that are held
-constexpr double kMuchWorse = 10;  // error of a student, over the one before, that lacks a unit
-constexpr int kBesides = 3;        // students beside what is exact on most rows
-constexpr int kOnLower = 2;        // students on every layer that is known
+constexpr Index kCompared = 4096;  // rows on which units are compared
+// Sine of the angle below which two units, or a unit and what other features express of it, are the same.
+constexpr double kSameUnit = 1e-2;
+constexpr double kOneOfTwo = 5e-2;  // sine of the angle below which only one of two units is taken
+// Spare units of a layer beside those that are held: kSpareAtLeast, and one more for every kSpareOneOf.
+constexpr Index kSpareOneOf = 4, kSpareAtLeast = 2;
+constexpr double kMuchWorse = 10;  // a student this many times worse than the one before lacks a unit
+constexpr int kBesides = 3;        // students trained beside a network that is exact on most rows
+constexpr int kOnLower = 2;        // students trained on every layer that is known
 
 double apart(const Vector& a, const Vector& b) {
   const double cosine = a.dot(b);

@@ -16,20 +16,22 @@
 namespace exhume {
 namespace {
 
-constexpr Index kMergeRows = 4096;      // from which features are compared
-constexpr double kTrialEquations = 12;  // per unknown
-// On which a trial is begun, equations per unknown and at least: what fails there fails on more.
+constexpr Index kMergeRows = 4096;      // rows on which features are compared
+constexpr double kTrialEquations = 12;  // equations per unknown in a trial
+// A trial begins on fewer rows, because what fails there fails on more: equations per unknown, and at least.
 constexpr double kFewEquations = 2;
 constexpr Index kLeastEquations = 1000;
 constexpr double kPromising = 1e-4;  // a trial below this is not given up for being slow
-// A plain network is one that others were pruned to, and as a rule the least: its units are tried with less
-// patience.
+// A plain network was pruned before and is the least, as a rule: its units are tried with less patience.
 constexpr double kFarOff = 1e-3;
-constexpr double kCheapFlops = 1.5e9;               // of a step, up to which rows beyond those are taken too
-constexpr int kRounds = 6;                          // of rows brought forward
-constexpr double kHard = 0.1;                       // of the rows in use that may be such, a round
+constexpr double kCheapFlops = 1.5e9;  // of a step, up to which more rows than kTrialEquations are taken
+// Rows that a trial fits worst are brought forward into those in use: rounds, and share of the rows per
+// round.
+constexpr int kRounds = 6;
+constexpr double kHard = 0.1;
 constexpr double kEnough = 1e-26;                   // relative mean squared residual at which a trial stops
-constexpr int kShareSteps = 60, kSingleSteps = 40;  // of a trial's polish
+// Steps of a trial's polish: without a share of the units, and without a single one.
+constexpr int kShareSteps = 60, kSingleSteps = 40;
 constexpr std::size_t kTogether = 8;                // units that are tried singly at the same time
 
 Form without(const Form& form, std::size_t l, const std::set<Index>& gone) {

@@ -15,11 +15,13 @@
 namespace exhume {
 namespace {
 
-// Of the rows, at first; times that where it is not enough, and at most.
+// Share of the rows that a polish leaves out, those it fits worst: at first; the factor by which it grows
+// where that is not enough; and at most.
 constexpr double kLeftOut = 0.01, kMoreLeftOut = 4, kMostLeftOut = 0.17;
 constexpr int kStepsARound = 6;
 constexpr double kFalls = 0.3;  // a round that leaves more of the error than this is a slow one
-constexpr int kSlowRounds = 2;  // in a row, that end it; one of so many rounds, where these are many
+// Slow rounds in a row that end the polish: kSlowRounds, or one of kSlowOneOf rounds where these are many.
+constexpr int kSlowRounds = 2;
 constexpr int kSlowOneOf = 6;
 constexpr double kRounding = 1e-26;  // relative mean squared residual at which a polish stops
 constexpr double kRowOff = 1e3;      // squared residual of a row, over the mean one, that is still rounding
@@ -137,7 +139,7 @@ constexpr std::size_t kMostSets = 6;     // of rows with the same sides above, o
 constexpr int kDirections = 64;          // that are looked at
 constexpr double kSameDirection = 1e-6;  // sin of the angle between them
 constexpr int kAbsoluteRounds = 30;      // solutions of a system by its absolute residuals
-constexpr double kSignsOff = 1e-3, kSignsOpen = 1e-6;  // of signs that are told (fit/deep/signs.h)
+constexpr double kSignsOff = 1e-3, kSignsOpen = 1e-6;  // of signs that are told (fit/signs.h)
 
 // Columns on which a unit of a layer may stand, and its row of V_l for weights w on them: v = row^T w.
 struct Standing {
@@ -315,7 +317,8 @@ class Towards {
   ToRounding run(const Form& start, int rounds) {
     MostRows most = polish_most(start, data_, each_, exact_, rounds, control_);
     if (!most.exact) return outcome(most);
-    // Units too many may take the rows that are left, once these have a say: but not a handful of rows each.
+    // Superfluous units may explain the rows that are left, once these join the fit; but not units that were
+    // made up for a handful of rows.
     const Form wide = most.fit.form;
     drop_rare_units(most.fit.form, data_, most.left);
     const auto enough = static_cast<std::size_t>(wide.V.back().cols());
@@ -323,7 +326,7 @@ class Towards {
       Polished all = polish_with_say(wide, most.left);
       if (all.relative_mse < exact_) return {std::move(all), false, {}};
     }
-    // A weight that no other row shows is open without those that are left: nothing is missing there.
+    // The rows that are left may show a weight that no other row shows; then no unit is missing.
     for (const bool singly : {false, true}) {
       prune_reproduced(most, singly);
       if (most.left.empty()) break;

@@ -13,14 +13,14 @@
 namespace exhume {
 namespace {
 
-constexpr double kLongFirst = 2.5;           // times as many steps, before students of three layers get wider
-constexpr std::uint64_t kAgain = 1'000'003;  // number of the students that look for a plainer network
+constexpr double kLongFirst = 2.5;  // students of three layers train so many times longer before they widen
+constexpr std::uint64_t kAgain = 1'000'003;  // number of the first student that looks for a plainer network
 
-// A student's error on rows that were not fitted, over that of another, from which on rows are looked at for
-// noise, and from which on a wider one is no gain.
+// Error of a student on rows that were not fitted, over that of the one before: above kHardlyBetter the rows
+// are looked at for noise, and above kNoGain the wider student was no gain.
 constexpr double kHardlyBetter = 0.3, kNoGain = 0.8;
 constexpr double kNoisySteps = 20'000;
-constexpr double kNoisyFlops = 2e11;           // of one step on all rows
+constexpr double kNoisyFlops = 2e11;           // most flops of one step on all rows
 constexpr std::uint64_t kInNoise = 3'000'003;  // number of the first student that is shown all rows alike
 
 // Is it noise that keeps students from getting further? Looked at where one does hardly better than one
@@ -30,7 +30,7 @@ class NoiseWatch {
   explicit NoiseWatch(Trials& trials) : trials_(trials) {}
 
   // form: a student as trained, or as polished. Where what it leaves is noise, the least network that leaves
-  // no more is the answer (fit/deep/in_noise.h).
+  // no more is the answer (finish_in_noise).
   void look_for_noise(const Form& form, bool polished) {
     const Control& control = trials_.control();
     const StructureLeft& structure_left = trials_.options().structure_left;

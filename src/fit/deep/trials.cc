@@ -17,23 +17,26 @@
 namespace exhume {
 namespace {
 
-constexpr Index kMostRows = 200'000;      // that are polished and pruned on
+constexpr Index kMostRows = 200'000;      // rows that are polished and pruned on, at most
 constexpr Index kCheckEach = 10;          // one row of so many is looked at but not fitted
-constexpr double kStudentEquations = 20;  // per unknown, of the first student
-constexpr double kFirstEquations = 8;     // per unknown, for the first polish
-// Of one step of the polish that is still taken, and of one that costs less than the next student.
+constexpr double kStudentEquations = 20;  // equations per unknown of the first student, at least
+constexpr double kFirstEquations = 8;     // equations per unknown in the first polish
+// Most flops of a step of the polish, on the processor and on a device; and those up to which polishing more
+// units of the same student costs less than training the next one.
 constexpr double kDenseFlops = 4e12, kDeviceFlops = 4e14, kMiddleFlops = 1e11;
-// Units are left out before the polish as long as the error grows less than this, or stays below that; a few
-// at a time, one of so many.
+// Before a polish the lightest units of a student are left out, one in kAtOnce at a time, as long as its
+// error grows by less than a factor or stays below kLightest. The factor is kLighter, then kLittleLighter,
+// and kHardlyLighter in the last layer and where the first layer is given.
 constexpr double kLighter = 50, kLittleLighter = 4, kHardlyLighter = 1.2, kLightest = 1e-7;
 constexpr std::size_t kAtOnce = 12;
 constexpr std::size_t kStudentsFirst = 4;  // attempts before all units of one student are polished
-constexpr Index kFewLeft = 3;              // rows, not fitted, that may be off beside those left over
-// Of the rows that were not fitted, those that may be off for a network to learn from them; how often it may,
-// and the steps after which such a polish has to fall.
+constexpr Index kFewLeft = 3;  // rows that were not fitted and may be off, beside those that are left over
+// A network that is exact on the fitted rows and off on at most kFewOff of the others takes these into the
+// fit, kLooks times at most; such a polish has to fall within kHope steps.
 constexpr double kFewOff = 0.005;
 constexpr int kLooks = 3, kHope = 6;
-constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;  // rows per step, by width
+// Rows per step of a student's training: kSmallBatch where no layer is wider than kNarrow, otherwise kBatch.
+constexpr Index kNarrow = 48, kSmallBatch = 512, kBatch = 1024;
 
 // Training rows in memory, in an order drawn from the seed, so that the first ones are as good as any.
 DeepData shuffled_rows(const SampleSource& samples, std::uint64_t seed) {
@@ -51,9 +54,10 @@ DeepData last_rows(DeepData& data) {
   return data.take_out(listed);
 }
 
-// The form without units, layers above the known ones, that it can do without: those worth least, a few at a
-// time, as long as the error with C solved again stays below `limit`; in the last layer, where units that
-// bend on few rows are worth little and no other layer makes up for them, as long as it hardly grows.
+// The form without the units that it can do without, in the layers above the known ones: those worth least
+// go, a few at a time, as long as the error with C solved again stays below `limit`. In the last layer they
+// go only as long as the error hardly grows: units that bend on few rows are worth little there, and no other
+// layer makes up for them.
 Form drop_light_units(Form form, std::size_t known, double limit, const DeepData& data,
                       const Control& control) {
   const double trained = fit_linear_part(form, enough_rows(data, form, kFirstEquations), control);
@@ -74,7 +78,7 @@ Form drop_light_units(Form form, std::size_t known, double limit, const DeepData
   return form;
 }
 
-// The form with the first units of its lowest layers as they are known.
+// Sets the first units of the lowest layers to the known ones.
 void hold(const std::vector<Matrix>& known, Form& form) {
   for (std::size_t l = 0; l < known.size(); ++l) form.V[l].topRows(known[l].rows()) = known[l];
 }
@@ -92,7 +96,7 @@ Trials::Trials(const SampleSource& standard, const DeepSearchOptions& options, c
       data_(shuffled_rows(standard, options.seed)),
       check_(last_rows(data_)),
       single_(standard, options.seed, control) {
-  // To begin with, a function that is linear.
+  // The best so far, to begin with, is the linear fit.
   found_.form.inputs = data_.x.cols();
   found_.form.V.assign(static_cast<std::size_t>(options.depth), Matrix(0, data_.x.cols() + 1));
   found_.relative_mse = fit_linear_part(found_.form, data_, control);
@@ -118,7 +122,7 @@ Student Trials::train_student(const Lesson& lesson, bool hard_rows) {
   training.seed = options_.seed + 7919 * lesson.number;
   for (const Matrix& known : lesson.known) training.held.push_back(known.rows());
   training.hard_rows = hard_rows;
-  // Of several layers what was tried: a C that is solved on the way was not.
+  // The settings that were tried for several layers; solving C on the way was not tried.
   training.memory = 0.999;
   training.solve_every = 0;
   control_.report(fmt::format("student {}", fmt::join(lesson.widths, "-")), 0);
@@ -126,7 +130,7 @@ Student Trials::train_student(const Lesson& lesson, bool hard_rows) {
   hold(lesson.known, start);
   Student student = train(start, single_, training, control_);
   attempts_.push_back({lesson.widths, student.relative_mse, 0});
-  // As they were, not in single precision.
+  // The known units again as they were given: training rounds them to single precision.
   hold(lesson.known, student.form);
   return student;
 }
@@ -163,8 +167,8 @@ void Trials::polish_student(Form form, double trained, const Lesson& lesson) {
   std::vector<Index> before;
   for (const double lighter : {kLighter, kLittleLighter, 0.0}) {
     const bool all = lighter == 0;
-    // On a layer that is given there are few unknowns, and units that bend on few rows are worth little: they
-    // stay.
+    // On a given layer a polish has few unknowns, so that units which bend on few rows, and are worth little,
+    // can stay.
     if (lesson.fixed && lighter == kLighter) continue;
     double limit = from_nothing ? std::clamp(lighter * trained, kLightest, kTrained) : kTrained;
     if (lesson.fixed) limit = kHardlyLighter * trained;
@@ -201,8 +205,8 @@ ToRounding Trials::polish_and_consider(const Form& start, int rounds, bool from_
   return out;
 }
 
-// A network that is exact on the rows that were fitted and off on a few others: these show a weight that
-// those leave open, and have a say from now on. False where there are none, or many.
+// Where a network is exact on the fitted rows and off on a few others, these show a weight that the fitted
+// rows leave open: they join the fit. False where there are none, or many.
 bool Trials::learns_from_unseen(Polished& polished) {
   const std::vector<Index> off = not_reproduced(polished.form, check_, options_.exact, control_);
   const double share = static_cast<double>(off.size()) / static_cast<double>(check_.rows());

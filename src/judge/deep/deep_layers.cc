@@ -146,7 +146,7 @@ class DeepLayers final : public JudgedNetwork {
 
  private:
   void say_not_found(Checks& checks) const {
-    // Where time ended the search, no number was compared with another.
+    // Where time ended the search the check compares no numbers.
     constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
     const std::vector<Index> widths = found_.form.widths();
     const std::string left = fmt::format("{:.1e} of the variance is left", found_.relative_mse);

@@ -8,7 +8,7 @@
 //     reproduced     every entry of training and held-out rows, to its stored precision
 //     minimal        no unit of any layer can be removed: each was tried
 //     plain          no skip terms are needed, and the signs of all units are determined
-//     determined     the Jacobian has full rank, layer by layer (fit/deep/determined.h)
+//     determined     the Jacobian has full rank, layer by layer (fit/errors.h)
 //
 // Noisy rows: instead of the first, what is left has to look like noise (certify/residual_look.h), no unit
 // explains less than chance does, and every weight comes with its standard error: estimated.

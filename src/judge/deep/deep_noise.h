@@ -12,7 +12,7 @@ namespace exhume {
 [[nodiscard]] ResidualLook look_at_deep_residual(const DeepForm& form, const SamplePtr& standard,
                                                  const Control& control);
 
-// Standard errors of the network, in the user's coordinates (fit/deep/weight_errors.h).
+// Standard errors of the network, in the user's coordinates (fit/errors.h).
 [[nodiscard]] Network errors_in_noise(const Network& network, Prepared& data, const Control& control);
 
 }  // namespace exhume

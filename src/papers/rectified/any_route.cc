@@ -1,4 +1,4 @@
-// The row rectified-any: sign patterns and linear programs (papers/rectified/any_inputs.h).
+// The row rectified-any: sign patterns and linear programs (papers/rectified/any_inputs.cc).
 #include <fmt/format.h>
 
 #include <Eigen/Dense>

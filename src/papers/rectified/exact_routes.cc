@@ -1,5 +1,5 @@
 // The rows rectified-ica, rectified-tensor, rectified-symmetric and rectified-sparse-noise: a rough start of
-// their own each, then the exact finish (papers/rectified/pattern_finish.h).
+// their own each, then the exact finish (papers/rectified/pattern_finish.cc).
 #include <fmt/format.h>
 
 #include <algorithm>

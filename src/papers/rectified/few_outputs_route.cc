@@ -1,4 +1,4 @@
-// The row rectified-few-outputs (papers/rectified/few_outputs.h).
+// The row rectified-few-outputs (papers/rectified/few_outputs.cc).
 #include "exhume/papers/rectified.h"
 
 #include <fmt/format.h>

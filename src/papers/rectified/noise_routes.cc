@@ -1,5 +1,5 @@
-// The rows rectified-noise (papers/rectified/noise_signs.h) and rectified-arbitrary-noise
-// (papers/rectified/arbitrary_noise.h).
+// The rows rectified-noise (papers/rectified/noise_signs.cc) and rectified-arbitrary-noise
+// (papers/rectified/arbitrary_noise.cc).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What the methods of paper rectified share as rows of the table: all rows in memory, exact ends, words for
 // ranks.
 //
-// ica, tensor, symmetric and sparse-noise end in the exact finish (papers/rectified/pattern_finish.h),
+// ica, tensor, symmetric and sparse-noise end in the exact finish (papers/rectified/pattern_finish.cc),
 // without a polish. None but noise and arbitrary-noise knows noise: certified means that every row is
 // reproduced to rounding. What samples cannot tell is noted too: with N held-out rows reproduced, another
 // network may still differ on a share log(1000)/N of the inputs (99.9% confidence; paper rectified, Lemma 16,

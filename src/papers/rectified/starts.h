@@ -10,7 +10,7 @@
 //
 //     E[y_o He_2(x)] = sum_i A_oi alpha_i w_i w_i^T,     alpha_i = E[f''(w_i.x + b_i)] > 0
 //
-// for every activation of model/rectifier.h. The rank-one elements of the span of the slices are the
+// for every rectifier of model/rectifier.cc. The rank-one elements of the span of the slices are the
 // directions (routes/depth2.h). At least as many outputs as units.
 //
 // noisy_start. Where noise hides units of a known number, the rest comes from the residual of the others

@@ -1,4 +1,4 @@
-// The row threshold: a lowest layer of kinks or steps (papers/threshold/lowest_layer.h).
+// The row threshold: a lowest layer of kinks or steps (papers/threshold/lowest_layer.cc).
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
