@@ -541,7 +541,6 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   options.seed = seed;
   Control alone = control;
   alone.threads = 1;
-  std::string closest;  // of the smooth ones
   const auto look = [&](Index steps, const std::vector<std::string>& names, const SampleSource* polished_on) {
     options.steps = steps;
     std::vector<double> errors(names.size(), 1);
@@ -556,9 +555,7 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
       errors[at] = polish(form, *polished_on, quick_polish(kSmooth.screen_polish, 1e-4), alone).relative_mse;
     });
     out.piecewise = errors[0];
-    const auto least = std::min_element(errors.begin() + 1, errors.end());
-    out.smooth = *least;
-    closest = names[static_cast<std::size_t>(least - errors.begin())];
+    out.smooth = *std::min_element(errors.begin() + 1, errors.end());
   };
   look(kSmooth.screen_steps, {"abs", "tanh", "gelu"}, nullptr);
   // How fast gradient steps fall differs from kind to kind, and a short training may favour the wrong one.
@@ -575,9 +572,7 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   if (only_cheap && step() > kSmooth.cheap_look) return out;
   while (step() > kSmooth.longest_look && options.width > kSmooth.first_width) --options.width;
   const SamplePtr rows = spread_subset(standard, count);
-  std::vector<std::string> names{"abs", "tanh", "gelu", "elu"};
-  if (out.looks_smooth()) names = {"abs", closest};
-  look(kSmooth.second_steps, names, rows.get());
+  look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"}, rows.get());
   return out;
 }
 
