@@ -129,7 +129,7 @@ TEST(Activation, FilesKeepIt) {
 
 // 3 units, 4 inputs, 1,500 rows: a second.
 TEST(Activation, SmoothUnitsAreToldAndFound) {
-  for (const char* name : {"tanh", "gelu", "softplus"}) {
+  for (const char* name : {"tanh", "gelu", "softplus", "elu"}) {
     const Network network = random_units(name, 4, 3, 1, 7);
     const RowMatrix x = inputs(1500, 4, 8);
     RowMatrix y = evaluate(network, x);

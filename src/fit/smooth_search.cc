@@ -3,13 +3,14 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/parallel.h"
+#include "fit/elimination.h"
 #include "fit/residuals.h"
 #include "fit/smooth_student.h"
-#include "fit/sums.h"
 #include "model/activation_table.h"
 
 namespace exhume {
@@ -31,9 +32,12 @@ struct SmoothLimits {
   Index student_rows = 60'000, short_steps = 800, long_steps = 4000, batch = 512;
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
-  int long_polish = 60;     // steps of those that lead
-  double cheap_step = 3e9;  // operations of a step, above which spare units go before the polish
-  double spare = 3;         // times the student's error that they may cost
+  int long_polish = 60;  // steps of those that lead
+  // Share of the error by which it may rise without the spare units; where the polish then leaves more than
+  // `little_gain` of it, they are chosen again with a smaller one.
+  double spare = 3, little_gain = 0.5, spare_in_noise = 0.1;
+  // A student met one unit in ten of 30 ELU units the wrong way round, three together none of 150.
+  Index students_without_symmetry = 3;
   double race_flops = 2e9;  // that a polish within the race may cost per activation
   Index first_width = 20, most_width = 240;
   // Times the first width: if twice the units become exact under no activation of the table, the function
@@ -54,11 +58,6 @@ struct SmoothLimits {
   double tried_singly = 1e-9;  // worth below which a unit of an exact fit is tried for removal
   Index fresh_rows = 20'000, noisy_rows = 8'000;
   double no_gain = 0.7;  // error of twice the units over that of as many, above which none is left to gain
-  // Units of least worth that are tried the other way round, how often one may be turned, and the share
-  // of the error that it has to leave at most. Tried on four networks of ELU units.
-  std::size_t tried_turned = 4;
-  int most_turned = 6;
-  double turned_gain = 0.5;
 };
 constexpr SmoothLimits kSmooth;
 
@@ -83,6 +82,12 @@ Form with_linear_term(const Matrix& V, const std::shared_ptr<const Rectifier>& u
   return form;
 }
 
+Matrix stacked(const Matrix& above, const Matrix& below) {
+  Matrix all(above.rows() + below.rows(), below.cols());
+  all << above, below;
+  return all;
+}
+
 Form without(const Form& form, const std::vector<Index>& gone) {
   std::vector<Index> kept;
   for (Index j = 0; j < form.units(); ++j)
@@ -92,26 +97,7 @@ Form without(const Form& form, const std::vector<Index>& gone) {
 
 // What every unit is worth, as a share of the outputs' sum of squares (variance 1).
 Vector linearised_worth(const Form& form, const SampleSource& rows, const Control& control) {
-  const Index k = form.units(), width = form.inputs + 1, q = form.features(), P = k * width;
-  NormalSums sums = normal_sums(form, rows, kBlockRows, control);
-  sums.GG.triangularView<Eigen::StrictlyUpper>() = sums.GG.transpose();
-  Matrix M(q + P, q + P);
-  M << sums.FF, sums.GF.transpose(), sums.GF, sums.GG;
-  constexpr double kRidge = 1e-13;  // of scaled columns: what doubles leave of depending ones
-  M.diagonal() *= 1 + kRidge;
-  const Matrix inverse = inverse_scaled(M);
-  Vector worth(k);
-  const double n = static_cast<double>(rows.rows() * rows.outputs());
-  for (Index j = 0; j < k; ++j) {
-    Matrix block(width + 1, width + 1);
-    block(0, 0) = inverse(j, j);
-    block.bottomLeftCorner(width, 1) = inverse.block(q + j * width, j, width, 1);
-    block.topRightCorner(1, width) = block.bottomLeftCorner(width, 1).transpose();
-    block.bottomRightCorner(width, width) = inverse.block(q + j * width, q + j * width, width, width);
-    worth(j) = form.C.row(j).squaredNorm() * inverse_scaled(block)(0, 0) / n;
-    if (!std::isfinite(worth(j))) worth(j) = 0;  // a unit without slope: the others replace it
-  }
-  return worth;
+  return linearised_units(form, rows, control).worth() / static_cast<double>(rows.rows() * rows.outputs());
 }
 
 PolishOptions quick_polish(int iterations, double damping) {
@@ -179,26 +165,55 @@ class SmoothSearch {
   }
 
  private:
-  using Ranked = std::vector<std::pair<std::string, UnitStudent>>;
+  // Units of all students of one activation.
+  struct Trained {
+    std::string name;
+    Matrix V;
+    double relative_mse = 1;  // of the best of them
+  };
 
-  [[nodiscard]] Ranked students(const UnitStudentData& data, const std::vector<std::string>& names,
-                                Index width, Index steps, std::uint64_t round) const {
-    Ranked out(names.size());
-    parallel_for(static_cast<Index>(names.size()), control_, [&](Index i) {
-      const auto at = static_cast<std::size_t>(i);
-      out[at] = {names[at], train_units(names[at], data, lesson(width, steps, round), control_)};
+  // A unit that a student meets the wrong way round stays so where turning it is another function: gradient
+  // steps build the right one of several wrong ones. Few students meet the same unit so, and least squares
+  // over the units of all of them picks the right ones.
+  [[nodiscard]] static Index students_of(const std::string& name) {
+    return find_activation(name)->symmetry == Symmetry::kNone ? kSmooth.students_without_symmetry : 1;
+  }
+
+  [[nodiscard]] std::vector<Trained> students(const UnitStudentData& data,
+                                              const std::vector<std::string>& names, Index width, Index steps,
+                                              std::uint64_t round) const {
+    struct Task {
+      std::string name;
+      std::uint64_t number;
+      UnitStudent student;
+    };
+    std::vector<Task> tasks;
+    for (const std::string& name : names) {
+      const auto count = static_cast<std::uint64_t>(students_of(name));
+      for (std::uint64_t i = 0; i < count; ++i) tasks.push_back({name, round * count + i, {}});
+    }
+    parallel_for(static_cast<Index>(tasks.size()), control_, [&](Index i) {
+      Task& task = tasks[static_cast<std::size_t>(i)];
+      task.student = train_units(task.name, data, lesson(width, steps, task.number), control_);
     });
-    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-      return a.second.relative_mse < b.second.relative_mse;
-    });
-    control_.spend(6.0 * static_cast<double>(names.size() * static_cast<std::size_t>(steps * width) *
+    std::vector<Trained> out;
+    for (const Task& task : tasks) {
+      if (out.empty() || out.back().name != task.name)
+        out.push_back({task.name, Matrix(0, data.x.rows()), 1});
+      Trained& all = out.back();
+      all.V = stacked(all.V, task.student.V);
+      all.relative_mse = std::min(all.relative_mse, task.student.relative_mse);
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Trained& a, const Trained& b) { return a.relative_mse < b.relative_mse; });
+    control_.spend(6.0 * static_cast<double>(tasks.size() * static_cast<std::size_t>(steps * width) *
                                              static_cast<std::size_t>(kSmooth.batch) *
                                              static_cast<std::size_t>(data.x.rows() + data.y.rows())));
     return out;
   }
 
-  Ranked train(const UnitStudentData& data, std::vector<std::string> names, Index width,
-               std::uint64_t round) const {
+  std::vector<Trained> train(const UnitStudentData& data, std::vector<std::string> names, Index width,
+                             std::uint64_t round) const {
     if (names.size() > 2) names = raced(data, names, width, round);
     const double size = static_cast<double>(width) / static_cast<double>(kSmooth.first_width);
     const auto steps = static_cast<Index>(static_cast<double>(kSmooth.long_steps) * std::sqrt(size));
@@ -257,74 +272,55 @@ class SmoothSearch {
   struct Candidate {
     std::string name;
     double trained = 1;
+    Form all;           // the units that it was made of
+    double solved = 1;  // what their least-squares fit leaves
     SamplePtr rows;
     Polished now;
   };
 
-  [[nodiscard]] double step_flops(const Form& form) const {
-    const auto unknowns = static_cast<double>(form.unknowns());
-    return unknowns * unknowns * static_cast<double>(rows_for(form.units())->rows());
-  }
-
-  // The form without units that the others replace: with C solved, unit j is worth |C_j|^2 / ((F^T
-  // F)^-1)_jj, and the least goes while the error stays below `allowed`. No pass over the rows but one.
-  [[nodiscard]] Form without_spare_units(const Form& form, double allowed) const {
+  // The form without units that the others replace, while the error rises by `share` of what it is at most.
+  // Doubled units would end the polish: their output weights are lost to rounding, and steps are refused.
+  [[nodiscard]] Form without_spare_units(const Form& form, double error, double share) const {
     const SamplePtr rows = rows_for(form.units());
-    LinearSums sums = linear_sums(form, *rows, kBlockRows, control_);
-    const double n = static_cast<double>(rows->rows() * rows->outputs());
-    std::vector<Index> kept(static_cast<std::size_t>(form.units()));
-    for (std::size_t j = 0; j < kept.size(); ++j) kept[j] = static_cast<Index>(j);
-    constexpr double kRidge = 1e-12;
-    sums.FF.diagonal() *= 1 + kRidge;
-    Matrix inverse = inverse_scaled(sums.FF);
-    Matrix C = inverse * sums.FY;
-    double spent = 0;
-    std::vector<bool> gone(kept.size(), false);
-    for (Index left = form.units(); left > 1; --left) {
-      Index least = -1;
-      double cost = 0;
-      for (Index j = 0; j < form.units(); ++j) {
-        if (gone[static_cast<std::size_t>(j)]) continue;
-        const double worth = C.row(j).squaredNorm() / std::max(inverse(j, j), kTiny) / n;
-        if (least < 0 || worth < cost) {
-          least = j;
-          cost = worth;
-        }
-      }
-      if (least < 0 || !(spent + cost <= allowed)) break;
-      spent += cost;
-      gone[static_cast<std::size_t>(least)] = true;
-      const Vector column = inverse.col(least);
-      const Eigen::RowVectorXd weights = C.row(least);
-      C -= column * weights / column(least);
-      inverse -= column * column.transpose() / column(least);
-    }
-    std::erase_if(kept, [&](Index j) { return gone[static_cast<std::size_t>(j)]; });
-    return with_units(form, 0, kept);
+    const double allowed = share * error * static_cast<double>(rows->rows() * rows->outputs());
+    return without(form, features_of_units(form, *rows, control_).remove_spare(allowed, 1));
   }
 
-  // A few steps of the polish for every student: the right activation is soon ahead.
-  std::vector<Candidate> start(const Ranked& students) {
+  // A few steps of the polish for the units of `all` that are not spare.
+  void polish_few(Candidate& one, double share) const {
+    const Form form = without_spare_units(one.all, one.solved, share);
+    const SamplePtr rows = rows_for(form.units());
+    Polished now = polish(form, *rows, quick_polish(8, 1e-4), control_);
+    if (one.rows && !(now.relative_mse < one.now.relative_mse)) return;
+    one.rows = rows;
+    one.now = std::move(now);
+  }
+
+  // A few steps of the polish for every activation: the right one is soon ahead. Units are those of its
+  // students and those that earlier starts left.
+  std::vector<Candidate> start(const std::vector<Trained>& trained) {
     std::vector<Candidate> list;
-    for (const auto& [name, student] : students) {
+    for (const auto& [name, V, relative_mse] : trained) {
       const auto unit = std::make_shared<const Rectifier>(parse_rectifier(name));
-      Form form = with_linear_term(student.V, unit);
-      if (step_flops(form) > kSmooth.cheap_step)
-        form = without_spare_units(std::move(form), kSmooth.spare * student.relative_mse);
-      Candidate one{name, student.relative_mse, rows_for(form.units()), {}};
-      one.now = polish(form, *one.rows, quick_polish(8, 1e-4), control_);
+      const auto earlier = earlier_.find(name);
+      Candidate one{name, relative_mse, {}, 1, {}, {}};
+      one.all = with_linear_term(earlier == earlier_.end() ? V : stacked(earlier->second, V), unit);
+      one.solved = fit_linear_part(one.all, *rows_for(one.all.units()), PolishOptions(), control_);
+      polish_few(one, kSmooth.spare);
       list.push_back(std::move(one));
       if (list.back().now.relative_mse <= exact_) break;
     }
     std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
       return a.now.relative_mse < b.now.relative_mse;
     });
+    // Where the polish gains little, as with noise, units that went may be missed.
+    if (!list.empty() && list.front().now.relative_mse > kSmooth.little_gain * list.front().solved)
+      polish_few(list.front(), kSmooth.spare_in_noise);
     // Those that lead go on until they stall.
     const double best = list.empty() ? 1 : list.front().now.relative_mse;
     for (Candidate& one : list) {
       if (one.now.relative_mse <= exact_ || one.now.relative_mse > kSmooth.worth_going_on * best) continue;
       one.now = polish(one.now.form, *one.rows, quick_polish(kSmooth.long_polish, 1e-5), control_);
-      turn_units(one);
       if (one.now.relative_mse <= exact_) break;
     }
     std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
@@ -333,8 +329,9 @@ class SmoothSearch {
     return list;
   }
 
-  // An inexact one, as it is.
+  // An inexact one, as it is; the next start goes on from it.
   void note(const Candidate& candidate) {
+    earlier_[candidate.name] = candidate.now.form.V[0];
     found_.trials.push_back(
         {candidate.name, candidate.trained, candidate.now.relative_mse, candidate.now.form.units()});
     keep_best(candidate.name, candidate.now);
@@ -348,35 +345,6 @@ class SmoothSearch {
     keep_best(candidate.name, candidate.now);
   }
 
-  // A unit without symmetry that was met with the wrong sign cannot turn round in small steps: it fades
-  // into a linear function or moves out of the rows, and others take its place badly. So the units that
-  // are worth least are tried against their direction, in a usual size.
-  void turn_units(Candidate& one) const {
-    if (find_activation(one.name)->symmetry != Symmetry::kNone) return;
-    for (int turned = 0; turned < kSmooth.most_turned; ++turned)
-      if (one.now.relative_mse <= exact_ || !turn_one(one)) return;
-  }
-
-  bool turn_one(Candidate& one) const {
-    const Index d = one.now.form.inputs, k = one.now.form.units();
-    const Vector worth = linearised_worth(one.now.form, *one.rows, control_);
-    std::vector<Index> order(static_cast<std::size_t>(k));
-    for (Index j = 0; j < k; ++j) order[static_cast<std::size_t>(j)] = j;
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
-    order.resize(std::min(order.size(), kSmooth.tried_turned));
-    for (const Index j : order) {
-      if (control_.out_of_time()) return false;
-      Form form = with_linear_term(one.now.form.V[0], one.now.form.rectifier);
-      form.V[0].row(j) *= -1 / std::max(form.V[0].row(j).head(d).norm(), kTiny);
-      form.V[0](j, d) = std::clamp(form.V[0](j, d), -1.0, 1.0);
-      Polished now = polish(form, *one.rows, quick_polish(kSmooth.long_polish, 1e-3), control_);
-      if (!(now.relative_mse < kSmooth.turned_gain * one.now.relative_mse)) continue;
-      one.now = std::move(now);
-      return true;
-    }
-    return false;
-  }
-
   // Drops units while what is left stays as small or falls.
   void shrink(Polished& now, const SamplePtr& rows) {
     constexpr int kMostRounds = 60;
@@ -386,13 +354,11 @@ class SmoothSearch {
       control_.best(now.relative_mse, now.form.units());
       level = std::min(level, now.relative_mse);
       const bool exact = now.relative_mse <= exact_;
-      const Vector worth = linearised_worth(now.form, *rows, control_);
       const double limit =
           exact ? std::max(kSmooth.tried_singly, kSmooth.cheap * floor_) : kSmooth.cheap * level;
-      std::vector<Index> order;
-      for (Index j = 0; j < worth.size(); ++j)
-        if (worth(j) < limit) order.push_back(j);
-      std::sort(order.begin(), order.end(), [&](Index i, Index j) { return worth(i) < worth(j); });
+      const std::vector<Index> order =
+          linearised_units(now.form, *rows, control_)
+              .remove_spare(limit * static_cast<double>(rows->rows() * rows->outputs()), 1);
       if (order.empty()) {
         if (exact) return;
         if (!improve(now, *rows)) return;
@@ -418,8 +384,8 @@ class SmoothSearch {
       now = std::move(trial);
       return true;
     };
-    if (order.size() > 2 && exact && try_without(order)) return true;
-    if (order.size() > 1) {
+    if (order.size() > 1 && exact && try_without(order)) return true;
+    if (order.size() > 2 || (order.size() == 2 && !exact)) {
       const auto half = static_cast<std::ptrdiff_t>((order.size() + 1) / 2);
       if (try_without({order.begin(), order.begin() + half})) return true;
     }
@@ -553,6 +519,7 @@ class SmoothSearch {
   double fresh_ = 1;
   Index first_width_ = 0;
   bool exact_found_ = false;
+  std::map<std::string, Matrix> earlier_;  // units of inexact candidates, by activation
   SmoothFound found_;
 };
 
@@ -574,7 +541,6 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   options.seed = seed;
   Control alone = control;
   alone.threads = 1;
-  std::string closest;  // of the smooth ones
   const auto look = [&](Index steps, const std::vector<std::string>& names, const SampleSource* polished_on) {
     options.steps = steps;
     std::vector<double> errors(names.size(), 1);
@@ -589,9 +555,7 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
       errors[at] = polish(form, *polished_on, quick_polish(kSmooth.screen_polish, 1e-4), alone).relative_mse;
     });
     out.piecewise = errors[0];
-    const auto least = std::min_element(errors.begin() + 1, errors.end());
-    out.smooth = *least;
-    closest = names[static_cast<std::size_t>(least - errors.begin())];
+    out.smooth = *std::min_element(errors.begin() + 1, errors.end());
   };
   look(kSmooth.screen_steps, {"abs", "tanh", "gelu"}, nullptr);
   // How fast gradient steps fall differs from kind to kind, and a short training may favour the wrong one.
@@ -608,9 +572,7 @@ SmoothScreen screen_units(const SampleSource& standard, std::uint64_t seed, cons
   if (only_cheap && step() > kSmooth.cheap_look) return out;
   while (step() > kSmooth.longest_look && options.width > kSmooth.first_width) --options.width;
   const SamplePtr rows = spread_subset(standard, count);
-  std::vector<std::string> names{"abs", "tanh", "gelu", "elu"};
-  if (out.looks_smooth()) names = {"abs", closest};
-  look(kSmooth.second_steps, names, rows.get());
+  look(kSmooth.second_steps, {"abs", "tanh", "gelu", "elu"}, rows.get());
   return out;
 }
 
