@@ -30,8 +30,12 @@ TEST(HingeProfiles, AnExactNetworkLiesOnItsUnits) {
     // Where all rows at a point are on one side, the unit is a max(z, 0).
     for (Index p = 0; p < each.at.size(); ++p) {
       const double a = truth.A()(each.output, each.unit), step = 0.25;
-      if (each.at(p) > step) EXPECT_NEAR(each.own(p), a * each.at(p), 1e-9);
-      if (each.at(p) < -step) EXPECT_EQ(each.own(p), 0);
+      if (each.at(p) > step) {
+        EXPECT_NEAR(each.own(p), a * each.at(p), 1e-9);
+      }
+      if (each.at(p) < -step) {
+        EXPECT_EQ(each.own(p), 0);
+      }
     }
   }
 }
