@@ -43,10 +43,9 @@ void npz(std::string_view bytes) {
     expect(block.x().allFinite() && block.y().allFinite(), "a number that is not finite was handed out");
   }
   Network network;
-  if (accepted([&] { network = read_network_npz(file, kLittle); })) network.validate();
-  Network deep;
-  if (accepted([&] { deep = to_network(read_npz(file, kLittle), "input.npz"); })) deep.validate();
-  if (accepted([&] { deep = network_of_weights(read_npz(file, kLittle), "input.npz"); })) deep.validate();
+  if (accepted([&] { network = to_network(read_npz(file, kLittle), "input.npz"); })) network.validate();
+  if (accepted([&] { network = network_of_weights(read_npz(file, kLittle), "input.npz"); }))
+    network.validate();
 }
 
 const Registration registration("npz", npz);

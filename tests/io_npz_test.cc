@@ -126,7 +126,7 @@ TEST(IoNpz, NetworksAndWriting) {
   network.A() = Stream(1, "A").normal_matrix(2, 3);
   network.c() = Stream(1, "c").normal_matrix(2, 1);
   write_npz(dir / "n.npz", to_tensors(network));
-  const Network found = read_network_npz(dir / "n.npz");
+  const Network found = to_network(read_npz(dir / "n.npz"), "n.npz");
   EXPECT_EQ(found.W(), network.W());
   EXPECT_EQ(found.b(), network.b());
   EXPECT_EQ(found.A(), network.A());

@@ -38,6 +38,10 @@ void expect_same(const Network& a, const Network& b) {
   }
 }
 
+Network read_network(const std::filesystem::path& path) {
+  return to_network(read_safetensors(path), path.string());
+}
+
 // A file with this header (padded to 8 bytes) and this buffer.
 std::string file(std::string json, std::string_view buffer) {
   while (json.size() % 8 != 0) json += ' ';

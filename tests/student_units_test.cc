@@ -65,9 +65,14 @@ TEST(Student, LearnsWithUnitsOfAnotherKind) {
   const Matrix W = Stream(2, "weights").normal_matrix(4, 3);
   const RowMatrix y = (x * W.transpose()).array().tanh().rowwise().sum().matrix();
   const StudentData data(*memory_samples(x, y), 0, {});
+  using Given = StudentUnit::Given;
+  using Values = StudentUnit::Values;
+  const StudentUnit tanh_unit{[](const Given& q, Values p) { p = q.array().tanh(); },
+                              [](const Given& q, Values g) { g.array() *= 1 - q.array().tanh().square(); },
+                              std::nullopt};
   StudentOptions options;
   options.steps = 1500;
-  options.unit = &tanh_unit();
+  options.unit = &tanh_unit;
   options.hard_rows = false;
   EXPECT_LT(train(random_student(3, 1, {12}, 1), data, options, {}).relative_mse, 1e-4);
 }

@@ -47,18 +47,6 @@ TEST(Subspace, RestartsFindEveryElementOfAnExactSpan) {
   }
 }
 
-TEST(Subspace, DeflationFindsEveryElement) {
-  const Matrix V = unit_columns(6, 9, 4);
-  const Matrix K = rank_one_coordinates(V);
-  const Vector weights =
-      Stream(5, "w").uniform_vector(9, -1, 1).unaryExpr([](double w) { return w < 0 ? w - 0.5 : w + 0.5; });
-  const Matrix M = K * weights.asDiagonal() * K.transpose();
-  const RankOneElements found = rank_one_by_deflation(
-      M, 9, {.max_iterations = 3000, .tolerance = 1e-13, .starts_per_unit = 40, .accept = 0.99});
-  EXPECT_EQ(found.directions.cols(), 9);
-  EXPECT_LT(worst_gap(V, found.directions), 1e-6);
-}
-
 TEST(Subspace, NothingIsAcceptedInASpanWithoutRankOneElements) {
   // The orthogonal complement of a generic span has no rank-one element for d = 4 and a small dimension.
   const Matrix R = Stream(6, "R").normal_matrix(symmetric_size(4), 2);

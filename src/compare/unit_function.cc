@@ -109,11 +109,4 @@ UnitFunction::Line UnitFunction::line(double low, double high) const {
                           std::abs(a) + std::abs(b) + std::abs(lambda) * (std::abs(low) + std::abs(high)))};
 }
 
-double UnitFunction::lipschitz() const {
-  if (!known_ || sigma_.name == "square" || sigma_.name == "cube" || sigma_.name == "exp") return kInfinite;
-  // Far out all of them are straight or flat.
-  const Range slope = slopes(-1e3, 1e3);
-  return std::max(std::abs(slope.low), std::abs(slope.high));
-}
-
 }  // namespace exhume

@@ -33,8 +33,6 @@ class UnitFunction {
     Range rest{};
   };
   [[nodiscard]] Line line(double low, double high) const;
-  // The largest |sigma'| of all, infinite where there is none.
-  [[nodiscard]] double lipschitz() const;
 
  private:
   Rectifier sigma_;

@@ -217,60 +217,13 @@ RankOneElements rank_one_by_restarts(const Matrix& basis, Index count, const Pow
   return result;
 }
 
-RankOneElements rank_one_by_deflation(const Matrix& M, Index count, const PowerOptions& options) {
-  const SingleThreadedBlas single;
-  const Index d = dimension_of(M.rows());
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(Matrix((M + M.transpose()) / 2));
-  const std::vector<Index> order = by_decreasing(eigen.eigenvalues().cwiseAbs());
-  count = std::min<Index>(count, M.rows());
-  Matrix V(M.rows(), count);
-  Vector D(count);
-  for (Index i = 0; i < count; ++i) {
-    V.col(i) = eigen.eigenvectors().col(order[static_cast<size_t>(i)]);
-    D(i) = eigen.eigenvalues()(order[static_cast<size_t>(i)]);
-  }
-  const Stream stream(options.seed, "power method starts");
-  RankOneElements found;
-  found.directions.resize(d, 0);
-  for (Index r = 0; r < count; ++r) {
-    const Index size = std::max<Index>(options.starts_per_unit, 1);
-    const Climb top = climb(V, random_starts(stream, d, found.starts, size), options);
-    found.starts += size;
-    const Index best = by_decreasing(top.values).front();
-    if (top.values(best) < options.accept) break;
-    const Vector x = top.points.col(best);
-    found.directions.conservativeResize(Eigen::NoChange, r + 1);
-    found.directions.col(r) = x;
-    found.values.conservativeResize(r + 1);
-    found.values(r) = top.values(best);
-    const Vector alpha = V.transpose() * rank_one_coordinates(x);
-    const double lambda = 1 / alpha.dot(alpha.cwiseQuotient(D));
-    const Matrix deflated = Matrix(D.asDiagonal()) - lambda * alpha * alpha.transpose();
-    const Eigen::SelfAdjointEigenSolver<Matrix> rest(deflated);
-    const std::vector<Index> keep = by_decreasing(rest.eigenvalues().cwiseAbs());
-    const Index left = count - r - 1;
-    Matrix Q(V.cols(), left);
-    D.resize(left);
-    for (Index i = 0; i < left; ++i) {
-      Q.col(i) = rest.eigenvectors().col(keep[static_cast<size_t>(i)]);
-      D(i) = rest.eigenvalues()(keep[static_cast<size_t>(i)]);
-    }
-    V = (V * Q).eval();
-  }
-  return found;
-}
-
-double accept_threshold(double signal, double noise) {
-  const double ratio = signal > 0 ? noise / signal : 1;
-  return std::clamp(1 - 1.5 * ratio * ratio, 0.3, 0.95);
-}
-
 PowerOptions estimated_span_options(double signal, double noise, std::uint64_t seed) {
+  const double ratio = signal > 0 ? noise / signal : 1;
   PowerOptions power;
   power.seed = seed;
   power.starts_per_unit = 60;
   power.tolerance = 1e-6;
-  power.accept = accept_threshold(signal, noise);
+  power.accept = std::clamp(1 - 1.5 * ratio * ratio, 0.3, 0.95);
   return power;
 }
 

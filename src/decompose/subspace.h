@@ -28,7 +28,7 @@ struct PowerOptions {
   int max_iterations = 400;
   double tolerance = 1e-9;       // a start has converged when it moves less than this
   int starts_per_unit = 12;      // random starts, for every element wanted
-  double accept = 0.5;           // least F of an element; see accept_threshold
+  double accept = 0.5;           // least F of an element
   double repeat_cosine = 0.985;  // |cos| above which two maxima are the same element
 };
 
@@ -44,19 +44,10 @@ struct RankOneElements {
 [[nodiscard]] RankOneElements rank_one_by_restarts(const Matrix& basis, Index count,
                                                    const PowerOptions& options, Device* device = nullptr);
 
-// The same where more than the span is known: M = sum_i lambda_i vech(v_i v_i^T) vech(v_i v_i^T)^T on its
-// leading `count` eigenvectors. A found x has alpha = V^T vech(xx^T), lambda = 1 / (alpha^T D^-1 alpha); it
-// is taken out by D <- D - lambda alpha alpha^T, so nothing is found twice.
-[[nodiscard]] RankOneElements rank_one_by_deflation(const Matrix& M, Index count,
-                                                    const PowerOptions& options);
-
-// Least F to accept when the basis was estimated with error: the smallest kept singular value is `signal`,
-// the noise floor is `noise`. By Wedin |P_S(vv^T)|^2 is about 1 - (noise/signal)^2 at least; with a margin, 1
-// - 1.5 (noise/signal)^2, clamped to [0.3, 0.95].
-[[nodiscard]] double accept_threshold(double signal, double noise);
-
-// Options for such a basis: many starts, for elements may be weak; a loose tolerance, since the subspace
-// itself is not known better; `accept` by accept_threshold.
+// Options for a basis that was estimated with error, `signal` its smallest kept singular value and `noise`
+// the noise floor: many starts, because elements may be weak; a loose tolerance, since the subspace itself is
+// not known better. By Wedin |P_S(vv^T)|^2 is about 1 - (noise/signal)^2 at least; `accept` leaves a margin,
+// 1 - 1.5 (noise/signal)^2, clamped to [0.3, 0.95].
 [[nodiscard]] PowerOptions estimated_span_options(double signal, double noise, std::uint64_t seed);
 
 // Is |cos| between v and some column of `directions` above `cosine`? All of unit norm.

@@ -32,24 +32,6 @@ const StudentUnit& absolute_unit() {
   return kUnit;
 }
 
-const StudentUnit& rectified_unit() {
-  using Given = StudentUnit::Given;
-  using Values = StudentUnit::Values;
-  static const StudentUnit kUnit{[](const Given& q, Values p) { p = q.cwiseMax(0); },
-                                 [](const Given& q, Values g) { g = (q.array() > 0).select(g, 0.0F); },
-                                 Device::Kind::kRectified};
-  return kUnit;
-}
-
-const StudentUnit& tanh_unit() {
-  using Given = StudentUnit::Given;
-  using Values = StudentUnit::Values;
-  static const StudentUnit kUnit{[](const Given& q, Values p) { p = q.array().tanh(); },
-                                 [](const Given& q, Values g) { g.array() *= 1 - q.array().tanh().square(); },
-                                 std::nullopt};
-  return kUnit;
-}
-
 std::vector<Index> shuffled(Index count, const Stream& stream) {
   std::vector<Index> order = numbers_below(count);
   for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[stream.below(i + 1, i)]);

@@ -57,9 +57,7 @@ struct StudentUnit {
   void (*slopes)(const Given& q, Values g) = nullptr;  // g = g * phi'(q)
   std::optional<Device::Kind> on_device;               // empty: a device does not know it, trained here
 };
-[[nodiscard]] const StudentUnit& absolute_unit();   // |q|: the sign-free form of ReLUs
-[[nodiscard]] const StudentUnit& rectified_unit();  // max(q, 0)
-[[nodiscard]] const StudentUnit& tanh_unit();
+[[nodiscard]] const StudentUnit& absolute_unit();  // |q|: the sign-free form of ReLUs
 
 struct StudentOptions {
   Index steps = 20'000;

@@ -194,10 +194,6 @@ SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& 
   return memory_samples(std::move(x), std::move(y));
 }
 
-Network read_network_npz(const std::filesystem::path& path, const NpzOptions& options) {
-  return to_network(read_npz(path, options), path.string());
-}
-
 std::string npz_bytes(const Tensors& tensors) {
   // libzip deletes an archive without entries; this is one, as numpy.savez() writes it.
   if (tensors.list.empty()) return "PK\x05\x06" + std::string(18, '\0');

@@ -31,9 +31,6 @@ struct NpzOptions {
 [[nodiscard]] SamplePtr read_samples_npz(const std::filesystem::path& path, const NpzOptions& options = {},
                                          std::string* digest = nullptr);
 
-// A network stored as W, b, A, c and perhaps L.
-[[nodiscard]] Network read_network_npz(const std::filesystem::path& path, const NpzOptions& options = {});
-
 // Stored, not compressed, with a fixed date: the same tensors give the same bytes. Metadata are not written.
 [[nodiscard]] std::string npz_bytes(const Tensors& tensors);
 void write_npz(const std::filesystem::path& path, const Tensors& tensors);

@@ -216,8 +216,4 @@ void write_network(const std::filesystem::path& path, const Network& network,
   write_file(path, network_bytes(network, metadata));
 }
 
-Network read_network(const std::filesystem::path& path) {
-  return to_network(read_safetensors(path), path.string());
-}
-
 }  // namespace exhume

@@ -31,6 +31,5 @@ void write_safetensors(const std::filesystem::path& path, const Tensors& tensors
                                         const std::map<std::string, std::string>& metadata = {});
 void write_network(const std::filesystem::path& path, const Network& network,
                    const std::map<std::string, std::string>& metadata = {});
-[[nodiscard]] Network read_network(const std::filesystem::path& path);
 
 }  // namespace exhume
