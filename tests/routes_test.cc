@@ -98,11 +98,11 @@ TEST(Engine, TheExampleRouteOfTheGuideFindsANetwork) {
   plan.only = &axis;
   Certificate certificate;
   StageClock clock;
-  const Journey journey =
-      travel(load(*planted_samples(network, {.samples = 2000, .seed = 4})), plan, certificate, clock, {});
-  EXPECT_EQ(journey.found.outcome, SearchOutcome::kExact) << journey.found.said;
+  const RouteRun run =
+      run_routes(load(*planted_samples(network, {.samples = 2000, .seed = 4})), plan, certificate, clock, {});
+  EXPECT_EQ(run.found.outcome, SearchOutcome::kExact) << run.found.said;
   EXPECT_EQ(certificate.route, "axis");
-  const Network found = journey.data->coordinates().to_user(to_network(journey.found.fit.model));
+  const Network found = run.data->coordinates().to_user(to_network(run.found.fit.model));
   EXPECT_LT(align(found, network).worst_error, 1e-9);
 }
 

@@ -6,18 +6,18 @@
 
 namespace exhume {
 
-void judge(JudgedNetwork& network, const Case& under, const Recheck& recheck, Result& result) {
-  Prepared& data = under.data;
+void judge(JudgedNetwork& network, const JudgeInput& input, const Recheck& recheck, Result& result) {
+  Prepared& data = input.data;
   Certificate& certificate = result.certificate;
   network.place(result);
   HeldOutCheck held_out =
       check_held_out([&](const Eigen::Ref<const RowMatrix>& x) { return network.predict(result, x); },
-                     *data.held_out(), data.moments().mean_y(), under.control);
+                     *data.held_out(), data.moments().mean_y(), input.control);
   result.errors.heldout_relative_mse = held_out.relative_mse;
   result.errors.heldout_mean_square = held_out.mean_square;
   network.measure(held_out, result);
 
-  Checks checks = std::move(under.found.checks);
+  Checks checks = std::move(input.found.checks);
   for (const Assumption& test : data.inspection().tests) certificate.assumptions.push_back(test);
   Verdict verdict = network.check(held_out, result, checks);
   if (recheck) recheck(result.network, checks);

@@ -15,6 +15,6 @@ namespace exhume {
 using Recheck = std::function<void(const Network& network, Checks& checks)>;
 
 // Fills `result`, whose certificate has the rows and what was tried.
-void judge(JudgedNetwork& network, const Case& under, const Recheck& recheck, Result& result);
+void judge(JudgedNetwork& network, const JudgeInput& input, const Recheck& recheck, Result& result);
 
 }  // namespace exhume

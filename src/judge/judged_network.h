@@ -20,7 +20,7 @@
 namespace exhume {
 
 // What a judge has before it: all of it outlives the judgement.
-struct Case {
+struct JudgeInput {
   Prepared& data;
   Found& found;
   const RecoverOptions& options;

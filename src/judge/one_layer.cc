@@ -19,8 +19,8 @@
 #include "fit/residuals.h"
 #include "judge/entries.h"
 #include "judge/final_look.h"
-#include "judge/interval_rule.h"
 #include "judge/hinge_profiles.h"
+#include "judge/interval_rule.h"
 #include "model/activation_table.h"
 #include "model/rectified_network.h"
 
@@ -93,28 +93,28 @@ double largest_of(const Network& errors) {
 }
 
 // The units of what was found: its own, or those that were asked for.
-Rectifier unit_of(const Case& under) {
-  const Found& found = under.found;
+Rectifier unit_of(const JudgeInput& input) {
+  const Found& found = input.found;
   if (found.fit.model.rectifier) return *found.fit.model.rectifier;
   if (found.network && found.network->activation != "relu") return parse_rectifier(found.network->activation);
-  return parse_rectifier(under.options.unit_name());
+  return parse_rectifier(input.options.unit_name());
 }
 
 class OneLayer final : public JudgedNetwork {
  public:
-  explicit OneLayer(const Case& under)
-      : data_(under.data),
-        found_(under.found),
-        fit_(under.found.fit),
-        options_(under.options),
-        control_(under.control),
-        rectifier_(unit_of(under)),
+  explicit OneLayer(const JudgeInput& input)
+      : data_(input.data),
+        found_(input.found),
+        fit_(input.found.fit),
+        options_(input.options),
+        control_(input.control),
+        rectifier_(unit_of(input)),
         relu_(rectifier_.name == "relu"),
         smooth_(rectifier_.everywhere && !rectifier_.multiplicative()),
-        as_stored_(under.as_stored),
+        as_stored_(input.as_stored),
         exact_(found_.outcome == SearchOutcome::kExact),
         time_ended_(control_.out_of_time()),
-        spent_(under.spent) {}
+        spent_(input.spent) {}
 
   void place(Result& result) override {
     complete_fit();
@@ -526,6 +526,8 @@ class OneLayer final : public JudgedNetwork {
 
 }  // namespace
 
-std::unique_ptr<JudgedNetwork> one_layer(const Case& under) { return std::make_unique<OneLayer>(under); }
+std::unique_ptr<JudgedNetwork> one_layer(const JudgeInput& input) {
+  return std::make_unique<OneLayer>(input);
+}
 
 }  // namespace exhume

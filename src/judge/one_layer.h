@@ -8,6 +8,6 @@
 namespace exhume {
 
 // `under` outlives it.
-[[nodiscard]] std::unique_ptr<JudgedNetwork> one_layer(const Case& under);
+[[nodiscard]] std::unique_ptr<JudgedNetwork> one_layer(const JudgeInput& input);
 
 }  // namespace exhume

@@ -40,9 +40,9 @@ void refuse(Found found, const SampleSource& samples, Result& result) {
 }
 
 // The judge's part, from what a search found.
-Result judged(Journey& journey, Result result, const SampleSource& samples, const RecoverOptions& options,
+Result judged(RouteRun& run, Result result, const SampleSource& samples, const RecoverOptions& options,
               StageClock& clock) {
-  Found& found = journey.found;
+  Found& found = run.found;
   take_pictures(found, result);
   if (!found.refusal.empty()) {
     refuse(std::move(found), samples, result);
@@ -50,16 +50,16 @@ Result judged(Journey& journey, Result result, const SampleSource& samples, cons
   }
   double spent = 0;
   for (const StageTime& stage : clock.laps()) spent += stage.seconds;
-  const Route& route = *journey.route;
-  const Case under{*journey.data, found, options, journey.control, spent};
+  const Route& route = *run.route;
+  const JudgeInput input{*run.data, found, options, run.control, spent};
   Recheck recheck;
   if (route.recheck != nullptr) {
     recheck = [&](const Network& network, Checks& checks) {
       route.recheck(network, samples, options, checks);
     };
   }
-  const auto network = route.judged_as != nullptr ? route.judged_as(under) : one_layer(under);
-  judge(*network, under, recheck, result);
+  const auto network = route.judged_as != nullptr ? route.judged_as(input) : one_layer(input);
+  judge(*network, input, recheck, result);
   if (result.network.activation != "relu") result.activation = result.network.activation;
   clock.lap("check");
   return result;
@@ -73,15 +73,15 @@ std::optional<Result> from_some_rows(const SamplePtr& samples, Plan& plan, std::
   plan.some_rows = true;
   Result result;
   result.activation = plan.options.unit_name();
-  Journey journey = travel(samples, plan, result.certificate, clock, control);
+  RouteRun run = run_routes(samples, plan, result.certificate, clock, control);
   plan.some_rows = false;
   const bool some = result.certificate.searched > 0;
   const auto ended = [&] { return searches_ended(control) || control.out_of_time(); };
-  Found& found = journey.found;
+  Found& found = run.found;
   const bool exact = found.refusal.empty() && (found.exact_only || found.outcome == SearchOutcome::kExact);
   if (!some || exact || ended()) {
     // The found network is judged where it lies, and may be needed again.
-    result = judged(journey, std::move(result), *samples, plan.options, clock);
+    result = judged(run, std::move(result), *samples, plan.options, clock);
     if (!some || result.certificate.status == Status::kCertified || ended()) return result;
   }
   for (const Attempt& attempt : result.certificate.tried) {
@@ -92,8 +92,8 @@ std::optional<Result> from_some_rows(const SamplePtr& samples, Plan& plan, std::
   const Form& model = found.fit.model;
   if (!exact && found.outcome == SearchOutcome::kNoise && !found.network && model.units() > 0 &&
       !model.rectifier) {
-    const Network network = journey.data->coordinates().to_user(to_network(model));
-    plan.begin_with = journey.route;
+    const Network network = run.data->coordinates().to_user(to_network(model));
+    plan.begin_with = run.route;
     plan.begin_from.resize(network.hidden(), network.inputs() + 1);
     plan.begin_from << network.W(), network.b();
   }
@@ -124,8 +124,8 @@ Result recover_at_depth(const SamplePtr& samples, const RecoverOptions& options,
     result = std::move(*found);
   } else {
     result.activation = options.unit_name();
-    Journey journey = travel(samples, plan, result.certificate, clock, deep ? control : whole);
-    result = judged(journey, std::move(result), *samples, options, clock);
+    RouteRun run = run_routes(samples, plan, result.certificate, clock, deep ? control : whole);
+    result = judged(run, std::move(result), *samples, options, clock);
   }
   std::vector<Attempt>& all = result.certificate.tried;
   all.insert(all.begin(), tried.begin(), tried.end());

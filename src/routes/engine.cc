@@ -17,61 +17,60 @@ constexpr double kUnlimited = 1e9;  // seconds from which a budget is none
 // Of the time, for a search among some of the rows, after which all may be searched.
 constexpr double kShareForSome = 0.25;
 
-class Traveller {
+class RouteRunner {
  public:
-  Traveller(const Plan& plan, std::vector<const Route*> routes, Certificate& certificate, StageClock& clock)
+  RouteRunner(const Plan& plan, std::vector<const Route*> routes, Certificate& certificate, StageClock& clock)
       : plan_(plan), routes_(std::move(routes)), certificate_(certificate), clock_(clock) {}
 
-  Journey run(const SamplePtr& samples, const Control& control) {
+  RouteRun run(const SamplePtr& samples, const Control& control) {
     const Route& first = *routes_.front();
     const double budget = plan_.options.budget_seconds;
-    journey_.control = budget < kUnlimited ? control.within(first.search_share * budget) : control;
+    run_.control = budget < kUnlimited ? control.within(first.search_share * budget) : control;
     if (first.demands != nullptr) first.demands(*samples, plan_.options);
     Found repaired;
     SamplePtr rows = samples;
     if (first.repair != nullptr) {
-      rows = first.repair(samples, plan_.options, repaired, journey_.control);
+      rows = first.repair(samples, plan_.options, repaired, run_.control);
       clock_.lap("repair of the outputs");
       if (!repaired.refusal.empty()) {
         certificate_.rows = certificate_.samples = samples->rows();
         certificate_.seed = plan_.options.seed;
         keep(first, std::move(repaired));
-        return std::move(journey_);
+        return std::move(run_);
       }
     }
-    journey_.data =
-        std::make_unique<Prepared>(rows, first.hold_out, plan_.options.seed, certificate_, journey_.control);
+    run_.data =
+        std::make_unique<Prepared>(rows, first.hold_out, plan_.options.seed, certificate_, run_.control);
     if (first.demands != nullptr && certificate_.samples < certificate_.rows)
-      first.demands(*journey_.data->rows(), plan_.options);
+      first.demands(*run_.data->rows(), plan_.options);
     // Outputs that were repaired are not those of the files: nobody could draw these rows again.
     if (first.repair != nullptr) certificate_.held_out_period = 0;
-    if (plan_.some_rows) certificate_.searched = journey_.data->search_some(plan_.options.seed);
+    if (plan_.some_rows) certificate_.searched = run_.data->search_some(plan_.options.seed);
     if (certificate_.searched > 0)
-      journey_.control = journey_.control.within(kShareForSome * journey_.control.seconds_left());
-    if (first.standardised) (void)journey_.data->standard();
+      run_.control = run_.control.within(kShareForSome * run_.control.seconds_left());
+    if (first.standardised) (void)run_.data->standard();
     clock_.lap("reading");
     for (std::size_t i = 0; i < routes_.size(); ++i) {
       // Each gets half of the time that is left, the last one all of it.
       const bool last = i + 1 == routes_.size();
-      const Control limited =
-          last ? journey_.control : journey_.control.within(journey_.control.seconds_left() / 2);
+      const Control limited = last ? run_.control : run_.control.within(run_.control.seconds_left() / 2);
       if (attempt(*routes_[i], limited, repaired)) break;
       // A route that did not apply left nothing behind: go on until there is something to judge.
-      if (journey_.control.out_of_time() && journey_.route != nullptr) break;
+      if (run_.control.out_of_time() && run_.route != nullptr) break;
     }
-    if (journey_.route == nullptr) {
+    if (run_.route == nullptr) {
       Found nothing;
       nothing.refusal = passed_over_;
       keep(*routes_.back(), std::move(nothing));
     }
-    return std::move(journey_);
+    return std::move(run_);
   }
 
  private:
   // One route to its end. True if nothing better can be expected.
   bool attempt(const Route& route, const Control& control, const Found& repaired) {
     const bool named = plan_.options.route != "auto";
-    Job job{.data = *journey_.data,
+    Job job{.data = *run_.data,
             .options = plan_.options,
             .layer = plan_.layer,
             .control = control,
@@ -106,28 +105,28 @@ class Traveller {
       keep(route, std::move(found));
       return true;
     }
-    const bool final = plan_.looks_final == nullptr || plan_.looks_final(found, *journey_.data, control);
+    const bool final = plan_.looks_final == nullptr || plan_.looks_final(found, *run_.data, control);
     only_exact_will_do_ = !final;
-    const SearchOutcome before = journey_.found.outcome;
-    if (journey_.route == nullptr || final || journey_.found.fit.given_up ||
-        (before != SearchOutcome::kNoise && found.fit.relative_mse < journey_.found.fit.relative_mse)) {
+    const SearchOutcome before = run_.found.outcome;
+    if (run_.route == nullptr || final || run_.found.fit.given_up ||
+        (before != SearchOutcome::kNoise && found.fit.relative_mse < run_.found.fit.relative_mse)) {
       keep(route, std::move(found));
     }
     return final;
   }
 
   void keep(const Route& route, Found found) {
-    journey_.route = &route;
-    journey_.name = *route.group != '\0' ? route.group : route.name;
-    journey_.found = std::move(found);
-    certificate_.route = journey_.name;
+    run_.route = &route;
+    run_.name = *route.group != '\0' ? route.group : route.name;
+    run_.found = std::move(found);
+    certificate_.route = run_.name;
   }
 
   const Plan& plan_;
   std::vector<const Route*> routes_;
   Certificate& certificate_;
   StageClock& clock_;
-  Journey journey_;
+  RouteRun run_;
   std::optional<UnitKind> kind_;
   std::string passed_over_;  // why the last route that was not taken was not
   bool only_exact_will_do_ =
@@ -158,12 +157,12 @@ std::vector<const Route*> planned_routes(const Plan& plan) {
   return chosen;
 }
 
-Journey travel(const SamplePtr& samples, const Plan& plan, Certificate& certificate, StageClock& clock,
-               const Control& control) {
+RouteRun run_routes(const SamplePtr& samples, const Plan& plan, Certificate& certificate, StageClock& clock,
+                    const Control& control) {
   std::vector<const Route*> planned = planned_routes(plan);
   const auto first = std::find(planned.begin(), planned.end(), plan.begin_with);
   if (first != planned.end()) planned.erase(planned.begin(), first);
-  return Traveller(plan, std::move(planned), certificate, clock).run(samples, control);
+  return RouteRunner(plan, std::move(planned), certificate, clock).run(samples, control);
 }
 
 }  // namespace exhume

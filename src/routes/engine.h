@@ -17,7 +17,7 @@
 
 namespace exhume {
 
-struct Journey {
+struct RouteRun {
   const Route* route = nullptr;    // the one that won
   std::string name;                // as the result calls it
   std::unique_ptr<Prepared> data;  // empty where the samples were refused before they were prepared
@@ -39,8 +39,8 @@ struct Plan {
 };
 
 // Fills tried, assumptions (those of conditions), route and the rows of `certificate`.
-[[nodiscard]] Journey travel(const SamplePtr& samples, const Plan& plan, Certificate& certificate,
-                             StageClock& clock, const Control& control);
+[[nodiscard]] RouteRun run_routes(const SamplePtr& samples, const Plan& plan, Certificate& certificate,
+                                  StageClock& clock, const Control& control);
 
 // The rows of the table that a plan tries, in order.
 [[nodiscard]] std::vector<const Route*> planned_routes(const Plan& plan);

@@ -168,14 +168,14 @@ Judged judge_again(const Network& network, const SamplePtr& samples, const Claim
   Found found = again.run();
   result.support = found.support = std::move(repaired.support);
   judged.gained = again.gained();
-  const Case under{data, found, options, control, 0, true};
+  const JudgeInput input{data, found, options, control, 0, true};
   Recheck recheck;
   if (route.recheck != nullptr) {
     recheck = [&](const Network& as_judged, Checks& checks) {
       route.recheck(as_judged, *samples, options, checks);
     };
   }
-  judge(*one_layer(under), under, recheck, result);
+  judge(*one_layer(input), input, recheck, result);
   return judged;
 }
 

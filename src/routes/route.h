@@ -89,7 +89,7 @@ struct Route {
   Start (*start)(Job& job) = nullptr;
   Found (*finish)(Job& job, const Start& start) = nullptr;
   // How what it found is judged; empty: as a network of one hidden layer.
-  std::unique_ptr<JudgedNetwork> (*judged_as)(const Case& under) = nullptr;
+  std::unique_ptr<JudgedNetwork> (*judged_as)(const JudgeInput& input) = nullptr;
   // Checks of the network against the samples as they were given, where they were repaired.
   void (*recheck)(const Network& network, const SampleSource& given, const RecoverOptions& options,
                   Checks& checks) = nullptr;

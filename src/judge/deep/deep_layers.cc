@@ -39,13 +39,13 @@ DeepData curvature_rows(Prepared& data, const DeepForm& form) {
 
 class DeepLayers final : public JudgedNetwork {
  public:
-  explicit DeepLayers(const Case& under)
-      : data_(under.data),
-        found_(*under.found.deep),
-        options_(under.options),
-        control_(under.control),
-        spent_(under.spent),
-        stored_(under.as_stored ? &*under.found.network : nullptr) {}
+  explicit DeepLayers(const JudgeInput& input)
+      : data_(input.data),
+        found_(*input.found.deep),
+        options_(input.options),
+        control_(input.control),
+        spent_(input.spent),
+        stored_(input.as_stored ? &*input.found.network : nullptr) {}
 
   void place(Result& result) override {
     result.network =
@@ -304,6 +304,8 @@ Network without_empty_layers(const Network& network) {
   return out.depth() < network.depth() ? canonical(out) : out;
 }
 
-std::unique_ptr<JudgedNetwork> deep_layers(const Case& under) { return std::make_unique<DeepLayers>(under); }
+std::unique_ptr<JudgedNetwork> deep_layers(const JudgeInput& input) {
+  return std::make_unique<DeepLayers>(input);
+}
 
 }  // namespace exhume

@@ -30,6 +30,6 @@ namespace exhume {
 [[nodiscard]] Network without_empty_layers(const Network& network);
 
 // `under` outlives it; what was found is a network of several hidden layers.
-[[nodiscard]] std::unique_ptr<JudgedNetwork> deep_layers(const Case& under);
+[[nodiscard]] std::unique_ptr<JudgedNetwork> deep_layers(const JudgeInput& input);
 
 }  // namespace exhume

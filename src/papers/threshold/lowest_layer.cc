@@ -51,10 +51,10 @@ LowestLayerResult lowest_layer(const SamplePtr& samples, const LowestLayerOption
   plan.layer = &options;
   Certificate& certificate = result.certificate;
   certificate.options = layer_options_said(options);
-  Journey journey = travel(samples, plan, certificate, clock, control);
-  Found& found = journey.found;
+  RouteRun run = run_routes(samples, plan, certificate, clock, control);
+  Found& found = run.found;
   if (found.layer) result.layer = std::move(*found.layer);
-  for (const Assumption& test : journey.data->inspection().tests) certificate.assumptions.push_back(test);
+  for (const Assumption& test : run.data->inspection().tests) certificate.assumptions.push_back(test);
   std::move(found.checks).conclude(certificate, std::move(found.said));
   if (!found.refusal.empty()) {
     certificate.status = Status::kRefused;

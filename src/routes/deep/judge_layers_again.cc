@@ -72,9 +72,9 @@ Judged judge_layers_again(const Network& network, const SamplePtr& samples, cons
     judged.removal_tried = needed.has_value();
     deep.minimal = needed.value_or(true);
   }
-  const Case under{data, found, options, control, 0, true};
+  const JudgeInput input{data, found, options, control, 0, true};
   deep.relative_mse = relative_error(deep.form, rows, control);
-  judge(*deep_layers(under), under, {}, result);
+  judge(*deep_layers(input), input, {}, result);
   return judged;
 }
 
