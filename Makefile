@@ -111,7 +111,7 @@ kills: build  ## 50 kills of runs with checkpoints, 20 altered checkpoints, 50 o
 
 forgeries: build  ## every field of certificates of every kind edited, all digests renewed: each caught or named
 	@EXHUME_FORGERIES=all tests/forgeries/run_field_tests.py $(BUILD)/apps/exhume
-	@for target in moments sums checkpoint certificate; do \
+	@for target in moments sums checkpoint log certificate; do \
 	  $(BUILD)/fuzz/exhume_replay $$target --changed $(or $(CHANGED),20000) $(or $(SEED),1) fuzz/corpus/$$target || exit 1; done
 
 faults: build  ## 500 kills, full disks, limits, closed outputs, files that change; KILLS=, SEED=

@@ -323,6 +323,13 @@ TEST(Extract, OthersAreRefusedAfterAHundredQuestions) {
               return RowMatrix((evaluate(n, x).array() + 0.1 * ++call));
             }).find("same query"),
             std::string::npos);
+  // Squares of such answers are no numbers.
+  for (const double size : {1e300, 1e-310}) {
+    EXPECT_NE(refused([&](const auto& x) {
+                return RowMatrix((size * evaluate(n, x).array()));
+              }).find(size > 1 ? "divide its outputs" : "multiply its outputs"),
+              std::string::npos);
+  }
 }
 
 TEST(Extract, TheLimitIsNeverPassed) {

@@ -114,6 +114,24 @@ TEST(IoCommit, AJournalThatNamesOtherPlacesIsNotFollowed) {
   EXPECT_EQ(files_in(folder), (Files{{"certificate", "new"}, {"network", "new"}}));
 }
 
+TEST(IoCommit, AJournalThatCameWithTheFolderIsNotFollowed) {
+  // As an archive brings it: the journal of another folder, beside files of the user with the names in it.
+  const TempDir made, dir;
+  made.put("notes", "bait");
+  made.put("thesis.1-1.part", "another's");
+  write_journal(made.path(), {.remove = {"notes"}, .rename = {{"thesis.1-1.part", "thesis"}}});
+  for (const auto& [name, content] : files_in(made.path())) dir.put(name, content);
+  dir.put("notes", "mine");
+  dir.put("thesis", "mine");
+  settle_folder(dir.path());
+  EXPECT_EQ(dir.get("notes"), "mine");
+  EXPECT_EQ(dir.get("thesis"), "mine");
+  commit_new(dir.path());
+  EXPECT_EQ(dir.get("notes"), "mine");
+  EXPECT_EQ(dir.get("thesis"), "mine");
+  EXPECT_EQ(dir.get("network"), "new");
+}
+
 TEST(IoCommit, TwoAtOnceComeOneAfterTheOther) {
   const TempDir dir;
   const auto child = [&](const std::string& content) {

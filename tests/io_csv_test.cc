@@ -143,6 +143,7 @@ TEST_F(IoCsvRefusals, NoRowsAndOtherEncodings) {
   refuse("", {"bad.csv is empty"});
   refuse("\n\n", {"is empty"});
   refuse("a,b\n", {"is empty", "no rows"});
+  refuse("a,b\r1,2\r3,4\r", {"carriage return"});
   refuse(std::string("\xff\xfe"
                      "1\0,\0",
                      6),

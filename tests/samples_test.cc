@@ -183,6 +183,13 @@ TEST(Standardise, NamesConstantCopiedAndDependentColumns) {
   RowMatrix bad = x;
   bad.col(2).setConstant(0.1);
   EXPECT_NE(refusal(bad, y).find("column 2 (counting from 0) is constant"), std::string::npos);
+  // What is not constant is not called so.
+  bad.col(2) = 1e9 + 1e-6 * x.col(2).array();
+  EXPECT_NE(refusal(bad, y).find("constant to within rounding of its mean"), std::string::npos);
+  bad.col(2) = 1e-200 * x.col(2);
+  EXPECT_NE(refusal(bad, y).find("below 1e-145"), std::string::npos);
+  bad.col(2).setZero();
+  EXPECT_NE(refusal(bad, y).find("column 2 (counting from 0) holds only numbers below"), std::string::npos);
   bad = x;
   bad.col(2) = 3 * x.col(0).array() - 1;
   EXPECT_NE(refusal(bad, y).find("columns 0 and 2"), std::string::npos);

@@ -29,6 +29,12 @@ std::vector<std::string> labels(const std::vector<double>& places, bool log) {
 TEST(Svg, EscapesMarkupAndControlCharacters) {
   EXPECT_EQ(svg::escape("<script>\"a\" & 'b'\x01</script>"),
             "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39; &lt;/script&gt;");
+  // U+009B begins what a terminal obeys, U+202E turns the rest of a line round, U+2028 breaks it.
+  EXPECT_EQ(svg::escape("a\xc2\x9b"
+                        "b\xe2\x80\xae"
+                        "c\xe2\x80\xa8"
+                        "d é"),
+            "a b c d é");
 }
 
 TEST(Svg, LinearTicksAreRound) {

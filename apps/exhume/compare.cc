@@ -32,7 +32,7 @@ class Compare final : public Command {
     app->add_flag("--text", asked_.text,
                   "With --command: one line of comma-separated numbers per row, instead of raw doubles");
     app->add_option("--inputs,-d", asked_.inputs, "Number of inputs, if --command is given twice")
-        ->check(CLI::Range(1, 1 << 28).description(""));
+        ->check(CLI::Range(1, 1 << 22).description(""));
     app->add_option("--timeout", asked_.timeout, "With --command: seconds to wait for an answer [60]")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     add_file(*app, "--domain", asked_.domain,

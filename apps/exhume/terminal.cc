@@ -110,34 +110,7 @@ void put(std::string_view text) {
   }
 }
 
-std::string printable(std::string_view text) {
-  // Bytes of a character that a terminal would obey rather than show: controls of one byte and of two
-  // (U+0080 to U+009F), and marks that turn, join, hide or break a line (U+200B to U+200F, U+2028 to U+202E,
-  // U+2060 to U+206F, U+FEFF).
-  const auto obeyed = [&](std::size_t at) -> std::size_t {
-    const auto byte = [&](std::size_t i) {
-      return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
-    };
-    if (byte(0) < 0x20 || byte(0) == 0x7F) return 1;
-    if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) <= 0x9F) return 2;
-    if (byte(0) == 0xE2 && byte(1) == 0x80 &&
-        ((byte(2) >= 0x8B && byte(2) <= 0x8F) || (byte(2) >= 0xA8 && byte(2) <= 0xAE)))
-      return 3;
-    if (byte(0) == 0xE2 && byte(1) == 0x81 && byte(2) >= 0xA0 && byte(2) <= 0xAF) return 3;
-    if (byte(0) == 0xEF && byte(1) == 0xBB && byte(2) == 0xBF) return 3;
-    // Alone, a byte of that range is a control too where a terminal does not read UTF-8.
-    const bool follows = at > 0 && static_cast<unsigned char>(text[at - 1]) >= 0x80;
-    return byte(0) >= 0x80 && byte(0) <= 0x9F && !follows ? 1 : 0;
-  };
-  std::string plain;
-  plain.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = obeyed(at);
-    plain += bytes > 0 ? ' ' : text[at];
-    at += std::max<std::size_t>(bytes, 1);
-  }
-  return plain;
-}
+std::string printable(std::string_view text) { return svg::printable(text); }
 
 void complain(std::string_view sentence) {
   std::string line = "exhume: " + printable(sentence);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,11 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMark = "exhume commit";
+constexpr const char* kMark = "exhume commit 2";
 
 // Of a file directly in the folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+// The number by which the file system knows a file; empty where there is none.
+std::string number_of_file(const fs::path& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0 ? fmt::format("{}", about.st_ino) : std::string();
 }
 
 [[noreturn]] void refuse_step(const fs::path& path, int error) {
@@ -42,11 +49,13 @@ void write_journal(const fs::path& folder, const CommitJournal& journal) {
   for (const std::string& name : journal.remove) {
     add("remove");
     add(name);
+    add(number_of_file(folder / name));
   }
   for (const auto& [from, to] : journal.rename) {
     add("rename");
     add(from);
     add(to);
+    add(number_of_file(folder / from));
   }
   write_file(folder / kCommitJournal, text);
 }
@@ -60,14 +69,17 @@ std::optional<CommitJournal> find_journal(const fs::path& folder) {
     fields.push_back(text.substr(start, end - start));
   CommitJournal journal;
   if (fields.empty() || fields[0] != kMark) return std::nullopt;
+  const auto is_meant = [&](const std::string& name, const std::string& number) {
+    return !number.empty() && number_of_file(folder / name) == number;
+  };
   for (std::size_t i = 1; i < fields.size();) {
-    if (fields[i] == "remove" && i + 1 < fields.size() && is_plain_name(fields[i + 1])) {
-      journal.remove.push_back(fields[i + 1]);
-      i += 2;
-    } else if (fields[i] == "rename" && i + 2 < fields.size() && is_plain_name(fields[i + 2]) &&
-               is_temporary_of(fields[i + 1], fields[i + 2])) {
-      journal.rename.emplace_back(fields[i + 1], fields[i + 2]);
+    if (fields[i] == "remove" && i + 2 < fields.size() && is_plain_name(fields[i + 1])) {
+      if (is_meant(fields[i + 1], fields[i + 2])) journal.remove.push_back(fields[i + 1]);
       i += 3;
+    } else if (fields[i] == "rename" && i + 3 < fields.size() && is_plain_name(fields[i + 2]) &&
+               is_temporary_of(fields[i + 1], fields[i + 2])) {
+      if (is_meant(fields[i + 1], fields[i + 3])) journal.rename.emplace_back(fields[i + 1], fields[i + 2]);
+      i += 4;
     } else {
       return std::nullopt;
     }

@@ -56,6 +56,10 @@ class CsvTable final : public Table {
       }
       if (blank != 0) throw DataError(fmt::format("{}: line {} is empty; remove it", name(), blank));
       if (number == 1) {
+        if (line.find('\r') != std::string_view::npos) {
+          throw DataError(
+              fmt::format("{} ends its lines with a carriage return alone; save it with line feeds", name()));
+        }
         separator_ = find_separator(line);
         if (is_header(line)) {
           // numpy.savetxt marks its header as a comment.

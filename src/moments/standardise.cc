@@ -12,15 +12,15 @@ namespace {
 
 // Relative size under which a variance, or an eigenvalue of the correlation matrix, is rounding.
 constexpr double kRounding = 1e-13;
+// And a deviation, over the mean.
+constexpr double kRoundingOfMean = 1e-14;
 
 Vector deviations(const SecondMoments& moments) {
   return (moments.centred.diagonal() / static_cast<double>(moments.count)).cwiseSqrt();
 }
 
-bool is_constant(double sd, double mean) { return !(sd > 1e-14 * std::abs(mean)) || sd == 0; }
-
 // Sums of squares of such numbers, and of their products, leave the range of double.
-constexpr double kTooLarge = 1e145;
+constexpr double kTooLarge = 1e145, kTooSmall = 1e-145;
 
 void refuse_unusable(double sd, double mean, const char* what, Index column) {
   if (!(sd < kTooLarge) || !(std::abs(mean) < kTooLarge)) {
@@ -29,8 +29,20 @@ void refuse_unusable(double sd, double mean, const char* what, Index column) {
                     "squares; divide it",
                     what, column, kTooLarge));
   }
-  if (is_constant(sd, mean))
+  if (sd <= kRoundingOfMean * std::abs(mean) && sd > 0) {
+    throw DataError(fmt::format(
+        "{}: column {} (counting from 0) is constant to within rounding of its mean, {:.3g}; remove "
+        "it, or store it less its mean",
+        what, column, mean));
+  }
+  if (sd == 0 && (mean == 0 || std::abs(mean) > kTooSmall))
     throw DataError(fmt::format("{}: column {} (counting from 0) is constant; remove it", what, column));
+  if (sd < kTooSmall) {
+    throw DataError(fmt::format(
+        "{}: column {} (counting from 0) holds only numbers below {:.0e}, whose squares vanish in "
+        "double precision; multiply it",
+        what, column, kTooSmall));
+  }
 }
 
 void refuse_dependent(const Matrix& correlation, const Eigen::SelfAdjointEigenSolver<Matrix>& eigen) {

@@ -21,7 +21,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the byte order of queries and answers");
 
 constexpr std::size_t kLongestHeader = 4096, kLongestLine = std::size_t{1} << 24;
-constexpr Index kMostInputs = Index{1} << 28, kMostOutputs = Index{1} << 16, kMostBatch = Index{1} << 20;
+// Inputs: an image of 2,048 x 2,048. A first few queries and the directions in which an extraction begins
+// take some gigabytes with more.
+constexpr Index kMostInputs = Index{1} << 22, kMostOutputs = Index{1} << 16, kMostBatch = Index{1} << 20;
 constexpr std::size_t kLargestAnswer = std::size_t{1} << 30;  // bytes
 
 class CommandOracle final : public Oracle {
@@ -111,7 +113,7 @@ class CommandOracle final : public Oracle {
       const Json& value = at(json, key);
       if (value.is_null()) return otherwise;
       if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > most)
-        fail(fmt::format("announced {} {}", to_line(value).substr(0, 40), key));
+        fail(fmt::format("announced {} {}; there may be {}", to_line(value).substr(0, 40), key, most));
       return static_cast<Index>(value.get<std::int64_t>());
     };
     const Index inputs = whole("inputs", kMostInputs, options_.inputs);

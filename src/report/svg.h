@@ -19,6 +19,8 @@ namespace exhume::svg {
 
 // Text made safe for HTML and XML, in elements and in quoted attributes. Control characters become spaces.
 [[nodiscard]] std::string escape(std::string_view text);
+// Without control characters and marks that turn, hide or break a line: blanks stand for them.
+[[nodiscard]] std::string printable(std::string_view text);
 
 struct Axis {
   std::string label{};

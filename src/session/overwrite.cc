@@ -94,6 +94,13 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, none) && !none;
 }
 
+bool would_be_same_file(const std::string& a, const std::string& b) {
+  std::error_code none, other;
+  const fs::path at = fs::weakly_canonical(fs::absolute(a), none),
+                 to = fs::weakly_canonical(fs::absolute(b), other);
+  return is_same_file(a, b) || (!none && !other && at == to);
+}
+
 void refuse_to_overwrite_inputs(const std::string& folder, const std::vector<std::string>& names,
                                 const std::vector<std::string>& inputs) {
   for (const std::string& name : names) {
@@ -111,6 +118,15 @@ void refuse_result_folder(const std::string& folder) {
   if (!fs::exists(path, ignored)) return;
   throw WouldOverwrite(
       fmt::format("{} belongs to a result whose network would be overwritten", path.string()));
+}
+
+void refuse_log_of_result(const std::string& log) {
+  if (log.empty()) return;
+  const fs::path path(log);
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (written_by_earlier_run(folder, {path.filename().string()}).empty()) return;
+  throw WouldOverwrite(fmt::format(
+      "{} belongs to a result, which would no longer agree with it once more was added: copy it first", log));
 }
 
 void write_new_file(const std::string& path, std::string_view bytes, bool overwrite) {

@@ -25,9 +25,15 @@ void refuse_to_overwrite_inputs(const std::string& folder, const std::vector<std
                                 const std::vector<std::string>& inputs);
 // Whether two names are those of one file; false where either is none.
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
+// Also where they are not there yet.
+[[nodiscard]] bool would_be_same_file(const std::string& a, const std::string& b);
 
 // Throws WouldOverwrite where the folder holds a result.
 void refuse_result_folder(const std::string& folder);
+
+// Throws WouldOverwrite where the log of queries is one of a result: what is added to it would set it against
+// its certificate.
+void refuse_log_of_result(const std::string& log);
 
 // One file, whole or not at all. Throws WouldOverwrite where it exists, unless `overwrite`.
 void write_new_file(const std::string& path, std::string_view bytes, bool overwrite);

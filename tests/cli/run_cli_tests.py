@@ -376,6 +376,8 @@ for line in sys.stdin:
                               ("exec('while 1: sys.stdout.write(chr(49) * 4096)')", "line of JSON")):
             command = f"{sys.executable} -c \"import sys; sys.stdin.buffer.readline(); {answer}\""
             self.assertIn(words, self.run_exhume("extract", "--command", command, "--inputs", 3, "-q", code=BAD_DATA).stderr)
+        command = "echo '{\"inputs\": 200000000, \"outputs\": 1}'; cat"
+        self.assertIn("announced 200000000 inputs", self.run_exhume("extract", "--command", command, "-q", code=BAD_DATA).stderr)
 
     def test_a_file_is_an_oracle_and_every_input_may_have_its_own_ends(self):
         self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--outputs", 1, "--samples", 10, "--out", "g")
@@ -425,6 +427,20 @@ for line in sys.stdin:
         (self.folder / "own/report.html").write_text("mine")
         self.run_exhume("recover", "g/x.npy", "g/y.npy", "--out", "own", code=USAGE)
         self.assertEqual((self.folder / "own/report.html").read_text(), "mine")
+
+    def test_a_result_s_log_stays_as_it_is(self):
+        arguments = ["extract", "--command", self.command, "--text", "--inputs", 3]
+        self.run_exhume(*arguments, "--out", "r")
+        before = (self.folder / "r/queries.log").read_bytes()
+        for more in (["--out", "r"], ["--out", "other"], []):
+            self.run_exhume(*arguments, "--log", "r/queries.log", "--resume", *more, code=USAGE)
+        self.assertEqual((self.folder / "r/queries.log").read_bytes(), before)
+        self.run_exhume(*arguments, "--log", "new/queries.log", "--out", "new", code=USAGE)
+        # Nor is one replaced that no result speaks of.
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine/queries.log").write_text("mine")
+        self.run_exhume(*arguments, "--out", "mine", code=USAGE)
+        self.assertEqual((self.folder / "mine/queries.log").read_text(), "mine")
 
     def test_pipes_and_endless_files_are_refused_by_name(self):
         self.run_exhume("generate", "--inputs", 3, "--hidden", 4, "--outputs", 1, "--samples", 10, "--out", "g")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <stdexcept>
 
 #include "command.h"
@@ -13,6 +14,7 @@
 #include "oracle/command_oracle.h"
 #include "oracle/input_ranges.h"
 #include "oracle/queried_model.h"
+#include "session/overwrite.h"
 #include "terminal.h"
 
 namespace exhume::cli {
@@ -31,7 +33,7 @@ class Extract final : public Command {
                   "With --command: one line of comma-separated numbers per row, instead of raw doubles");
     app->add_option("--inputs,-d", inputs_,
                     "With --command: number of inputs, if the program does not state it")
-        ->check(CLI::Range(1, 1 << 28).description(""));
+        ->check(CLI::Range(1, 1 << 22).description(""));
     app->add_option("--batch", batch_, "With --command: largest number of rows per batch [4096]")
         ->check(CLI::Range(1, 1 << 20).description(""));
     app->add_option("--timeout", timeout_, "With --command: seconds to wait for an answer [60]")
@@ -96,9 +98,13 @@ Examples:
     const auto begin = Control::Clock::now();
     options_.log = log_;
     options_.validate();
-    DeliveryOptions where = delivery_options(session, out_);
+    DeliveryOptions where = delivery_options(session, out_, {"queries.log"});
     where.inputs = {model_, domain_, low_, high_, log_};
     Delivery delivery(std::move(where));
+    if (!out_.empty() && !log_.empty() &&
+        would_be_same_file(log_, (std::filesystem::path(out_) / "queries.log").string()))
+      throw std::invalid_argument("--out gets a queries.log of its own at the end: give --log another name");
+    if (!session.force) refuse_log_of_result(log_);
     const QueriedModel model = open_oracle(session);
     const Index d = model.oracle->inputs();
     options_.box = domain_of(model, session.control);

@@ -37,6 +37,8 @@ struct ProbeLimits {
   // And from which on nothing was ever extracted: with five digits half of the networks of one hidden layer
   // were, with four none (docs/extract.md).
   double too_coarse = 3e-5;
+  // Squares of such answers, and of their products with weights, leave the range of double.
+  double largest = 1e145, smallest = 1e-145;
   // Of the places whose shape was told, those that make it that of the function; places told, at least.
   double most = 0.6;
   int told = 4;
@@ -262,6 +264,14 @@ Probe probe_oracle(Meter& meter, std::uint64_t seed) {
         fmt::format("the same query was answered differently, {:.6g} apart where outputs are about {:.3g}: "
                     "ask an oracle that is deterministic",
                     unequal, typical));
+  }
+  const double differ_by = (y.rowwise() - y.row(0)).cwiseAbs().maxCoeff();
+  if (typical > kProbe.largest || (differ_by > 0 && differ_by < kProbe.smallest)) {
+    return refused(
+        fmt::format("answers are about {:.2g} and differ by {:.2g}, whose squares leave the range of double "
+                    "precision: let "
+                    "the oracle {} its outputs",
+                    typical, differ_by, typical > kProbe.largest ? "divide" : "multiply"));
   }
   if (all_probabilities(y)) {
     out.reading = Reading::kProbabilities;
