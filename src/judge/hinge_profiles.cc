@@ -17,8 +17,8 @@ struct Node {
 }  // namespace
 
 std::vector<HingeProfile> hinge_profiles(const Network& network, const Rectifier& rectifier,
-                                       const Eigen::Ref<const RowMatrix>& x,
-                                       const Eigen::Ref<const RowMatrix>& y) {
+                                         const Eigen::Ref<const RowMatrix>& x,
+                                         const Eigen::Ref<const RowMatrix>& y) {
   std::vector<HingeProfile> profiles;
   const Index n = x.rows(), k = network.hidden();
   if (n < 2 || k == 0) return profiles;

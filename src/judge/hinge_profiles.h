@@ -19,7 +19,7 @@ namespace exhume {
 // Of the first units of `network`, at most kProfiledUnits. x: n x d, y: n x m. None where z does not vary.
 inline constexpr Index kProfiledUnits = 12, kProfileNodes = 33;
 [[nodiscard]] std::vector<HingeProfile> hinge_profiles(const Network& network, const Rectifier& rectifier,
-                                                     const Eigen::Ref<const RowMatrix>& x,
-                                                     const Eigen::Ref<const RowMatrix>& y);
+                                                       const Eigen::Ref<const RowMatrix>& x,
+                                                       const Eigen::Ref<const RowMatrix>& y);
 
 }  // namespace exhume

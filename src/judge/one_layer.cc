@@ -19,8 +19,8 @@
 #include "fit/residuals.h"
 #include "judge/entries.h"
 #include "judge/final_look.h"
-#include "judge/interval_rule.h"
 #include "judge/hinge_profiles.h"
+#include "judge/interval_rule.h"
 #include "model/activation_table.h"
 #include "model/rectified_network.h"
 
