@@ -112,7 +112,7 @@ struct Diagnostics {
   std::vector<StudentTrial> students;  // of several hidden layers
   RowMatrix predicted, observed;       // at most 500 held-out rows x m
   Vector activity;                     // share of rows on which each unit is active
-  std::vector<HingeProfile> profiles;   // of the first units
+  std::vector<HingeProfile> profiles;  // of the first units
   Vector gaps;                         // exact finish: of every start
 };
 
