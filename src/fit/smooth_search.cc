@@ -33,9 +33,9 @@ struct SmoothLimits {
   double worth_going_on = 20;  // error over the best one's, up to which an activation stays in the race
   std::size_t most_in_race = 4;
   int long_polish = 60;  // steps of those that lead
-  // Share of the error by which it may rise without the spare units; where the polish then leaves more than
-  // `little_gain` of it, they are chosen again with a smaller one.
-  double spare = 3, little_gain = 0.5, spare_in_noise = 0.1;
+  // Share of the error by which it may rise without the spare units. Where the polish then leaves more than
+  // `little_gain` of it, all units of one student are polished, if a step takes so many operations at most.
+  double spare = 3, little_gain = 0.5, cheap_step = 3e9;
   // A student met one unit in ten of 30 ELU units the wrong way round, three together none of 150.
   Index students_without_symmetry = 3;
   double race_flops = 2e9;  // that a polish within the race may cost per activation
@@ -168,7 +168,7 @@ class SmoothSearch {
   // Units of all students of one activation.
   struct Trained {
     std::string name;
-    Matrix V;
+    Matrix V, first;          // all, and those of the first student
     double relative_mse = 1;  // of the best of them
   };
 
@@ -199,7 +199,7 @@ class SmoothSearch {
     std::vector<Trained> out;
     for (const Task& task : tasks) {
       if (out.empty() || out.back().name != task.name)
-        out.push_back({task.name, Matrix(0, data.x.rows()), 1});
+        out.push_back({task.name, Matrix(0, data.x.rows()), task.student.V, 1});
       Trained& all = out.back();
       all.V = stacked(all.V, task.student.V);
       all.relative_mse = std::min(all.relative_mse, task.student.relative_mse);
@@ -272,24 +272,26 @@ class SmoothSearch {
   struct Candidate {
     std::string name;
     double trained = 1;
-    Form all;           // the units that it was made of
+    Matrix first;       // units of the first student
+    Form all;           // of all students and of earlier starts
     double solved = 1;  // what their least-squares fit leaves
     SamplePtr rows;
     Polished now;
   };
 
-  // The form without units that the others replace, while the error rises by `share` of what it is at most.
+  // All units without those that the others replace, while the error rises by `spare` of what it is at most.
   // Doubled units would end the polish: their output weights are lost to rounding, and steps are refused.
-  [[nodiscard]] Form without_spare_units(const Form& form, double error, double share) const {
-    const SamplePtr rows = rows_for(form.units());
-    const double allowed = share * error * static_cast<double>(rows->rows() * rows->outputs());
-    return without(form, features_of_units(form, *rows, control_).remove_spare(allowed, 1));
+  [[nodiscard]] Form without_spare_units(const Candidate& one) const {
+    const SamplePtr rows = rows_for(one.all.units());
+    const double allowed = kSmooth.spare * one.solved * static_cast<double>(rows->rows() * rows->outputs());
+    return without(one.all, features_of_units(one.all, *rows, control_).remove_spare(allowed, 1));
   }
 
-  // A few steps of the polish for the units of `all` that are not spare.
-  void polish_few(Candidate& one, double share) const {
-    const Form form = without_spare_units(one.all, one.solved, share);
+  // Kept where it is the first of this candidate, or cheap and better.
+  void polish_few(Candidate& one, const Form& form) const {
     const SamplePtr rows = rows_for(form.units());
+    const auto unknowns = static_cast<double>(form.unknowns());
+    if (one.rows && unknowns * unknowns * static_cast<double>(rows->rows()) > kSmooth.cheap_step) return;
     Polished now = polish(form, *rows, quick_polish(8, 1e-4), control_);
     if (one.rows && !(now.relative_mse < one.now.relative_mse)) return;
     one.rows = rows;
@@ -300,22 +302,26 @@ class SmoothSearch {
   // students and those that earlier starts left.
   std::vector<Candidate> start(const std::vector<Trained>& trained) {
     std::vector<Candidate> list;
-    for (const auto& [name, V, relative_mse] : trained) {
+    for (const auto& [name, V, first, relative_mse] : trained) {
       const auto unit = std::make_shared<const Rectifier>(parse_rectifier(name));
       const auto earlier = earlier_.find(name);
-      Candidate one{name, relative_mse, {}, 1, {}, {}};
+      Candidate one{name, relative_mse, first, {}, 1, {}, {}};
       one.all = with_linear_term(earlier == earlier_.end() ? V : stacked(earlier->second, V), unit);
       one.solved = fit_linear_part(one.all, *rows_for(one.all.units()), PolishOptions(), control_);
-      polish_few(one, kSmooth.spare);
+      polish_few(one, without_spare_units(one));
       list.push_back(std::move(one));
       if (list.back().now.relative_mse <= exact_) break;
     }
     std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
       return a.now.relative_mse < b.now.relative_mse;
     });
-    // Where the polish gains little, as with noise, units that went may be missed.
-    if (!list.empty() && list.front().now.relative_mse > kSmooth.little_gain * list.front().solved)
-      polish_few(list.front(), kSmooth.spare_in_noise);
+    // Where the polish gains little, as with noise, the units that went may be missed.
+    if (!list.empty() && list.front().now.relative_mse > kSmooth.little_gain * list.front().solved) {
+      for (Candidate& one : list) polish_few(one, with_linear_term(one.first, one.all.rectifier));
+      std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+        return a.now.relative_mse < b.now.relative_mse;
+      });
+    }
     // Those that lead go on until they stall.
     const double best = list.empty() ? 1 : list.front().now.relative_mse;
     for (Candidate& one : list) {

@@ -9,12 +9,14 @@
 // the variance), but only the right one becomes exact: a polish tells. With noise none becomes exact; then
 // the fit that explains most with the fewest units wins, and how much better it is than the next is said.
 //
-// Pruning. Unit j is worth what its removal costs if all other units and output weights follow to first
-// order: with G = (F, dF/dV), the features and their derivatives, and S the columns that go with unit j,
+// Students. Where turning a unit is another function (ELU), gradient steps may build it from several that
+// point the other way, and no small step leads out of that. Another student rarely does so with the same
+// unit: least squares over the units of three students, without those that are spare (fit/elimination.h),
+// keeps the right ones. A start that does not become exact passes its units on to the next.
 //
-//     worth_j = c^T ( [ (G^T G)^-1 ]_SS )^-1 c            c: the unit's output weights, 0 on its derivatives
-//
-// so that doubled units are worth nothing. Every removal is confirmed by a polish.
+// Pruning. A unit is worth what its removal costs if all other units and output weights follow to first
+// order, the features and their derivatives being the columns that are eliminated: of doubled units one is
+// worth nothing, not both. What goes at once is confirmed by a polish.
 //
 // Signs. Where sigma(z) - sigma(-z) = z the sign of a unit hides in the linear term, as for ReLUs
 // (fit/signs.h); other units need no linear term.
@@ -56,8 +58,9 @@ struct SmoothFound {
 };
 
 // Do the samples look as if smooth units had made them? Students of a few hundred steps, sign-free ReLUs
-// against smooth ones; where that does not tell, longer ones and a few steps of the polish, and with
-// `only_cheap` these only where they cost little.
+// against smooth ones; where that does not tell, longer ones of more kinds and a few steps of the polish, and
+// with `only_cheap` these only where they cost little. The kind that is closest at first need not be the
+// right one: 30 ELU units looked like tanh to students and like ReLUs after the polish of tanh units.
 //
 // Few units say little about many: ReLUs that were trained on a smooth function are fitted better by a few
 // smooth units than by as few ReLUs (0.3 to 0.85 of the error). So units are called smooth only if the smooth
