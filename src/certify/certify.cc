@@ -108,7 +108,7 @@ std::string check_exact(const Evidence& evidence, Checks& checks) {
   checks.require(
       "every held-out entry reproduced to its stored precision", held_out.worst, 1, held_out.reproduced(),
       fmt::format("the fit is exact on the training rows but not on the held-out ones ({}): too few "
-                  "samples for so many units",
+                  "samples for so many units, or a unit that acts on held-out rows only",
                   off(held_out)));
   if (training.computed_in_single || held_out.computed_in_single) {
     checks.require("no structure left in the rounding errors", fit.structure, 1, fit.structure < 1,
@@ -167,15 +167,16 @@ void check_residual(const ResidualLook& look, Checks& checks) {
           "small",
           look.correlation,
           look.apart < 64 ? fmt::format("{} rows apart", look.apart) : "only beyond 64 rows"));
-  checks.require("no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
-                 look.jumps <= look.jumps_limit,
-                 fmt::format("the residual jumps somewhere along an input, a unit or the fitted outputs (|z| "
-                             "= {:.1f}), as no unit does; weights near the jump would be wrong",
-                             look.jumps));
+  checks.require(
+      "no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
+      look.jumps <= look.jumps_limit,
+      fmt::format("the residual jumps somewhere along an input, a unit or the fitted outputs (|z| "
+                  "= {:.1f}), as no unit of this kind does; units that switch near it would be wrong",
+                  look.jumps));
   checks.require("residual unrelated to polynomials of the inputs", look.polynomials, look.polynomials_limit,
                  look.polynomials <= look.polynomials_limit,
                  fmt::format("the residual depends on the inputs (|t| = {:.1f} against a polynomial): the "
-                             "data come from another kind of function",
+                             "data come from more units or from another kind of function",
                              look.polynomials));
   checks.require("residual of mean zero everywhere along units, inputs and outputs", look.bins, 1,
                  look.bins <= 1,
@@ -183,8 +184,8 @@ void check_residual(const ResidualLook& look, Checks& checks) {
                  "outputs, or another kind of function");
   checks.require("residual without heavy tails: kurtosis", look.kurtosis, kMostKurtosis,
                  look.kurtosis <= kMostKurtosis,
-                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): outliers in the outputs, or a "
-                             "unit that is seldom active",
+                 fmt::format("the residual is heavy-tailed (kurtosis {:.3g}): heavy-tailed noise, outliers "
+                             "in the outputs, or a missing unit that is seldom active",
                              look.kurtosis));
   checks.require("noise of one size everywhere", look.spread, 1, look.spread <= 1,
                  "the residuals are larger at some inputs than at others: the noise depends on the inputs, "
@@ -219,7 +220,7 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
                 counted(k, "unit"), fit.relative_mse)
           : fmt::format(
                 "the best network found ({}) leaves {:.2g} of the variance with structure in it: the data "
-                "come from more units or from another kind of function, or there are too few of them",
+                "come from more units or from another kind of function, or there are too few rows",
                 counted(k, "unit"), fit.relative_mse));
   // Mean squares, not relative to the outputs' variance: that of few rows is itself uncertain. The error of
   // mean |e|^2 with variances v_o of the outputs is sum v_o^2 (kurtosis - 1) / rows at most, or as much as
@@ -246,7 +247,7 @@ std::string check_noisy(const Evidence& evidence, Checks& checks) {
   if (k == 0) return "";
   checks.require(
       "every unit needed: worth over its price", support.worth, 1, support.worth >= 1,
-      fmt::format("{} explains no more than noise does: let the number of units be found, or ask for fewer",
+      fmt::format("{} explains no more than noise does: leave the number of units open, or ask for fewer",
                   k == 1 ? "the unit" : fmt::format("one of the {} units", k)));
   const double least =
       std::max(std::min(kLeastBeside, kShareBeside * static_cast<double>(evidence.training_rows)),

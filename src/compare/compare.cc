@@ -122,7 +122,7 @@ std::string unit_words(const ComparedUnit& unit, bool second, Index depth) {
                             : fmt::format("output {}", row + 1);
 }
 
-// "32 units match, 1 is extra in the second (unit 33 of layer 1)"
+// "32 units match, 1 is extra in the second model (unit 33 of layer 1)"
 std::string units_sentence(const CompareResult& out, Index depth) {
   std::string text =
       fmt::format("{} {}", number_words(static_cast<std::size_t>(out.matched), "unit", "units"),
@@ -151,8 +151,8 @@ std::string units_sentence(const CompareResult& out, Index depth) {
   });
   add(units, "of them has other weights", "of them have other weights", kMost, false);
   add(outputs, "output has other weights", "outputs have other weights", kMost, false);
-  add(out.missing, "is missing in the second", "are missing in the second", "the first", false);
-  add(out.extra, "is extra in the second", "are extra in the second", "the first", true);
+  add(out.missing, "is missing in the second model", "are missing in the second model", "the first", false);
+  add(out.extra, "is extra in the second model", "are extra in the second model", "the first", true);
   return text;
 }
 

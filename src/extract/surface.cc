@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "extract/kink.h"
+#include "linalg/svd.h"
 
 namespace exhume {
 namespace {
@@ -118,21 +119,20 @@ Vector through_places(const SignFreeLayers& below, const Vector& row, const std:
     A.row(at) = theta.transpose() / kSurface.least_error;
     A = A * T;
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
-    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
-                                    Eigen::ComputeThinU | Eigen::ComputeThinV);
-    Vector inverse = svd.singularValues();
+    const Svd svd = thin_svd(A * norms.cwiseInverse().asDiagonal());
+    Vector inverse = svd.values;
     const double least = kSurface.smallest * inverse(0);
     Index rank = 0;
     for (Index i = 0; i < inverse.size(); ++i) {
       if (inverse(i) > least) rank = i + 1;
       inverse(i) = inverse(i) > least ? 1 / inverse(i) : 0;
     }
-    const Vector y = norms.cwiseInverse().asDiagonal() *
-                     (svd.matrixV() * (inverse.asDiagonal() * (svd.matrixU().transpose() * right)));
+    const Vector y =
+        norms.cwiseInverse().asDiagonal() * (svd.V * (inverse.asDiagonal() * (svd.U.transpose() * right)));
     if (!y.allFinite()) break;
     // The place that is farthest from where the others have the surface, in errors (deleted residuals).
     const Vector left = right - A * y;
-    const Vector taken = svd.matrixU().leftCols(rank).rowwise().squaredNorm();
+    const Vector taken = svd.U.leftCols(rank).rowwise().squaredNorm();
     Index worst = -1;
     double most = kSurface.contradicted;
     for (Index i = 0; i < n; ++i) {

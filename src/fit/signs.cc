@@ -9,6 +9,7 @@
 
 #include "base/blas.h"
 #include "linalg/lattice.h"
+#include "linalg/svd.h"
 
 namespace exhume {
 namespace {
@@ -211,11 +212,11 @@ std::optional<Vector> signs_that_solve(const Matrix& M, const Vector& right, dou
   const Index k = M.cols();
   // Independent equations, in an orthonormal basis of what they say: as many as there are, no more than
   // signs.
-  const Eigen::BDCSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Index rank = (svd.singularValues().array() > kIndependent * svd.singularValues()(0)).count();
-  const Matrix basis = svd.matrixV().leftCols(rank).transpose();
-  const Vector said = svd.singularValues().head(rank).cwiseInverse().asDiagonal() *
-                      (svd.matrixU().leftCols(rank).transpose() * right);
+  const Svd svd = thin_svd(M);
+  const Index rank = (svd.values.array() > kIndependent * svd.values(0)).count();
+  const Matrix basis = svd.V.leftCols(rank).transpose();
+  const Vector said =
+      svd.values.head(rank).cwiseInverse().asDiagonal() * (svd.U.leftCols(rank).transpose() * right);
   if (rank < k) {
     if (const std::optional<SignPoint> point = only_signs(basis, said, error)) return point->signs;
     return signs_by_halves(basis, said, error);

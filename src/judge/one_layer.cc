@@ -196,7 +196,7 @@ class OneLayer final : public JudgedNetwork {
     checks.require_first(
         "every unit needed", static_cast<double>(needed), static_cast<double>(*asked),
         fmt::format("{} of the {} units asked for reproduce{} all samples to rounding: the others are never "
-                    "active on the samples, or equal another unit; let the number of units be found",
+                    "active on the samples, or equal another unit; leave the number of units open",
                     needed, *asked, needed == 1 ? "s" : ""));
   }
 
@@ -206,10 +206,9 @@ class OneLayer final : public JudgedNetwork {
     const Index k = result.network.hidden();
     if (certificate.status == Status::kEstimated) {
       certificate.conclusion = fmt::format(
-          "If the samples are those of a network of {} plus independent noise, and no test "
-          "contradicts "
-          "that, then the noise has standard deviation {:.3g}, {}and this network differs from it by at most "
-          "{:.2g} (root mean square, confidence {})",
+          "No test contradicts that the samples are those of a network of {} plus independent noise. If they "
+          "are, the noise has standard deviation {:.3g}, {}and this network differs from the true one by at "
+          "most {:.2g} (root mean square, confidence {})",
           counted(k, "unit"), errors.noise_sd,
           errors.max_standard_error > 0
               ? fmt::format(
@@ -232,10 +231,9 @@ class OneLayer final : public JudgedNetwork {
               ? fmt::format("these weights to within {:.2g} (to first order)", errors.identifiability->delta)
               : "these weights";
       certificate.conclusion = fmt::format(
-          "The samples are those of this network; any network of at most {} near this one that agrees with "
-          "it "
-          "on the input distribution to within {:.2g} (root mean square) has {}, up to the order and the {} "
-          "of its units",
+          "This network reproduces all samples. Any nearby network of at most {} whose outputs differ from "
+          "its outputs by at most {:.2g} (root mean square over the input distribution) has {}, up to the "
+          "order and the {} of its units",
           counted(k, "unit"), std::sqrt(errors.functional_error_bound), weights, smooth_ ? "signs" : "scale");
     }
     certificate.assumed.insert(
@@ -245,10 +243,13 @@ class OneLayer final : public JudgedNetwork {
          "rows are independent draws of the input distribution that the conclusion is about",
          smooth_ ? fmt::format(
                        "its units are {}: minimal networks of this kind compute the same function only if "
-                       "they agree up to the order and the signs of their units (Sussmann 1992, for tanh)",
+                       "they agree up to the order and the signs of their units ({})",
                        rectifier_.name == "tanh"      ? "tanh (or sigmoids: the same networks)"
                        : rectifier_.name == "sigmoid" ? "sigmoids (or tanh: the same networks)"
-                                                      : rectifier_.name)
+                                                      : rectifier_.name,
+                       rectifier_.name == "tanh" || rectifier_.name == "sigmoid"
+                           ? "Sussmann 1992"
+                           : "proved for tanh by Sussmann 1992; assumed here")
                  : "units that are off on all samples, if there are any, cannot be seen"});
   }
 

@@ -17,7 +17,6 @@ EXHUME_INSTANCE class SelfAdjointEigenSolver<MatrixXd>;
 EXHUME_INSTANCE SelfAdjointEigenSolver<MatrixXd>& SelfAdjointEigenSolver<MatrixXd>::compute<MatrixXd>(
     const EigenBase<MatrixXd>&, int);
 EXHUME_INSTANCE class JacobiSVD<MatrixXd>;
-EXHUME_INSTANCE class BDCSVD<MatrixXd>;
 EXHUME_INSTANCE class HouseholderQR<MatrixXd>;
 EXHUME_INSTANCE class ColPivHouseholderQR<MatrixXd>;
 EXHUME_INSTANCE class CompleteOrthogonalDecomposition<MatrixXd>;

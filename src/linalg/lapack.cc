@@ -69,6 +69,27 @@ int ormqr(const Eigen::Ref<const Matrix>& a, const Vector& tau, Eigen::Ref<Matri
   return info;
 }
 
+int gesdd(Matrix& a, bool whole, Vector& values, Matrix& U, Matrix& VT) {
+  const int rows = size(a.rows()), columns = size(a.cols()), least = std::min(rows, columns), query = -1;
+  if (!a.allFinite()) return -1;
+  values.resize(least);
+  U.resize(rows, whole ? rows : least);
+  VT.resize(whole ? columns : least, columns);
+  std::vector<int> integers(static_cast<std::size_t>(8 * least));
+  int info = 0;
+  double wanted = 0;
+  const auto call = [&](double* work, const int* length) {
+    const int u_stride = rows, v_stride = size(VT.rows());
+    LAPACK_dgesdd(whole ? "A" : "S", &rows, &columns, a.data(), &rows, values.data(), U.data(), &u_stride,
+                  VT.data(), &v_stride, work, length, integers.data(), &info);
+  };
+  call(&wanted, &query);
+  const int length = static_cast<int>(wanted);
+  Vector work(length);
+  call(work.data(), &length);
+  return info;
+}
+
 int ggev(Matrix a, Matrix b, Pencil& pencil) {
   const int n = size(a.rows()), one = 1, query = -1;
   Vector none(1);

@@ -3,7 +3,7 @@
 //   potrf   A = L L^T                          potrs   B <- A^-1 B       potri   L <- A^-1
 //   pstrf   P^T A P = L L^T, complete pivoting
 //   geqp3   A P = Q R, column pivoting         ormqr   C <- Q C
-//   ggev    beta A z = alpha B z, all z
+//   ggev    beta A z = alpha B z, all z        gesdd   A = U S V^T
 //
 // Of symmetric matrices the lower triangle alone is read and written. Every function returns LAPACK's info:
 // 0, or the number (from 1) of the column at which it failed. The prototypes are those of <lapacke.h>, the
@@ -29,6 +29,10 @@ int pstrf(Eigen::Ref<Matrix> a, double tolerance, std::vector<int>& pivots, int&
 [[nodiscard]] int geqp3(Eigen::Ref<Matrix> a, std::vector<int>& pivots, Vector& tau);
 // Q from geqp3's reflectors: the leading tau.size() of `a`.
 int ormqr(const Eigen::Ref<const Matrix>& a, const Vector& tau, Eigen::Ref<Matrix> c);
+
+// Singular values, decreasing; U and V^T thin, or both square where `whole`. A is overwritten. Positive info:
+// it did not converge; negative: A holds what is not a number.
+[[nodiscard]] int gesdd(Matrix& a, bool whole, Vector& values, Matrix& U, Matrix& VT);
 
 // Real and imaginary parts apart; of a pair of conjugates the one with Im alpha > 0 comes first.
 struct Pencil {

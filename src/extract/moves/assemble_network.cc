@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "extract/form_fit.h"
+#include "linalg/svd.h"
 
 namespace exhume {
 namespace {
@@ -139,14 +140,14 @@ class Builder {
       }
     }
     const Matrix some = A(Eigen::all, told) * norms(told).cwiseInverse().asDiagonal();
-    const Eigen::BDCSVD<Matrix> svd(some, Eigen::ComputeThinU | Eigen::ComputeFullV);
+    const Svd svd = svd_with_null_space(some);
     // All that the equations leave open, and of it what is nearest to the guess.
-    const Vector& values = svd.singularValues();
+    const Vector& values = svd.values;
     Index free = 1;
     while (free < static_cast<Index>(told.size()) && free < values.size() &&
            values(values.size() - 1 - free) < kAssemble.dependent * values(0))
       ++free;
-    const Matrix null = norms(told).cwiseInverse().asDiagonal() * svd.matrixV().rightCols(free);
+    const Matrix null = norms(told).cwiseInverse().asDiagonal() * svd.V.rightCols(free);
     const Vector wanted = guess(told);
     const Vector w = null * null.colPivHouseholderQr().solve(wanted);
     for (std::size_t i = 0; i < told.size(); ++i) out.w(told[i]) = w(static_cast<Index>(i));
@@ -235,18 +236,17 @@ class Builder {
     const Index k = A.cols();
     const auto sign = [](double value) { return value < 0 ? -1.0 : 1.0; };
     const Vector norms = A.colwise().norm().cwiseMax(kTiny).transpose();
-    const Eigen::BDCSVD<Matrix> svd(A * norms.cwiseInverse().asDiagonal(),
-                                    Eigen::ComputeThinU | Eigen::ComputeFullV);
-    const Vector& values = svd.singularValues();
+    const Svd svd = svd_with_null_space(A * norms.cwiseInverse().asDiagonal());
+    const Vector& values = svd.values;
     Index rank = 0;
     while (rank < values.size() && values(rank) > kAssemble.open_signs * values(0)) ++rank;
     const Vector inverse = values.head(rank).cwiseInverse();
-    const Vector least = norms.cwiseInverse().asDiagonal() *
-                         (svd.matrixV().leftCols(rank) *
-                          (inverse.asDiagonal() * (svd.matrixU().leftCols(rank).transpose() * right)));
+    const Vector least =
+        norms.cwiseInverse().asDiagonal() *
+        (svd.V.leftCols(rank) * (inverse.asDiagonal() * (svd.U.leftCols(rank).transpose() * right)));
     const Index open = k - rank;
     if (open == 0 || open > kAssemble.most_open) return least.unaryExpr(sign);
-    const Matrix N = norms.cwiseInverse().asDiagonal() * svd.matrixV().rightCols(open);
+    const Matrix N = norms.cwiseInverse().asDiagonal() * svd.V.rightCols(open);
     Eigen::ColPivHouseholderQR<Matrix> pivots(N.transpose());
     const Eigen::VectorXi order = pivots.colsPermutation().indices();
     Matrix P(open, open);

@@ -32,7 +32,9 @@ struct ConfirmLimits {
   double seen =
       1e-6;  // smallest singular value of a layer, in units of the outputs' spread, from which on queries
              // determine its weights
-  double most_flops = 2e12;  // of the Jacobian's Gram matrix: beyond, not all queries are looked at
+  double most_flops =
+      1.6e13;  // of the Jacobian's Gram matrix, were no unit ever off: beyond, not all queries
+               // are looked at
   double few_for_weight[2] = {1.5, 6};  // equations per weight that are looked at first,
   Index worth_few = 4;                  // where all queries are so many times as many
   double together = 4;                  // queries at which two units are on together
@@ -114,9 +116,10 @@ void check_weights(Checks& checks, const Network& network, bool plain, const Sam
   checks.require(
       "no skip terms needed", plain ? 1 : 0, 1, plain,
       fmt::format(
-          "the answers are reproduced only with skip terms: the function is found, but the signs of units "
-          "are not determined, of {} in hidden layers of {}, nor the weights that depend on them. Units that "
-          "are on everywhere, or two units with the same hyperplane and opposite signs, cause this",
+          "the answers are reproduced, but only with skip terms. The network has {} units, in hidden layers "
+          "of "
+          "{}; the signs of some, and the weights that depend on them, are not determined. A likely cause: "
+          "units that are on everywhere, or two units with the same hyperplane and opposite signs",
           network.hidden(), fmt::join(network.widths(), ", ")));
   if (!plain) return;
   const DeepForm form = to_plain_form(network);
@@ -202,7 +205,8 @@ Confirmation confirm(Meter& meter, const std::shared_ptr<const Frame>& frame, co
   certificate.conclusion = fmt::format(
       "{} this network gives the oracle's answer for at least {:.4g}% of them, at {:g}% confidence. It may "
       "be wrong on the other {:.2g}%: hidden units that act only there may be missing, so the numbers of "
-      "hidden units are lower bounds. {} fresh queries in place of {} would lower the {:.2g}% to {:.2g}%{}",
+      "hidden units are lower bounds. If it also answered {} fresh queries in place of {}, the {:.2g}% would "
+      "fall to {:.2g}%{}",
       domain, 100 * (1 - out.unseen_share), 100 * (1 - kConfirm.doubt), 100 * out.unseen_share, needed,
       out.fresh, 100 * out.unseen_share, 100 * wished,
       options.signs_identifiable ? ""

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/blas.h"
+#include "linalg/svd.h"
 
 namespace exhume {
 namespace {
@@ -19,6 +20,7 @@ constexpr double kAboveNoise = 1.1;  // eta_1 over the largest singular value of
 constexpr double kLeastDouble = 1e-6, kMostDouble = 0.35;  // range of eta_3
 constexpr double kMostBias = 8;
 constexpr double kSingular = 1e-8;  // condition of the signs' system that counts as no full rank
+constexpr double kRank = 1e-15;     // of the largest singular value: rounding
 constexpr double kMostDoubt = 0.25;
 constexpr double kExplained = 3;       // misfit, in noises, that counts as explained
 constexpr double kExactMisfit = 1e-6;  // share of the tensor that exact ones may miss
@@ -34,7 +36,7 @@ Matrix unfolded(const SymmetricTensor& T, int l) {
   return out;
 }
 
-Vector singular_values(const Matrix& M) { return Eigen::BDCSVD<Matrix>(M).singularValues(); }
+Vector singular_values(const Matrix& M) { return thin_svd(M).values; }
 
 struct Direction {
   Vector w;
@@ -236,11 +238,11 @@ FixedSigns fix_signs(const Matrix& W, const Vector& b, const Matrix& A, const He
   }
   Matrix M(d * m, k);
   for (Index i = 0; i < k; ++i) M.col(i) = (W.row(i).transpose() * A.col(i).transpose()).reshaped();
-  const Eigen::BDCSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Vector& s = svd.singularValues();
+  const Svd svd = thin_svd(M);
+  const Vector& s = svd.values;
   const bool full = k <= d * m && s(k - 1) > kSingular * s(0);
   out.condition = full ? s(0) / s(k - 1) : std::numeric_limits<double>::infinity();
-  out.z = svd.solve(tensors.estimate[1].entries.reshaped());
+  out.z = svd.solve(tensors.estimate[1].entries.reshaped(), kRank);
   for (Index i = 0; i < k; ++i) {
     const double plus = normal_distribution(b(i)), minus = plus - 1;
     out.signs(i) = out.z(i) >= (plus + minus) / 2 ? 1 : -1;

@@ -7,13 +7,14 @@
 
 #include "base/random.h"
 #include "linalg/lapack.h"
+#include "linalg/svd.h"
 #include "papers/depth2/cp_als.h"
 
 namespace exhume {
 namespace {
 
 Matrix leading_directions(const Matrix& unfolded, Index count) {
-  return Eigen::BDCSVD<Matrix>(unfolded, Eigen::ComputeThinU).matrixU().leftCols(count);
+  return thin_svd(unfolded).U.leftCols(count);
 }
 
 // The array in fewer coordinates: core slices, and the bases that lead back.
