@@ -162,11 +162,12 @@ void check_residual(const ResidualLook& look, Checks& checks) {
   checks.require(
       "residuals unrelated in the order of the rows", look.order, 1, look.order <= 1,
       fmt::format(
-          "rows that follow each other have related residuals (correlation {:.2f} from one to the next, "
-          "gone {}): the noise drifts in the order of the rows; standard errors and bounds would be too "
+          "rows that follow each other have related residuals (correlation {:.2f} between neighbours, "
+          "{}): the noise drifts in the order of the rows; standard errors and bounds would be too "
           "small",
           look.correlation,
-          look.apart < 64 ? fmt::format("{} rows apart", look.apart) : "only beyond 64 rows"));
+          look.apart < 64 ? fmt::format("none is left between rows {} apart", look.apart)
+                          : "some is left even between rows 64 apart"));
   checks.require(
       "no jump along an input, a unit or the outputs", look.jumps, look.jumps_limit,
       look.jumps <= look.jumps_limit,

@@ -221,10 +221,10 @@ class OneLayer final : public JudgedNetwork {
           "the noise is independent of the inputs and from row to row, with one covariance",
           "without the noise the outputs are those of a network of this kind: a deviation much smaller than "
           "the noise would not be seen",
-          fmt::format(
-              "there are no more than {}: a further unit that explains less than {:.2g} of the outputs' "
-              "variance would not be seen, so their number is a lower bound",
-              counted(k, "unit"), errors.unseen_unit)};
+          fmt::format("there are no further units: one that explains less than {1:.2g} of the outputs' "
+                      "variance would "
+                      "not have been seen, so without this assumption {0} is only a lower bound",
+                      counted(k, "unit"), errors.unseen_unit)};
     } else {
       const std::string weights =
           errors.identifiability
@@ -490,7 +490,9 @@ class OneLayer final : public JudgedNetwork {
       // Other networks may agree on all rows and differ where no row lies (paper rectified, Lemma 16).
       errors.functional_error_bound =
           std::max(seen, unseen_share(static_cast<double>(held_out)) * check.output_square);
-      errors.bound_from = "held-out rows: if more were wrong, one would have been held out";
+      errors.bound_from =
+          "held-out rows: if the network were wrong on a larger share of the inputs, one of them would have "
+          "shown it";
     }
     return seen;
   }

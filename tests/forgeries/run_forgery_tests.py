@@ -369,7 +369,7 @@ FORGERIES = [
     ("an assumption on the inputs that holds said not to", CERTIFIED, check("light-tailed", holds=False), CERTIFICATE),
     ("`verdict` changed", ESTIMATED, put("verdict", to="The network was recovered."), CERTIFICATE),
     ("`reason` changed", CERTIFIED, put("reason", to="proved"), CERTIFICATE),
-    ("`conclusion` without its condition", ESTIMATED, put("conclusion", to=lambda s: s[s.index("then") + 5:]), CERTIFICATE),
+    ("`conclusion` without its condition", ESTIMATED, put("conclusion", to=lambda s: s[s.index("If they are, ") + 13:]), CERTIFICATE),
     ("`assumed` emptied", ESTIMATED, put("assumed", to=[]), CERTIFICATE),
     ("`bound_from` changed", ESTIMATED, put("bound_from", to="held-out rows"), CERTIFICATE),
     ("the picture of the held-out rows made to agree", ESTIMATED,
