@@ -12,7 +12,9 @@
 #include "data/planted.h"
 #include "exhume/error.h"
 #include "report/next_steps.h"
+#include "report/report_page.h"
 #include "report/result_files.h"
+#include "report/rounded.h"
 #include "report/view.h"
 #include "well_formed.h"
 
@@ -85,6 +87,16 @@ TEST(ReportJson, TurnsWhatIsNotFiniteIntoNull) {
   EXPECT_TRUE(out["pictures"]["singular_values"][0].is_null());
   EXPECT_TRUE(out["pictures"]["descent"][1]["relative_mse"].is_null());
   EXPECT_TRUE(well_formed(to_html(to_json(result))));
+}
+
+TEST(ReportJson, RoundsSubnormalNumbersToo) {
+  EXPECT_EQ(rounded(1.23456789e-310).get<double>(), 1.234568e-310);
+  EXPECT_EQ(rounded(0.0).get<double>(), 0.0);
+}
+
+TEST(ReportHtml, TypesetKeepsCharactersWhole) {
+  EXPECT_EQ(typeset("4 → 4 → 1"), "4 → 4 → 1");
+  EXPECT_EQ(typeset("-4 ≥ é"), "−4 ≥ é");
 }
 
 TEST(ReportJson, KeepsPicturesSmall) {

@@ -241,6 +241,7 @@ std::string typeset(std::string_view text) {
     const std::size_t end = starts ? number_end(text, at) : at;
     if (!starts || (end < text.size() && goes_on(text.substr(end)))) {
       std::size_t next = std::max(end, at + 1);
+      while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0U) == 0x80) ++next;  // UTF-8
       out += svg::escape(text.substr(at, next - at));
       at = next;
       continue;

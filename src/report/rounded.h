@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace exhume {
 
 [[nodiscard]] inline Json rounded(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(fmt::format("{:.6e}", value));
+  // std::stod refuses subnormal numbers.
+  return std::strtod(fmt::format("{:.6e}", value).c_str(), nullptr);
 }
 
 [[nodiscard]] inline Json rounded(const Vector& values, Index at_most) {

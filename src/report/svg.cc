@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -626,7 +627,8 @@ std::string draw(const HeatMap& map) {
   }
   out += fmt::format("\n<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"{:.1f}\"/>\n",
                      x, top, scale_height);
-  const std::string end_label = tick_label(std::stod(fmt::format("{:.1e}", largest)), false);
+  const std::string end_label =
+      tick_label(std::strtod(fmt::format("{:.1e}", largest).c_str(), nullptr), false);
   out += text(x + 17, top + 9, "start", "+" + end_label);
   out += text(x + 17, top + scale_height / 2 + 4, "start", "0");
   out += text(x + 17, top + scale_height, "start", "−" + end_label);
