@@ -36,13 +36,20 @@ constexpr const char* kWidthsAsked = "widths as asked for";
 // Checks whose value the route rectified-noise takes from its own search.
 constexpr const char* kOwnValues[] = {"samples for every unknown", "no structure left in the residual"};
 // What is compared of a result that claims nothing: what its search saw is not known.
-constexpr const char* kOfAnyNetwork[] = {"kind",         "inputs",
-                                         "hidden_units", "outputs",
-                                         "activation",   "linear_term",
-                                         "samples",      "held_out",
-                                         "rows",         "searched_rows",
-                                         "split",        "seed",
-                                         "pictures",     "heldout_relative_mse",
+constexpr const char* kOfAnyNetwork[] = {"kind",
+                                         "inputs",
+                                         "hidden_units",
+                                         "outputs",
+                                         "activation",
+                                         "linear_term",
+                                         "samples",
+                                         "held_out",
+                                         "rows",
+                                         "searched_rows",
+                                         "split",
+                                         "seed",
+                                         "pictures",
+                                         "heldout_relative_mse",
                                          "heldout_mean_square"};
 // Of pictures, those of such a result: those of errors are of what it claims.
 constexpr const char* kClaimed[] = {"pictures.units", "pictures.intervals", "pictures.residuals"};
