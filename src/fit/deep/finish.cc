@@ -18,7 +18,7 @@ namespace {
 // would cost more than kHeavyFlops.
 constexpr double kPlainEquations = 40, kHeavyEquations = 12, kHeavyFlops = 5e11;
 constexpr double kLastDigits = 1e-31;  // relative mean square at which the last polish stops
-constexpr double kNear = 1e-4;  // relative mean square from which a last polish may still get there
+constexpr double kNear = 1e-4;         // relative mean square from which a last polish may still get there
 
 constexpr double kSameRow = 1e-8;  // distance of rows of unit norm
 

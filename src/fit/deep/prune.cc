@@ -29,10 +29,10 @@ constexpr double kCheapFlops = 1.5e9;  // of a step, up to which more rows than 
 // round.
 constexpr int kRounds = 6;
 constexpr double kHard = 0.1;
-constexpr double kEnough = 1e-26;                   // relative mean squared residual at which a trial stops
+constexpr double kEnough = 1e-26;  // relative mean squared residual at which a trial stops
 // Steps of a trial's polish: without a share of the units, and without a single one.
 constexpr int kShareSteps = 60, kSingleSteps = 40;
-constexpr std::size_t kTogether = 8;                // units that are tried singly at the same time
+constexpr std::size_t kTogether = 8;  // units that are tried singly at the same time
 
 Form without(const Form& form, std::size_t l, const std::set<Index>& gone) {
   std::vector<Index> kept;
