@@ -90,9 +90,10 @@ std::string facts(const Json& json) {
   const double noise = number_of(at(json, "noise_sd"));
   // Where a check failed, the residual may be something else than noise.
   const bool noisy = stands_as_noise(json);
-  if (!refused)
+  if (!refused) {
     fact(noisy ? "Noise, standard deviation" : "Residual, standard deviation",
          noise == 0 ? "none seen" : pretty(noise));
+  }
   const double error = number_of(at(json, "max_standard_error"));
   if (error > 0) fact("Largest standard error", pretty(error));
   const double bound = number_of(at(json, "functional_error_bound")),

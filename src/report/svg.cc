@@ -33,7 +33,7 @@ std::string scientific(double value) {
   std::string digits = text.substr(0, e);
   digits.erase(digits.find_last_not_of('0') + 1);
   if (digits.ends_with('.')) digits.pop_back();
-  const std::string power = "10" + superscript(std::stoi(text.substr(e + 1)));
+  std::string power = "10" + superscript(std::stoi(text.substr(e + 1)));
   if (digits == "1") return power;
   if (digits == "-1") return "-" + power;
   return digits + "×" + power;

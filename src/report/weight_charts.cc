@@ -74,7 +74,8 @@ std::string draw(const Images& pictures) {
       open_svg(pictures.width, static_cast<double>(down) * (high + kCaption + kGap), pictures.title);
   for (std::size_t i = 0; i < count; ++i) {
     const double left = static_cast<double>(i % across) * (side + kGap);
-    const double top = 2 + static_cast<double>(i / across) * (high + kCaption + kGap);
+    const auto row = static_cast<std::ptrdiff_t>(i / across);
+    const double top = 2 + static_cast<double>(row) * (high + kCaption + kGap);
     out += draw_image(pictures.images[i], left, top, side);
     if (!pictures.captions.empty()) out += text(left, top + high + 16, "start", pictures.captions[i]);
   }
